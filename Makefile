@@ -1,0 +1,75 @@
+# Wanted on the machine: Python 3.10 or later, Java 17 or later, make. All else is fetched by `make setup`, which the
+# targets call by themselves: packages into .venv, server jars into the user's cache.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+INSTALL := $(PYTHON) requirements/install.py
+
+# Spark's workers are to be those of .venv: without this they are started by the first python3 on the path.
+export PYSPARK_PYTHON := $(CURDIR)/.venv/bin/python
+export PYSPARK_DRIVER_PYTHON := $(CURDIR)/.venv/bin/python
+# Tests start several JVMs beside each other.
+TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_IP=127.0.0.1 MPLBACKEND=agg
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test test-long check environment format lint types imports wheel lock clean
+
+help:
+	@echo "make demo       two members of one group on a Kafka and a ZooKeeper of their own, counted in Delta at the end"
+	@echo "make test       all tests but the long ones"
+	@echo "make test-long  the long ones"
+	@echo "make check      format, lint, types, import contracts; each is a target of its own too"
+	@echo "make wheel      the distribution, into dist/"
+	@echo "make setup      only what the others need: .venv and the server jars"
+	@echo "make lock       pins the newest packages that setup.cfg allows (needs uv)"
+	@echo "make clean      removes what was built; .venv stays"
+	@echo
+	@echo "make test PYTEST_ARGS='-k claim'    make PYTHON=python3.12 test"
+
+# Java is looked for first: whoever lacks it learns so before anything is downloaded.
+setup:
+	@$(INSTALL) --java
+	@$(BIN)/python requirements/servers.py
+
+demo: setup
+	@$(BIN)/zkgroup demo
+
+test: setup
+	@$(TEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-long: setup
+	@$(TEST_ENV) $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
+
+check: format lint types imports
+
+environment:
+	@$(INSTALL)
+
+format: environment
+	$(BIN)/ruff format --check .
+
+lint: environment
+	$(BIN)/ruff check .
+
+types: environment
+	$(BIN)/mypy
+
+imports: environment
+	$(BIN)/lint-imports --no-logo
+
+# A build folder of an earlier day would bring modules along that are gone.
+wheel: environment
+	rm -rf build
+	$(BIN)/python -m build --wheel --no-isolation
+
+# The pins there are stay where they still fit; PIN_ARGS=--upgrade takes the newest.
+lock:
+	uv pip compile setup.cfg --quiet --universal --python-version 3.10 --no-emit-index-url --no-emit-find-links \
+		--extra spark --extra delta --extra dev --extra notebooks \
+		--custom-compile-command "make lock" --output-file requirements/dev.txt $(PIN_ARGS)
+
+clean:
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse

@@ -1,0 +1,96 @@
+"""Every error a user can meet. Each says what happened to what, what was expected, and what to do.
+
+ZkgroupError
+  OptionError            an option of the reader is unknown, clashing or impossible
+  ServerError            a ZooKeeper or Kafka server cannot be reached or refuses (retryable)
+  SubscriptionError      topics, patterns or thread counts that no group can serve
+  AssignmentError        the group's members cannot be assigned (round-robin's rules, strategies)
+  BadZnodeError          a znode holds what no consumer writes
+  PlanError              an offset of the checkpoint cannot be read, or is of a newer version
+  FencedError            another process has taken over this member id
+  FetchError             a range could not be read; carries topic, partition and offset
+    OffsetOutOfRangeError  the broker no longer (or not yet) has that offset
+  OffsetBeyondEndError   a committed offset that the partition's log does not reach
+  SandboxError           a server of the sandbox could not be fetched, started or stopped
+  DeltaError             a Delta table cannot be written: no jars, or no end of conflicts
+"""
+
+from __future__ import annotations
+
+
+class ZkgroupError(Exception):
+    """`what` happened, and the `remedy`: both whole sentences without a trailing full stop."""
+
+    code = "ZKG-000"
+    retryable = False
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        if type(self) is ZkgroupError:
+            raise TypeError("raise one of the errors below ZkgroupError, not ZkgroupError itself")
+        self.what = what
+        self.remedy = remedy
+        super().__init__(f"[{self.code}] {what}" + (f". {remedy}" if remedy else ""))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.what, self.remedy)
+
+
+class OptionError(ZkgroupError):
+    code = "ZKG-001"
+
+
+class ServerError(ZkgroupError):
+    code = "ZKG-002"
+    retryable = True
+
+
+class SubscriptionError(ZkgroupError):
+    code = "ZKG-003"
+
+
+class AssignmentError(ZkgroupError):
+    code = "ZKG-004"
+
+
+class BadZnodeError(ZkgroupError):
+    code = "ZKG-005"
+
+
+class PlanError(ZkgroupError):
+    code = "ZKG-006"
+
+
+class FencedError(ZkgroupError):
+    code = "ZKG-007"
+
+
+class FetchError(ZkgroupError):
+    code = "ZKG-008"
+
+    def __init__(
+        self,
+        what: str,
+        remedy: str = "",
+        *,
+        topic: str = "",
+        partition: int = -1,
+        offset: int = -1,
+    ) -> None:
+        self.topic, self.partition, self.offset = topic, partition, offset
+        super().__init__(what, remedy)
+
+
+class OffsetOutOfRangeError(FetchError):
+    code = "ZKG-009"
+
+
+class SandboxError(ZkgroupError):
+    code = "ZKG-010"
+
+
+class OffsetBeyondEndError(ZkgroupError):
+    code = "ZKG-011"
+
+
+class DeltaError(ZkgroupError):
+    code = "ZKG-012"

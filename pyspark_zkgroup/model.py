@@ -1,0 +1,57 @@
+"""The small values every room speaks of: partitions, thread ids, ranges. Checked when built, never
+changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NewType
+
+Fence = NewType("Fence", str)
+"""What a range is read and committed under. Opaque to all but the membership that issued it."""
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class TopicPartition:
+    topic: str
+    partition: int
+
+    def __post_init__(self) -> None:
+        if not self.topic or self.partition < 0:
+            raise ValueError(f"not a partition of a topic: {self.topic!r}, {self.partition!r}")
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadId:
+    """One consuming thread of a member. Sorted by its text, as the JVM does, never by number."""
+
+    consumer: str
+    number: int
+
+    def __post_init__(self) -> None:
+        if not self.consumer or self.number < 0:
+            raise ValueError(f"not a thread id: {self.consumer!r}, {self.number!r}")
+
+    def __str__(self) -> str:
+        return f"{self.consumer}-{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """Half-open: `start` is the next record to read, `until` the first one that is not read."""
+
+    start: int
+    until: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.until:
+            raise ValueError(f"not a range of offsets: [{self.start}, {self.until})")
+
+    def __len__(self) -> int:
+        return self.until - self.start
+
+    def __str__(self) -> str:
+        return f"[{self.start}, {self.until})"

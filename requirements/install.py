@@ -1,0 +1,223 @@
+"""Makes .venv from the pinned packages of dev.txt and installs this project in it, editable.
+
+    python3 requirements/install.py            what `make setup` runs
+    python3 requirements/install.py --java     looks for Java first, before anything is downloaded
+
+Where everything is in place already it does and says nothing. It needs nothing but Python itself.
+"""
+
+import sys
+
+if sys.version_info < (3, 10):  # what stands below is read by an older one, not run
+    sys.exit(
+        f"setup: Python 3.10 or later is needed, but {sys.executable} is {sys.version.split()[0]}. "
+        "Name another one: make PYTHON=python3.12"
+    )
+
+import argparse
+import configparser
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "requirements" / "dev.txt"
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "setup.json"
+PIP_LOG = VENV / "pip.log"
+LARGE_MB = 20.0
+PIP_LINES_SHOWN = 12
+
+
+class SetupError(Exception):
+    """One line for the person at the terminal."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--java", action="store_true", help="also look for Java")
+    try:
+        if parser.parse_args().java:
+            check_java()
+        if not is_done():
+            install()
+    except SetupError as error:
+        sys.exit(f"setup: {error}")
+    except KeyboardInterrupt:
+        sys.exit("setup: interrupted; the next run goes on from here")
+
+
+def check_java() -> None:
+    """Only that there is one. Its version is looked at by the sandbox, once there is a sandbox."""
+    home = os.environ.get("JAVA_HOME", "")
+    if not home and shutil.which("java") is None:
+        raise SetupError(
+            "no Java was found: JAVA_HOME is not set and PATH has no java. Install Java 17 or later"
+        )
+
+
+def wanted() -> dict[str, str]:
+    """What .venv is made from. A change of any of it, or of the place, means a new installation."""
+    config = configparser.ConfigParser(interpolation=None)
+    config.read(ROOT / "setup.cfg")
+    metadata = {
+        name: dict(config[name])
+        for name in config.sections()
+        if name == "metadata" or name.split(".")[0] == "options"
+    }
+    made_from = [
+        LOCK.read_bytes(),
+        json.dumps(metadata, sort_keys=True).encode(),
+        (ROOT / "pyspark_zkgroup" / "_version.py").read_bytes(),
+        Path(__file__).read_bytes(),
+    ]
+    return {
+        "python": "{}.{}".format(*sys.version_info),
+        "place": str(ROOT),
+        "digest": hashlib.sha256(b"\0".join(made_from)).hexdigest(),
+    }
+
+
+def made() -> dict[str, str]:
+    """What .venv was made from, if it was finished."""
+    try:
+        stamp: dict[str, str] = json.loads(STAMP.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+    return stamp
+
+
+def is_done() -> bool:
+    return made() == wanted() and PYTHON.exists()
+
+
+def install() -> None:
+    began = time.monotonic()
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    say(f"[1/4] Python {version} at {sys.executable}")
+    make_venv()
+    pins = pinned()
+    say(f"[3/4] {len(pins)} pinned packages (about 600 MB to download where none is cached)")
+    install_packages(len(pins))
+    say("[4/4] pyspark-zkgroup itself, editable")
+    pip("install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+    STAMP.write_text(json.dumps(wanted()) + "\n")
+    say(f"ready in {time.monotonic() - began:.0f} s")
+
+
+def make_venv() -> None:
+    """Keeps a .venv of this version of Python; its packages are brought up to date in place.
+
+    Not one that was moved here with its checkout: its scripts start the Python of the old place.
+    """
+    moved = made().get("place", str(ROOT)) != str(ROOT)
+    if venv_version() == sys.version_info[:2] and not moved:
+        say("[2/4] .venv is there already")
+        STAMP.unlink(missing_ok=True)
+        return
+    say("[2/4] making .venv")
+    if VENV.exists():
+        shutil.rmtree(VENV)
+    created = subprocess.run(
+        [sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False
+    )
+    if created.returncode != 0:
+        print(created.stdout + created.stderr, end="")
+        raise SetupError(
+            f"{sys.executable} -m venv failed, see above. "
+            "On Debian and Ubuntu: apt install python3-venv"
+        )
+
+
+def venv_version() -> tuple[int, int] | None:
+    if not PYTHON.exists():
+        return None
+    shown = subprocess.run(
+        [str(PYTHON), "-c", "import sys; print(*sys.version_info[:2])"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if shown.returncode != 0:
+        return None
+    major, minor = shown.stdout.split()
+    return int(major), int(minor)
+
+
+def pinned() -> list[str]:
+    """The packages of the lock, roughly: markers of other systems and versions count as well."""
+    lines = LOCK.read_text().splitlines()
+    return sorted({line.split("==")[0] for line in lines if re.match(r"[A-Za-z0-9]", line)})
+
+
+def install_packages(count: int) -> None:
+    # First what builds the packages that come as source: pip would fetch another version for it.
+    pip("install", "--constraint", str(LOCK), "setuptools")
+    seen = 0
+    for line in pip_lines(
+        "install", "--no-build-isolation", "--use-pep517", "--requirement", str(LOCK)
+    ):
+        package = re.match(r"(?:Collecting|Requirement already satisfied:) ([^=;<> ]+)", line)
+        download = re.match(r"\s+Downloading (\S+) \(([\d.]+) MB\)", line)
+        build = re.match(r"Building wheels for collected packages: (.*)", line)
+        if package:
+            seen += 1
+            progress(f"      {min(seen, count)}/{count} {package[1]}", passing=seen % 20 != 0)
+        elif download and float(download[2]) >= LARGE_MB:
+            progress(f"      downloading {download[1].rpartition('/')[2]}, {download[2]} MB")
+        elif build:
+            progress(f"      building {build[1]}")
+        elif line.startswith("Installing collected packages"):
+            progress("      installing")
+
+
+def pip(*arguments: str) -> None:
+    for _ in pip_lines(*arguments):
+        pass
+
+
+def pip_lines(*arguments: str) -> Iterator[str]:
+    """What pip says, line by line. A file keeps all of it; if pip fails, the end of it is shown."""
+    command = [str(PYTHON), "-m", "pip", *arguments, "--no-input", "--progress-bar", "off"]
+    child = subprocess.Popen(
+        [*command, "--disable-pip-version-check"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+    )
+    lines: list[str] = []
+    with PIP_LOG.open("a") as log, child:
+        for line in child.stdout or ():
+            log.write(line)
+            lines.append(line.rstrip())
+            yield lines[-1]
+    if child.returncode != 0:
+        progress("\n".join(lines[-PIP_LINES_SHOWN:]))
+        raise SetupError(
+            f"pip {arguments[0]} failed, see above; all it said is in {PIP_LOG.relative_to(ROOT)}"
+        )
+
+
+def say(text: str) -> None:
+    print(f"\r\033[K{text}" if sys.stdout.isatty() else text, flush=True)
+
+
+def progress(text: str, *, passing: bool = False) -> None:
+    """A passing line gives way to the next one on a terminal, and is left out elsewhere."""
+    if not passing:
+        say(text)
+    elif sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r\033[K{text[:width]}", end="", flush=True)
+
+
+if __name__ == "__main__":
+    main()

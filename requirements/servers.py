@@ -1,0 +1,20 @@
+"""Fetches the server jars of the tests and the demo, once per user; says nothing if it has them."""
+
+import sys
+
+from pyspark_zkgroup.errors import SandboxError
+from pyspark_zkgroup.sandbox.java import find_java
+from pyspark_zkgroup.sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
+
+
+def main() -> None:
+    java = find_java()
+    for line in KAFKA_VERSIONS:
+        kafka_jars(line, java, lambda text: print(text, flush=True))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except SandboxError as error:
+        sys.exit(f"setup: {error}")

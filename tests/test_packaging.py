@@ -1,0 +1,109 @@
+"""What somebody who installs the distribution, or sets up a checkout, comes to rely on."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+
+from pyspark_zkgroup import __version__
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "requirements" / "dev.txt"
+LOCKED_EXTRAS = ("spark", "delta", "dev", "notebooks")
+
+
+def requirements(*extras: str) -> list[Requirement]:
+    config = configparser.ConfigParser(interpolation=None)
+    config.read(ROOT / "setup.cfg")
+    texts = [config["options"]["install_requires"]]
+    texts += [config["options.extras_require"][extra] for extra in extras]
+    return [Requirement(line) for text in texts for line in text.split("\n") if line.strip()]
+
+
+def test_the_distribution_is_what_setup_cfg_says() -> None:
+    installed = distribution("pyspark-zkgroup")
+
+    assert installed.version == __version__ == "0.1.0"
+    assert installed.metadata["Requires-Python"] == ">=3.10"
+    extras = {"delta", "dev", "light", "notebooks", "spark"}
+    assert set(installed.metadata.get_all("Provides-Extra") or ()) == extras
+    (command,) = installed.entry_points.select(group="console_scripts")
+    assert (command.name, command.value) == ("zkgroup", "pyspark_zkgroup.cli.main:main")
+
+
+def test_installing_it_on_a_cluster_does_not_replace_the_clusters_spark() -> None:
+    required = [Requirement(text) for text in distribution("pyspark-zkgroup").requires or ()]
+
+    assert "pyspark" in {r.name for r in required if r.marker}
+    assert "pyspark" not in {r.name for r in required if not r.marker}
+
+
+def test_the_package_carries_its_types() -> None:
+    assert (ROOT / "pyspark_zkgroup" / "py.typed").is_file()
+
+
+def test_spark_can_find_the_package_from_anywhere(tmp_path: Path) -> None:
+    """Spark asks pkgutil for packages named pyspark_*, and pkgutil does not list import hooks."""
+    script = "import pkgutil; print(*(m.name for m in pkgutil.iter_modules()))"
+    shown = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert "pyspark_zkgroup" in shown.stdout.split()
+
+
+@pytest.mark.parametrize("python", ["3.10", "3.11", "3.12", "3.13"])
+def test_the_lock_pins_what_setup_cfg_asks_for_on_every_python(python: str) -> None:
+    environment = {name: str(value) for name, value in default_environment().items()}
+    environment |= {"python_version": python, "python_full_version": f"{python}.9", "extra": ""}
+    pins = {}
+    for line in LOCK.read_text(encoding="utf-8").splitlines():
+        if re.match(r"[A-Za-z0-9]", line):
+            pin = Requirement(line)
+            if pin.marker is None or pin.marker.evaluate(environment):
+                pins[pin.name.replace("_", "-").lower()] = str(pin.specifier).removeprefix("==")
+
+    for requirement in requirements(*LOCKED_EXTRAS):
+        assert requirement.specifier.contains(pins[requirement.name]), requirement
+
+
+def test_the_lock_names_no_place_to_fetch_from() -> None:
+    lines = LOCK.read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+    assert [line for line in pins if not re.match(r"[A-Za-z0-9._-]+==[^\s/]+( ; .*)?$", line)] == []
+
+
+def test_a_machine_without_java_is_told_so_before_anything_is_downloaded(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    told = subprocess.run(
+        [sys.executable, str(ROOT / "requirements" / "install.py"), "--java"],
+        env={**environment, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert told.returncode == 1
+    assert told.stdout == ""
+    assert told.stderr.startswith("setup: no Java was found")
+    assert told.stderr.count("\n") == 1
+
+
+def test_the_check_of_a_clean_clone_can_be_run() -> None:
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)

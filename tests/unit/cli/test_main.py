@@ -1,0 +1,94 @@
+"""The command line's frame: which commands there are, and how errors end them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from pyspark_zkgroup import cli
+from pyspark_zkgroup.cli.main import COMMANDS, CommandLine, main
+from pyspark_zkgroup.errors import OptionError
+
+
+class OneCommand(CommandLine):
+    """The real frame around a command of the test."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return click.command("fail")(fail)
+
+
+def fail() -> None:
+    raise OptionError("Option 'x' is 'y',\n  which is no number", "Give a number")
+
+
+def test_an_error_is_one_line_on_stderr_and_status_1() -> None:
+    result = CliRunner().invoke(OneCommand("zkgroup"), ["fail"])
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr == (
+        "Error: [ZKG-001] Option 'x' is 'y', which is no number. Give a number\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [["no-such-command"], ["--no-such-option"]])
+def test_wrong_usage_is_status_2_and_names_what_was_given(arguments: list[str]) -> None:
+    result = CliRunner().invoke(main, arguments)
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert arguments[0] in result.stderr
+
+
+def test_the_version_is_the_packages() -> None:
+    result = CliRunner().invoke(main, ["--version"])
+
+    assert (result.exit_code, result.stdout) == (0, "zkgroup, version 0.1.0\n")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_loads_and_explains_itself(name: str) -> None:
+    result = CliRunner().invoke(main, [name, "--help"])
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: main {name} ")
+
+
+def test_the_help_lists_every_command() -> None:
+    result = CliRunner().invoke(main, ["--help"])
+
+    assert result.exit_code == 0
+    for name in COMMANDS:
+        assert f"  {name} " in result.stdout
+
+
+def test_no_command_is_forgotten() -> None:
+    found = set()
+    for module in iter_modules(cli.__path__):
+        command = getattr(import_module(f"{cli.__name__}.{module.name}"), module.name, None)
+        if isinstance(command, click.Command):
+            found.add(module.name)
+
+    assert found - {"main"} == set(COMMANDS)
+
+
+def test_starting_it_loads_no_command_and_no_client(tmp_path: Path) -> None:
+    heavy = {"kafka", "kazoo", "pandas", "pyarrow", *(f"{cli.__name__}.{c}" for c in COMMANDS)}
+    script = "import sys, pyspark_zkgroup.cli.main; print(*sys.modules)"
+    shown = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert heavy & set(shown.stdout.split()) == set()
