@@ -1,0 +1,40 @@
+"""Where brokers listen, from what they register in ZooKeeper (any version from 0.8 to 3.9)."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from pyspark_zkgroup.errors import BadZnodeError
+
+_ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
+
+
+def parse_broker(path: str, data: bytes | None) -> str | None:
+    """The broker's first plaintext address as host:port; None where it has none."""
+    try:
+        value = json.loads(data or b"")
+    except ValueError as error:
+        raise _bad(path, data) from error
+    if not isinstance(value, dict):
+        raise _bad(path, data)
+    protocols = value.get("listener_security_protocol_map") or {}
+    for endpoint in value.get("endpoints") or []:
+        match = _ENDPOINT.fullmatch(endpoint)
+        if match and protocols.get(match[1], match[1]) == "PLAINTEXT":
+            return _address(match[2], int(match[3]))
+    host, port = value.get("host"), value.get("port")
+    if isinstance(host, str) and isinstance(port, int) and port > 0:
+        return _address(host, port)
+    return None
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _bad(path: str, data: bytes | None) -> BadZnodeError:
+    return BadZnodeError(
+        f"{path} holds {(data or b'')[:200]!r}, which no broker writes",
+        "Set kafka.bootstrap.servers, or ask who wrote the node",
+    )

@@ -1,0 +1,71 @@
+"""Requests to ZooKeeper as values: a transaction is a tuple of operations, all or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    path: str
+    data: bytes
+    ephemeral: bool = False
+    world_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetData:
+    path: str
+    data: bytes
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    path: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    path: str
+    version: int
+
+
+Op: TypeAlias = Create | SetData | Check | Delete
+Transaction: TypeAlias = tuple[Op, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVersion:
+    """Which life of a znode (czxid) and which version of its data. A version alone comes back after
+    a delete.
+    """
+
+    czxid: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Executed; `written` holds the new version of each node it set, in order."""
+
+    written: tuple[NodeVersion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing was executed: the operation at `index` failed for `reason`."""
+
+    index: int
+    reason: Literal["exists", "missing", "version", "not empty", "forbidden", "other"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InDoubt:
+    """No answer came. The transaction was executed, or will be, or never is."""
+
+
+Outcome: TypeAlias = Done | Refused | InDoubt

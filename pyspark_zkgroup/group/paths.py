@@ -1,0 +1,62 @@
+"""Where everything of a group lies in ZooKeeper, relative to the chroot. Spelt only here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark_zkgroup.model import TopicPartition
+
+CONSUMERS = "/consumers"
+BROKERS = "/brokers"
+BROKER_IDS = "/brokers/ids"
+BROKER_TOPICS = "/brokers/topics"
+
+
+def topic_path(topic: str) -> str:
+    return f"{BROKER_TOPICS}/{topic}"
+
+
+def broker_path(broker: int | str) -> str:
+    return f"{BROKER_IDS}/{broker}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPaths:
+    """The nodes of one group. Under a topic a partition is its bare number."""
+
+    group: str
+
+    def __post_init__(self) -> None:
+        if not self.group or "/" in self.group:
+            raise ValueError(f"not the name of a group: {self.group!r}")
+
+    @property
+    def root(self) -> str:
+        return f"{CONSUMERS}/{self.group}"
+
+    @property
+    def ids(self) -> str:
+        return f"{self.root}/ids"
+
+    def id(self, consumer: str) -> str:
+        return f"{self.ids}/{consumer}"
+
+    @property
+    def owners(self) -> str:
+        return f"{self.root}/owners"
+
+    def owner_topic(self, topic: str) -> str:
+        return f"{self.owners}/{topic}"
+
+    def owner(self, partition: TopicPartition) -> str:
+        return f"{self.owner_topic(partition.topic)}/{partition.partition}"
+
+    @property
+    def offsets(self) -> str:
+        return f"{self.root}/offsets"
+
+    def offset_topic(self, topic: str) -> str:
+        return f"{self.offsets}/{topic}"
+
+    def offset(self, partition: TopicPartition) -> str:
+        return f"{self.offset_topic(partition.topic)}/{partition.partition}"

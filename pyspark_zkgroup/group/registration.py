@@ -1,0 +1,173 @@
+"""What a member says of itself under ids/: which topics or pattern, how many threads, since when.
+
+The bytes are those of the JVM consumers: their keys in their order, no blanks. Our own members add
+one key, "zkgroup", that JVM members pass over. Every value in it is a string: a number with a
+fraction or beyond 32 bits *anywhere* in a registration makes every JVM member up to 0.11 fail each
+of its rebalances, after it has released all that it owned.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pyspark_zkgroup.errors import BadZnodeError, SubscriptionError
+from pyspark_zkgroup.group import topics
+from pyspark_zkgroup.group.java_json import NotJsonError, parse_jackson, text_of
+from pyspark_zkgroup.group.scala_order import immutable_map
+
+Pattern = Literal["static", "white_list", "black_list"]
+
+THREADS_MAX = 100_000
+"""More than any consumer runs; beyond it one bad node would cost every reader its memory."""
+_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Topics with their threads, or one expression with its threads. Empty: it reads nothing."""
+
+    pattern: Pattern
+    entries: tuple[tuple[str, int], ...]
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.entries]
+        if len(set(names)) != len(names):
+            raise SubscriptionError(f"a subscription names a topic twice: {names}")
+        for name, threads in self.entries:
+            if isinstance(threads, bool) or not 1 <= threads <= THREADS_MAX:
+                raise SubscriptionError(
+                    f"{threads!r} threads are asked for {name!r}",
+                    f"The number of threads is a whole number from 1 to {THREADS_MAX}",
+                )
+        if self.pattern != "static" and len(self.entries) != 1:
+            raise SubscriptionError(f"a {self.pattern} has one expression, not {names}")
+
+    @classmethod
+    def static(cls, threads: Mapping[str, int]) -> Subscription:
+        """Of our own: only names that a broker would take."""
+        if not threads:
+            raise SubscriptionError("no topic is subscribed to", "Name at least one topic")
+        for topic in threads:
+            if not topics.legal_name(topic):
+                raise SubscriptionError(
+                    f"{topic!r} is not the name of a topic",
+                    f"A name is made of letters, digits, '.', '_' and '-', at most "
+                    f"{topics.NAME_LENGTH_MAX} of them",
+                )
+        return cls("static", tuple(threads.items()))
+
+    @classmethod
+    def white_list(cls, expression: str, threads: int) -> Subscription:
+        return cls("white_list", ((expression, threads),))
+
+    @classmethod
+    def black_list(cls, expression: str, threads: int) -> Subscription:
+        return cls("black_list", ((expression, threads),))
+
+    @property
+    def is_wildcard(self) -> bool:
+        return self.pattern != "static"
+
+    @property
+    def expression(self) -> str:
+        """The expression of a white or black list."""
+        if not self.is_wildcard:
+            raise ValueError("a static subscription has topics, no expression")
+        return self.entries[0][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One member's registration. `strategy` and what follows is None or False for JVM members."""
+
+    subscription: Subscription
+    timestamp: str
+    strategy: str | None = None
+    order: str | None = None
+    static_id: bool = False
+
+    @property
+    def is_zkgroup(self) -> bool:
+        return self.strategy is not None
+
+
+def encode_registration(registration: Registration) -> bytes:
+    value: dict[str, object] = {
+        "version": 1,
+        "subscription": dict(registration.subscription.entries),
+        "pattern": registration.subscription.pattern,
+        "timestamp": registration.timestamp,
+    }
+    if registration.strategy is not None:
+        value["zkgroup"] = {
+            "strategy": registration.strategy,
+            "order": registration.order or "",
+            "static": "true" if registration.static_id else "false",
+        }
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def parse_registration(path: str, data: bytes | None) -> Registration:
+    """Read a registration as the newest JVM members do; BadZnodeError where those fail.
+
+    What only older members fail on (a number with a fraction beside the subscription) is read: the
+    member is there and reads its topics; that the others own nothing beside it is their affair.
+    """
+    try:
+        value: Any = parse_jackson(text_of(data), mend_backslashes=True)
+    except NotJsonError as error:
+        raise _bad(path, data, "it is not JSON") from error
+    if not isinstance(value, dict):
+        raise _bad(path, data, "it is not an object")
+    pattern, subscribed = value.get("pattern"), value.get("subscription")
+    if not isinstance(pattern, str):
+        raise _bad(path, data, '"pattern" is missing or not a string')
+    if not isinstance(subscribed, dict):
+        raise _bad(path, data, '"subscription" is missing or not an object')
+    for name, threads in subscribed.items():
+        if not _is_count(threads):
+            raise _bad(path, data, f"{threads!r} is not a number of threads for {name!r}")
+    own = value.get("zkgroup")
+    if own is not None and not _is_own(own):
+        raise _bad(path, data, '"zkgroup" does not hold what a zkgroup member writes')
+    return Registration(
+        subscription_of(pattern, subscribed),
+        str(value.get("timestamp", "")),
+        strategy=own["strategy"] if own else None,
+        order=(own.get("order") or None) if own else None,
+        static_id=own is not None and own.get("static") == "true",
+    )
+
+
+def subscription_of(pattern: str | None, entries: Mapping[str, int]) -> Subscription:
+    """As every reader takes it: the first entry of a list; any other pattern, or none, is static"""
+    if entries and pattern in ("white_list", "black_list"):
+        first = immutable_map(entries)[0]
+        kind: Pattern = "white_list" if pattern == "white_list" else "black_list"
+        return Subscription(kind, ((first, entries[first]),))
+    return Subscription("static", tuple(entries.items()))
+
+
+def _is_count(threads: object) -> bool:
+    return (
+        isinstance(threads, int) and not isinstance(threads, bool) and 1 <= threads <= THREADS_MAX
+    )
+
+
+def _is_own(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and all(isinstance(text, str) for text in value.values())
+        and bool(value.get("strategy"))
+    )
+
+
+def _bad(path: str, data: bytes | None, why: str) -> BadZnodeError:
+    return BadZnodeError(
+        f"{path} is no registration of a consumer: {why}; it holds {(data or b'')[:_SHOWN]!r}",
+        'Expected JSON like {"version":1,"subscription":{"topic":threads},"pattern":"static",'
+        '"timestamp":"..."}; end the process that wrote it or delete the node',
+    )

@@ -1,0 +1,127 @@
+"""The group at one instant: who is registered for what, and which partitions there are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark_zkgroup.errors import BadZnodeError, SubscriptionError
+from pyspark_zkgroup.group import assignors, patterns
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.group.patterns import Matcher
+from pyspark_zkgroup.group.registration import Registration, Subscription, parse_registration
+from pyspark_zkgroup.model import ThreadId
+
+Threads = dict[str, tuple[ThreadId, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`skipped` has the consumer ids whose registration cannot be read, each with the reason.
+
+    A JVM member fails its whole rebalance on such a registration. We go on without that member:
+    claims exclude each other all the same, and one bad node must not stop everybody.
+    """
+
+    members: Mapping[str, Registration]
+    topics: Mapping[str, tuple[int, ...]]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_wildcards(self) -> bool:
+        """Whether the list of all topics matters, not only those that are named."""
+        return any(member.subscription.is_wildcard for member in self.members.values())
+
+
+def read_snapshot(
+    group: str, ids: Mapping[str, bytes | None], topics: Mapping[str, tuple[int, ...]]
+) -> Snapshot:
+    """From what the nodes hold. An unreadable registration, or one with an expression that
+    java.util.regex refuses, is skipped with its path and the reason."""
+    paths = GroupPaths(group)
+    members: dict[str, Registration] = {}
+    skipped: dict[str, str] = {}
+    for consumer, data in ids.items():
+        found = _read_member(paths.id(consumer), data)
+        if isinstance(found, Registration):
+            members[consumer] = found
+        else:
+            skipped[consumer] = found
+    return Snapshot(members, topics, skipped)
+
+
+def _read_member(path: str, data: bytes | None) -> Registration | str:
+    try:
+        registration = parse_registration(path, data)
+        if registration.subscription.is_wildcard:
+            patterns.compile_expression(registration.subscription.expression)
+    except BadZnodeError as error:
+        return str(error)
+    except SubscriptionError as error:
+        return f"{path}: {error}"
+    return registration
+
+
+def expand(snapshot: Snapshot, exclude_internal: bool) -> Threads:
+    """Per topic that anybody reads, the threads that read it, in order."""
+    return threads_by_topic(
+        {consumer: member.subscription for consumer, member in snapshot.members.items()},
+        snapshot.topics,
+        patterns.INTERNAL_TOPICS if exclude_internal else frozenset(),
+    )
+
+
+def threads_by_topic(
+    subscriptions: Mapping[str, Subscription], topics: Collection[str], hidden: Collection[str]
+) -> Threads:
+    """`hidden` topics are not meant by any list; a static subscription is taken as it stands."""
+    counts: dict[str, list[tuple[str, int]]] = {}
+    matchers: dict[str, Matcher] = {}
+    for consumer, subscription in subscriptions.items():
+        for topic, count in topics_of(subscription, topics, hidden, matchers):
+            counts.setdefault(topic, []).append((consumer, count))
+    return threads_of(counts)
+
+
+def threads_of(counts: Mapping[str, Sequence[tuple[str, int]]]) -> Threads:
+    """Per topic the threads, in order, of the members that read it with so many threads each.
+
+    Topics read by the same members share one tuple: with many topics that is most of the work.
+    """
+    known: dict[frozenset[tuple[str, int]], tuple[ThreadId, ...]] = {}
+    found: Threads = {}
+    for topic, takers in counts.items():
+        key = frozenset(takers)
+        if key not in known:
+            threads = (ThreadId(consumer, n) for consumer, count in takers for n in range(count))
+            known[key] = tuple(assignors.in_order(threads))
+        found[topic] = known[key]
+    return found
+
+
+def topics_of(
+    subscription: Subscription,
+    topics: Collection[str],
+    hidden: Collection[str] = (),
+    matchers: dict[str, Matcher] | None = None,
+) -> list[tuple[str, int]]:
+    """The topics of one member with its threads. `matchers` keeps what was compiled for others."""
+    if not subscription.is_wildcard:
+        return list(subscription.entries)
+    ((expression, count),) = subscription.entries
+    kept = {} if matchers is None else matchers
+    if expression not in kept:
+        kept[expression] = patterns.compile_expression(expression)
+    wanted = subscription.pattern == "white_list"
+    matches = kept[expression]
+    return [(topic, count) for topic in topics if topic not in hidden and matches(topic) is wanted]
+
+
+def foreign_differences(snapshot: Snapshot) -> dict[str, str]:
+    """Members whose expression Python would read differently, with how. It is read as Java does."""
+    return {
+        consumer: text
+        for consumer, member in snapshot.members.items()
+        if member.subscription.is_wildcard
+        and (text := patterns.difference(member.subscription.expression)) is not None
+    }

@@ -1,0 +1,141 @@
+"""The options page, made from the table: `python -m pyspark_zkgroup.option_docs [project folder]`.
+
+It writes docs/options.md, and in README.md what stands between the two marks, if they are there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark_zkgroup.option_refusals import ADDED_BY_SPARK, FIXED, OTHERS_OF_KAFKA, REFUSED
+from pyspark_zkgroup.option_table import OLD_NAMES, TABLE, Option
+
+PAGE: Final = Path("docs") / "options.md"
+README: Final = Path("README.md")
+MARKS: Final = ("<!-- options: begin -->", "<!-- options: end -->")
+
+_INTRODUCTION = """\
+# Options of the reader
+
+<!-- Made by `python -m pyspark_zkgroup.option_docs`: change the table there, not this page. -->
+
+    spark.readStream.format("zkgroup").option("zookeeper.connect", "zk1:2181/kafka")
+         .option("group.id", "billing").option("subscribe", "orders,payments").load()
+
+Case does not matter in names. Everything is checked at `load()`: an option that is unknown,
+refused, impossible or at odds with another one fails there, with its name, what was given, and what
+is allowed. Nothing is ignored, except what Spark itself puts among the options of a table
+({added}, and names that begin with `option.`).
+"""
+
+_OLD_NAMES = """\
+## Other names
+
+Names of the JVM consumers and of Spark's Kafka source that stand for an option. Both names may be
+given when they say the same.
+"""
+
+_FIXED = """\
+## Accepted with one value
+
+These say what happens anyway; any other value is refused.
+"""
+
+_REFUSED = """\
+## Refused
+
+Names of the JVM consumers and of Spark's Kafka source that have no meaning here.
+"""
+
+
+def page() -> str:
+    added = ", ".join(f"`{name}`" for name in sorted(ADDED_BY_SPARK))
+    sections = dict.fromkeys(option.section for option in TABLE)
+    parts = [_INTRODUCTION.replace("{added}", added)]
+    for section in sections:
+        parts.append(f"## {section}\n")
+        parts.append(
+            _table(
+                ("option", "default", "meaning", "allowed"),
+                (
+                    (f"`{o.name}`", _default(o), o.text, o.rule.allowed)
+                    for o in TABLE
+                    if o.section == section
+                ),
+            )
+        )
+    parts.append(_OLD_NAMES)
+    parts.append(
+        _table(
+            ("name", "stands for", "allowed"),
+            ((f"`{old.name}`", f"`{old.option.name}`", old.rule.allowed) for old in OLD_NAMES),
+        )
+    )
+    parts.append(_FIXED)
+    parts.append(
+        _table(
+            ("name", "value", "why"),
+            ((f"`{fixed.name}`", f"`{fixed.value}`", _sentence(fixed.why)) for fixed in FIXED),
+        )
+    )
+    parts.append(_REFUSED)
+    parts.append(
+        _table(
+            ("name", "why", "instead"),
+            (
+                (f"`{refused.name}`", _sentence(refused.why), refused.instead + ".")
+                for refused in (*REFUSED, OTHERS_OF_KAFKA)
+            ),
+        )
+    )
+    return "\n".join(parts)
+
+
+def readme_section() -> str:
+    """The options in short, for the README."""
+    rows = ((f"`{o.name}`", _default(o), o.text) for o in TABLE)
+    return _table(("option", "default", "meaning"), rows)
+
+
+def with_section(readme: str) -> str:
+    """The README with what stands between the marks made anew; as it is where it has none."""
+    begin, end = MARKS
+    if begin not in readme or end not in readme:
+        return readme
+    before, _, rest = readme.partition(begin)
+    after = rest.partition(end)[2]
+    return f"{before}{begin}\n{readme_section()}{end}{after}"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *(tuple(map(_cell, row)) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _default(option: Option[Any]) -> str:
+    plain = option.required or option.default_text or option.default is None
+    return option.default_shown if plain else f"`{option.default_shown}`"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def main(folder: Path) -> None:
+    (folder / PAGE).parent.mkdir(exist_ok=True)
+    (folder / PAGE).write_text(page(), encoding="utf-8")
+    readme = folder / README
+    if readme.exists():
+        text = readme.read_text(encoding="utf-8")
+        readme.write_text(with_section(text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(*sys.argv[1:2]))

@@ -1,0 +1,108 @@
+"""Whatever the bytes: rows, or a FetchError that names where; never another error, never a hang."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyspark_zkgroup.errors import FetchError
+from pyspark_zkgroup.kafka.framing import FramingError, frames
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.records.decoder import Limits
+from pyspark_zkgroup.records.reference import ReferenceDecoder
+from pyspark_zkgroup.schema import arrow_schema
+from tests.record_batches import CODECS, ZSTD, Record, batch, old_messages, seal
+
+TP = TopicPartition("t", 0)
+LIMITS = Limits(rows_max=7, bytes_max=200, unpacked_bytes_max=100_000)
+
+TEXTS = st.none() | st.binary(max_size=40)
+HEADERS = st.lists(st.tuples(st.text(max_size=5), TEXTS), max_size=2)
+TIMES = st.integers(-(2**40), 2**45)
+
+
+@st.composite
+def records(draw: st.DrawFn, *, with_headers: bool = True) -> list[Record]:
+    offset = draw(st.integers(0, 2**40))
+    made = []
+    for gap in draw(st.lists(st.integers(1, 5), min_size=1, max_size=12)):
+        offset += gap
+        headers = draw(HEADERS) if with_headers else []
+        made.append(Record(offset, draw(TEXTS), draw(TEXTS), draw(TIMES), headers))
+    return made
+
+
+def decode(data: bytes, wanted: OffsetRange) -> list[pa.RecordBatch]:
+    decoder = ReferenceDecoder(LIMITS)
+    return [*decoder.feed(TP, wanted, memoryview(data)), *decoder.finish()]
+
+
+def rows(batches: list[pa.RecordBatch]) -> list[tuple[object, ...]]:
+    table = pa.Table.from_batches(batches, arrow_schema())
+    columns = [table["offset"], table["key"], table["value"], table["timestamp"].cast(pa.int64())]
+    return list(zip(*(column.to_pylist() for column in columns)))
+
+
+def expected(made: list[Record], wanted: OffsetRange) -> list[tuple[object, ...]]:
+    return [
+        (r.offset, r.key, r.value, r.timestamp_ms * 1000)
+        for r in made
+        if wanted.start <= r.offset < wanted.until
+    ]
+
+
+@given(records(), st.sampled_from(list(CODECS.values())), st.data())
+def test_what_was_built_comes_out(made: list[Record], codec: int, data: st.DataObject) -> None:
+    low, high = made[0].offset - 1, made[-1].offset + 2
+    start = data.draw(st.integers(low, high))
+    wanted = OffsetRange(start, data.draw(st.integers(start, high)))
+    found = decode(batch(made, codec=codec), wanted)
+    assert rows(found) == expected(made, wanted)
+    assert all(one.num_rows <= LIMITS.rows_max for one in found)
+    for one in found:
+        size = sum(len(text or b"") for name in (0, 1) for text in one.column(name).to_pylist())
+        assert size <= LIMITS.bytes_max or one.num_rows == 1
+
+
+@given(records(with_headers=False), st.sampled_from([c for c in CODECS.values() if c != ZSTD]))
+def test_old_sets_come_out_too(made: list[Record], codec: int) -> None:
+    wanted = OffsetRange(0, 2**50)
+    assert rows(decode(old_messages(made, magic=1, codec=codec), wanted)) == expected(made, wanted)
+
+
+def survives(data: bytes) -> None:
+    raised: FetchError | None = None
+    try:
+        decode(data, OffsetRange(0, 2**62))
+    except FetchError as error:
+        raised = error
+    if raised is not None:
+        assert (raised.topic, raised.partition) == ("t", 0)
+        assert "t-0" in str(raised)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes(data: bytes) -> None:
+    survives(data)
+
+
+@settings(max_examples=300)
+@given(records(), st.sampled_from(list(CODECS.values())), st.data())
+def test_any_change_below_the_checksum(made: list[Record], codec: int, data: st.DataObject) -> None:
+    built = bytearray(batch(made, codec=codec))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(built) - 1))
+        built[at] = data.draw(st.integers(0, 255))
+    built[16] = 2
+    survives(seal(built))
+
+
+@given(st.binary(max_size=200), st.integers(0, 50), st.integers(0, 50))
+def test_framing_of_any_bytes_goes_forward(data: bytes, position: int, length: int) -> None:
+    try:
+        found = frames(data, position, position + length)
+    except FramingError:
+        return
+    assert 0 <= found.size <= len(data)
+    assert found.next_offset >= position
