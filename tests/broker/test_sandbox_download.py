@@ -1,0 +1,48 @@
+"""Kafka's jars from the real repository, into an empty cache. Needs the network and a minute."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from pyspark_zkgroup.sandbox.java import find_java
+from pyspark_zkgroup.sandbox.kafka_jars import kafka_jars
+
+
+@pytest.mark.long
+def test_two_starts_at_once_fetch_once_and_ignore_the_local_maven_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A pom without its jar, as an aborted Maven build leaves it: Ivy's own settings stumble on it.
+    home = tmp_path / "home"
+    local = home / ".m2" / "repository" / "org" / "apache" / "kafka" / "kafka_2.13" / "3.9.1"
+    local.mkdir(parents=True)
+    (local / "kafka_2.13-3.9.1.pom").write_text("<project/>")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Duser.home={home}")
+
+    cache = tmp_path / "cache"
+    left = cache / "zkgroup" / "jars" / ".fetching-kafka_2.13-3.9.1-killed"
+    left.mkdir(parents=True)
+    said: list[str] = []
+    found: list[Path] = []
+
+    def fetch() -> None:
+        environment = {"XDG_CACHE_HOME": str(cache)}
+        found.append(kafka_jars("3.9", find_java(), said.append, environment))
+
+    starts = [threading.Thread(target=fetch) for _ in range(2)]
+    for start in starts:
+        start.start()
+    for start in starts:
+        start.join()
+
+    directory = cache / "zkgroup" / "jars" / "kafka_2.13-3.9.1"
+    assert found == [directory, directory]
+    assert len(list(directory.glob("*.jar"))) > 50
+    assert sum(text.startswith("fetching the jars of Kafka") for text in said) == 1
+    assert sum("another process is fetching" in text for text in said) == 1
+    entries = {p.name for p in directory.parent.iterdir()}
+    assert entries == {directory.name, f"{directory.name}.lock"}
+    assert not (home / ".ivy2").exists()

@@ -1,0 +1,3 @@
+"""Fixtures for all tests: real servers (see the module for their names)."""
+
+pytest_plugins = ["pyspark_zkgroup.sandbox.fixtures"]
