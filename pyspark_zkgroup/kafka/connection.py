@@ -1,0 +1,211 @@
+"""Connections to the brokers of one cluster, driven on the caller's thread: no thread of its own,
+no work while idle.
+
+Only this file knows kafka-python's KafkaConnectionManager and its selector; what is asked over them
+stands in wire.py. A Cluster belongs to one thread at a time and to the process that made it. It
+asks for metadata only when it is told to: kafka-python's own bootstrap and refresh loop, which
+would go on in the background, are never started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import kafka.errors
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+
+from pyspark_zkgroup.backoff import delays
+from pyspark_zkgroup.clock import SYSTEM, Clock
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.model import TopicPartition
+
+Request = Any
+Response = Any
+
+_FRAME_OVERHEAD_BYTES = 1024 * 1024  # what surrounds the records of one answer, generously
+_ATTEMPT_S_MIN = 1.0
+_GRACE_MS = 100.0
+
+# Errors of our side that no other attempt will mend.
+_LASTING = (
+    kafka.errors.IncompatibleBrokerVersion,
+    kafka.errors.InvalidReceiveError,
+    kafka.errors.SaslAuthenticationFailedError,
+    kafka.errors.UnsupportedSaslMechanismError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A request that got no answer, and why."""
+
+    reason: str
+    retryable: bool = True
+    was_sent: bool = True
+    """False when it waits: for the pause before another attempt to connect, or because the broker
+    throttles this client."""
+
+
+class Cluster:
+    """Opens nothing until it is asked something; opens again whatever was closed."""
+
+    def __init__(
+        self,
+        settings: FetchSettings,
+        *,
+        clock: Clock = SYSTEM,
+        rng: Random | None = None,
+        broker_version: tuple[int, ...] | None = None,
+    ) -> None:
+        """`broker_version` holds the protocol down to what a broker of that version spoke."""
+        self.settings = settings
+        self.clock = clock
+        self.requests = 0
+        self.leaders: dict[TopicPartition, int] = {}
+        self._rng = rng or Random()
+        self._answered: int | str | None = None
+        self._losses: dict[int | str, str] = {}
+        self._net = NetworkSelector(
+            client_id=settings.client_id,
+            slow_task_threshold_secs=0,  # decoding an answer of 16 MiB is no accident
+        )
+        self._manager = KafkaConnectionManager(
+            self._net,
+            bootstrap_servers=list(settings.bootstrap),
+            client_id=settings.client_id,
+            request_timeout_ms=settings.request_timeout_ms,
+            receive_message_max_bytes=settings.record_batch_bytes_max + _FRAME_OVERHEAD_BYTES,
+            reconnect_backoff_max_ms=1000,
+            socket_connection_setup_timeout_ms=settings.request_timeout_ms,
+            api_version=broker_version,
+        )
+
+    def ask(self, build: Callable[[], Request], *, timeout_s: float) -> Response:
+        """The first answer that any broker gives. ServerError names the addresses when none does in
+        time.
+        """
+        deadline = self.clock.monotonic() + timeout_s
+        waits = delays(self._rng)
+        while True:
+            nodes = self._candidates()
+            for tried, node in enumerate(nodes):
+                left = deadline - self.clock.monotonic()
+                if left <= 0:
+                    break
+                # One that swallows packets must not use up the time of those that would answer.
+                share = max(left / (len(nodes) - tried), min(left, _ATTEMPT_S_MIN))
+                answer = self._run(self._send, node, build(), share)
+                if not isinstance(answer, Lost):
+                    self._answered = node
+                    return answer
+                if not answer.retryable:
+                    raise self._unreachable(timeout_s)
+            left = deadline - self.clock.monotonic()
+            if left <= 0:
+                raise self._unreachable(timeout_s)
+            self.wait(min(next(waits), left))
+
+    def ask_each(
+        self, requests: Mapping[int, Request], *, timeout_s: float
+    ) -> dict[int, Response | Lost]:
+        """One request to each broker, all at the same time; what is lost stands in its place."""
+        answers: dict[int, Response | Lost] = self._run(self._send_all, requests, timeout_s)
+        for node, answer in answers.items():
+            if not isinstance(answer, Lost):
+                self._answered = node
+        return answers
+
+    def learn(self, response: Response) -> None:
+        """Takes the brokers' addresses from an answer to a metadata request."""
+        self._manager.cluster.update_metadata(response)
+        for broker in self._manager.cluster.bootstrap_brokers():
+            self._losses.pop(broker.node_id, None)
+            self._manager.close(broker.node_id)
+
+    def wait(self, seconds: float) -> None:
+        """Lets time pass and looks after the connections: a broker's throttling ends in it."""
+        self._run(self._pause, seconds)
+
+    def close(self) -> None:
+        """Closes every connection; no answer is waited for. May be called again."""
+        self._manager.close()
+        self._net.close()
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        known = tuple(f"{b.host}:{b.port}" for b in self._manager.cluster.brokers())
+        return known + tuple(s for s in self.settings.bootstrap if s not in known)
+
+    def _candidates(self) -> list[int | str]:
+        """Whoever answered last, then the known brokers in any order, then those the user named."""
+        cluster = self._manager.cluster
+        known = [b.node_id for b in cluster.brokers()]
+        self._rng.shuffle(known)
+        known.sort(key=lambda node: node != self._answered)
+        return known + [b.node_id for b in cluster.bootstrap_brokers()]
+
+    def _run(self, coroutine: Callable[..., Any], *args: Any) -> Any:
+        # What happened to the sockets since the last call is seen first. Without this, a request
+        # after a long pause would be written to a connection that its broker closed meanwhile, and
+        # be lost.
+        self._net.poll(timeout_ms=0)
+        return self._manager.run(coroutine, *args)
+
+    async def _send(self, node: int | str, request: Request, timeout_s: float) -> Response | Lost:
+        timeout_ms = timeout_s * 1000
+        try:
+            connection = self._manager.get_connection(
+                node, timeout_ms=timeout_ms, refresh_metadata_on_err=False
+            )
+            self.requests += 1
+            sent = connection.send_request(request, request_timeout_ms=timeout_ms)
+            # The request's own timer closes the connection. This one, a little later, is for a
+            # request that is still waiting for its connection, whose timer does not run yet.
+            answer = await self._manager.wait_for(sent, timeout_ms + _GRACE_MS)
+        except kafka.errors.NodeNotReadyError as error:
+            return Lost(self._losses.get(node, str(error)), was_sent=False)
+        except kafka.errors.KafkaError as error:
+            reason = f"{self._address(node)}: {self._text(error)}"
+            self._losses[node] = reason
+            return Lost(reason, retryable=not isinstance(error, _LASTING))
+        self._losses.pop(node, None)
+        return answer
+
+    async def _send_all(
+        self, requests: Mapping[int, Request], timeout_s: float
+    ) -> dict[int, Response | Lost]:
+        sent = {
+            node: self._manager.call_soon(self._send, node, request, timeout_s)
+            for node, request in requests.items()
+        }
+        return {node: await future for node, future in sent.items()}
+
+    async def _pause(self, seconds: float) -> None:
+        await self._net.sleep(seconds)
+
+    def _address(self, node: int | str) -> str:
+        broker = self._manager.cluster.broker_metadata(node)
+        return f"broker {node}" if broker is None else f"{broker.host}:{broker.port}"
+
+    def _text(self, error: BaseException) -> str:
+        if isinstance(error, kafka.errors.InvalidReceiveError):
+            return (
+                f"its answer is larger than the {self.settings.record_batch_bytes_max} bytes that "
+                "are taken; a larger fetch.message.max.bytes raises that"
+            )
+        name, text = type(error).__name__.removesuffix("Error"), str(error)
+        return text if text.startswith(name) else f"{name}: {text}" if text else name
+
+    def _unreachable(self, timeout_s: float) -> ServerError:
+        reasons = "; ".join(dict.fromkeys(self._losses.values()))
+        return ServerError(
+            f"No Kafka broker answered within {timeout_s:g} s; asked: {', '.join(self.addresses)}"
+            + (f" ({reasons})" if reasons else ""),
+            "Check that kafka.bootstrap.servers names brokers of this cluster and that they run "
+            "and can be reached from here, under the names they advertise too",
+        )

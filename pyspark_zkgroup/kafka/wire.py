@@ -1,0 +1,211 @@
+"""The three questions asked of brokers, as values: metadata, offsets of a log, records.
+
+Only this file knows kafka-python's generated request classes, and only connection.py its
+connections. Neither is a promised interface of kafka-python; tests/contract/test_kafka_python.py
+fails when they change.
+
+Versions are negotiated per connection. Fetch stays at 12, the last that names topics: from 13 on
+they are ids, which a range of an older plan does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import kafka.errors
+from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from pyspark_zkgroup.model import TopicPartition
+
+EARLIEST = -2
+LATEST = -1
+EARLIEST_LOCAL = (
+    -4
+)  # the first offset on the broker itself, where older ones were moved to remote storage
+
+_FETCH_VERSION_MAX = 12
+_NO_ERROR = 0
+_OFFSET_OUT_OF_RANGE = 1
+_UNKNOWN_TOPIC_OR_PARTITION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerError:
+    """What a broker answered instead of data."""
+
+    code: int
+    name: str
+    retryable: bool
+
+    @property
+    def out_of_range(self) -> bool:
+        return self.code == _OFFSET_OUT_OF_RANGE
+
+    @property
+    def unknown_topic(self) -> bool:
+        return self.code == _UNKNOWN_TOPIC_OR_PARTITION
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.code})"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    partitions: tuple[int, ...]
+    internal: bool
+    leaders: Mapping[int, int] = field(default_factory=dict)
+    """Broker ids; a partition that has no leader at the moment is not in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What one broker knew of the cluster at one moment."""
+
+    cluster_id: str | None
+    brokers: Mapping[int, str]
+    """Broker id to host:port."""
+    topics: Mapping[str, Topic]
+    missing: Mapping[str, BrokerError]
+    """Topics asked for by name and not given, with the reason: unknown, being made, not allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPartition:
+    partition: TopicPartition
+    error: BrokerError | None
+    high_watermark: int
+    records: bytes
+
+
+def metadata_request(topics: Iterable[str] | None) -> Any:
+    """None asks for all topics. Never creates one."""
+    named = None
+    if topics is not None:
+        named = [MetadataRequest.MetadataRequestTopic(name=topic) for topic in sorted(set(topics))]
+    return MetadataRequest(
+        topics=named,
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+
+
+def metadata_answer(response: Any) -> Metadata:
+    topics: dict[str, Topic] = {}
+    missing: dict[str, BrokerError] = {}
+    for entry in response.topics:
+        error = _error(entry.error_code)
+        if error is not None:
+            missing[entry.name] = error
+            continue
+        topics[entry.name] = Topic(
+            partitions=tuple(sorted(p.partition_index for p in entry.partitions)),
+            internal=bool(entry.is_internal),
+            leaders={p.partition_index: p.leader_id for p in entry.partitions if p.leader_id >= 0},
+        )
+    return Metadata(
+        cluster_id=response.cluster_id,
+        brokers={b.node_id: f"{b.host}:{b.port}" for b in response.brokers},
+        topics=topics,
+        missing=missing,
+    )
+
+
+def offsets_request(partitions: Iterable[TopicPartition], at: int) -> Any:
+    """`at` is EARLIEST, LATEST (the high watermark), EARLIEST_LOCAL or a time in milliseconds."""
+    entry = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+    by_topic: dict[str, list[Any]] = {}
+    for tp in sorted(partitions):
+        by_topic.setdefault(tp.topic, []).append(
+            entry(partition_index=tp.partition, current_leader_epoch=-1, timestamp=at)
+        )
+    return ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=0,
+        topics=[
+            ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=entries)
+            for topic, entries in by_topic.items()
+        ],
+        # Version 0 answers with a list of segments; what is on the broker itself is known from
+        # version 8 on.
+        min_version=8 if at == EARLIEST_LOCAL else 1,
+    )
+
+
+def offsets_answer(response: Any) -> dict[TopicPartition, int | BrokerError]:
+    answers: dict[TopicPartition, int | BrokerError] = {}
+    for topic in response.topics:
+        for entry in topic.partitions:
+            error = _error(entry.error_code)
+            answers[TopicPartition(topic.name, entry.partition_index)] = (
+                entry.offset if error is None else error
+            )
+    return answers
+
+
+def fetch_request(
+    positions: Sequence[tuple[TopicPartition, int]],
+    *,
+    partition_bytes_max: int,
+    bytes_max: int,
+    wait_max_ms: int,
+) -> Any:
+    """Partitions keep their order: a broker fills its answer in that order, and only the first is
+    sure of a batch.
+    """
+    entry = FetchRequest.FetchTopic.FetchPartition
+    topics: list[Any] = []
+    for tp, offset in positions:
+        if not topics or topics[-1].topic != tp.topic:
+            topics.append(FetchRequest.FetchTopic(topic=tp.topic, partitions=[]))
+        topics[-1].partitions.append(
+            entry(
+                partition=tp.partition,
+                current_leader_epoch=-1,
+                fetch_offset=offset,
+                last_fetched_epoch=-1,
+                log_start_offset=-1,
+                partition_max_bytes=partition_bytes_max,
+            )
+        )
+    return FetchRequest(
+        replica_id=-1,
+        max_wait_ms=wait_max_ms,
+        min_bytes=1,
+        max_bytes=bytes_max,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        topics=topics,
+        forgotten_topics_data=[],
+        rack_id="",
+        max_version=_FETCH_VERSION_MAX,
+    )
+
+
+def fetch_answer(response: Any) -> BrokerError | list[FetchedPartition]:
+    error = _error(response.error_code)
+    if error is not None:
+        return error
+    return [
+        FetchedPartition(
+            partition=TopicPartition(topic.topic, entry.partition_index),
+            error=_error(entry.error_code),
+            high_watermark=entry.high_watermark,
+            records=entry.records or b"",
+        )
+        for topic in response.responses
+        for entry in topic.partitions
+    ]
+
+
+def _error(code: int) -> BrokerError | None:
+    if not code:
+        return None
+    kind = kafka.errors.for_code(code)
+    return BrokerError(
+        code, kind.__name__.removesuffix("Error"), issubclass(kind, kafka.errors.RetriableError)
+    )

@@ -1,0 +1,41 @@
+"""One Spark task: its ranges become Arrow batches with the columns of Spark's Kafka source.
+
+What a task returns depends on its input alone, so a task that is retried, or runs twice at the same
+time, returns the same rows. It knows the brokers and nothing of the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from pyspark_zkgroup.kafka.fetch import read_ranges
+from pyspark_zkgroup.kafka.pool import ClusterPool
+from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.plan import TaskInput
+from pyspark_zkgroup.records.decoder import Decoder, Limits
+from pyspark_zkgroup.records.reference import ReferenceDecoder
+
+POOL = ClusterPool()
+
+
+def read(task: TaskInput, settings: FetchSettings) -> Iterator[pa.RecordBatch]:
+    ranges = {r.partition: r.range for r in task.ranges}
+    if len(ranges) < len(task.ranges):
+        raise ValueError(f"the task of {task.thread_id} names a partition twice: {task.ranges}")
+    decoder = _decoder(settings)
+    with POOL.lease(settings) as cluster:
+        for raw in read_ranges(cluster, ranges):
+            yield from decoder.feed(raw.partition, raw.wanted, raw.data)
+    yield from decoder.finish()
+
+
+def _decoder(settings: FetchSettings) -> Decoder:
+    return ReferenceDecoder(
+        Limits(
+            rows_max=settings.batch_rows_max,
+            bytes_max=settings.batch_bytes_max,
+            unpacked_bytes_max=settings.record_batch_bytes_max,
+        )
+    )

@@ -1,0 +1,256 @@
+"""Connections: what happens when brokers are away, slow, or come back, and when processes fork."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.kafka import metadata, offsets
+from pyspark_zkgroup.kafka.connection import Cluster, Lost
+from pyspark_zkgroup.kafka.pool import ClusterPool
+from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.kafka.wire import LATEST, metadata_request, offsets_request
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.sandbox import Sandbox
+
+# kafka-python leaves a socket that did not get its connection to the garbage collector.
+pytestmark = pytest.mark.filterwarnings(
+    r"ignore:unclosed <socket\.socket .*laddr=\('0\.0\.0\.0', \d+\)>:ResourceWarning"
+)
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """Accepts connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port
+
+
+def settings(*addresses: str) -> FetchSettings:
+    return FetchSettings(addresses)
+
+
+def test_nothing_is_opened_before_the_first_question(silent_port: int) -> None:
+    cluster = Cluster(settings(f"127.0.0.1:{silent_port}"))
+    cluster.close()
+    cluster.close()
+
+
+def test_brokers_that_are_away_are_named_in_time() -> None:
+    addresses = [f"127.0.0.1:{closed_port()}" for _ in range(2)]
+    cluster = Cluster(settings(*addresses))
+    began = time.monotonic()
+    try:
+        with pytest.raises(ServerError, match=r"within 0\.5 s") as caught:
+            metadata.topics(cluster, timeout_s=0.5)
+    finally:
+        cluster.close()
+    assert time.monotonic() - began < 3
+    for address in addresses:
+        assert address in str(caught.value)
+    assert "REFUSED" in str(caught.value)
+    assert caught.value.retryable
+
+
+def test_a_broker_that_says_nothing_is_no_hang(silent_port: int) -> None:
+    cluster = Cluster(settings(f"127.0.0.1:{silent_port}"))
+    began = time.monotonic()
+    try:
+        with pytest.raises(ServerError, match=f"127.0.0.1:{silent_port}"):
+            metadata.topics(cluster, timeout_s=0.5)
+    finally:
+        cluster.close()
+    assert time.monotonic() - began < 3
+
+
+def test_one_address_of_several_is_enough(sandbox: Sandbox, silent_port: int) -> None:
+    addresses = [
+        f"127.0.0.1:{closed_port()}",
+        f"127.0.0.1:{silent_port}",
+        sandbox.bootstrap_servers,
+    ]
+    cluster = Cluster(settings(*addresses))
+    try:
+        assert metadata.read(cluster, [], timeout_s=6).brokers
+        began = time.monotonic()
+        assert metadata.read(cluster, [], timeout_s=6).brokers
+        assert time.monotonic() - began < 1
+    finally:
+        cluster.close()
+
+
+def test_a_name_that_does_not_resolve_is_named() -> None:
+    cluster = Cluster(settings("no-such-host.invalid:9092"))
+    try:
+        with pytest.raises(ServerError, match=r"no-such-host\.invalid:9092"):
+            metadata.topics(cluster, timeout_s=0.2)
+    finally:
+        cluster.close()
+
+
+def test_a_broker_nobody_knows_is_lost_not_an_exception(sandbox: Sandbox) -> None:
+    cluster = Cluster(settings(sandbox.bootstrap_servers))
+    try:
+        (broker,) = metadata.read(cluster, [], timeout_s=5).brokers
+        request = offsets_request([TopicPartition("not-there", 0)], LATEST)
+        answers = cluster.ask_each({broker: request, 999: metadata_request([])}, timeout_s=5)
+        assert isinstance(answers[999], Lost)
+        assert not isinstance(answers[broker], Lost)
+    finally:
+        cluster.close()
+
+
+def test_connections_are_kept(sandbox: Sandbox) -> None:
+    topic = f"kept-{uuid.uuid4().hex[:8]}"
+    sandbox.create_topic(topic, 1)
+    cluster = Cluster(settings(sandbox.bootstrap_servers))
+    try:
+        offsets.latest(cluster, [TopicPartition(topic, 0)], timeout_s=5)
+        before = open_sockets()
+        for _ in range(10):
+            offsets.latest(cluster, [TopicPartition(topic, 0)], timeout_s=5)
+            metadata.topics(cluster, [topic], timeout_s=5)
+        assert open_sockets() == before
+    finally:
+        cluster.close()
+
+
+def test_closing_leaves_nothing_open(sandbox: Sandbox) -> None:
+    before = open_sockets()
+    for _ in range(3):
+        cluster = Cluster(settings(sandbox.bootstrap_servers))
+        metadata.topics(cluster, timeout_s=5)
+        cluster.close()
+    assert open_sockets() == before
+
+
+def open_sockets() -> set[str]:
+    links = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the one that lists the directory
+            links.add(str(entry.readlink()))
+    return {link for link in links if link.startswith("socket:") or "epoll" in link}
+
+
+# --- the pool ---
+
+
+def test_a_lease_that_ends_well_is_lent_again(sandbox: Sandbox) -> None:
+    pool = ClusterPool()
+    one = settings(sandbox.bootstrap_servers)
+    other = FetchSettings(one.bootstrap, client_id="other")
+    with pool.lease(one) as first:
+        metadata.topics(first, timeout_s=5)
+        with pool.lease(one) as second:
+            assert second is not first
+    with pool.lease(other) as third:
+        assert third not in (first, second)
+    with pool.lease(one) as again:
+        assert again in (first, second)
+    pool.close()
+
+
+def test_a_lease_that_fails_is_closed(sandbox: Sandbox) -> None:
+    pool = ClusterPool()
+    before = open_sockets()
+    used: list[Cluster] = []
+
+    def fail() -> None:
+        with pool.lease(settings(sandbox.bootstrap_servers)) as cluster:
+            used.append(cluster)
+            metadata.topics(cluster, timeout_s=5)
+            raise RuntimeError("on purpose")
+
+    with pytest.raises(RuntimeError, match="on purpose"):
+        fail()
+    assert open_sockets() == before
+    with pool.lease(settings(sandbox.bootstrap_servers)) as second:
+        assert second not in used
+    pool.close()
+
+
+def test_a_generator_that_nobody_asks_any_more_gives_its_lease_back(sandbox: Sandbox) -> None:
+    pool = ClusterPool()
+
+    def reading() -> Generator[Cluster]:
+        with pool.lease(settings(sandbox.bootstrap_servers)) as cluster:
+            while True:
+                yield cluster
+
+    generator = reading()
+    first = next(generator)
+    generator.close()
+    with pool.lease(settings(sandbox.bootstrap_servers)) as second:
+        assert second is first
+    pool.close()
+
+
+def test_the_pool_keeps_a_bounded_number(sandbox: Sandbox) -> None:
+    pool = ClusterPool()
+    before = len(open_sockets())
+    for n in range(20):
+        with pool.lease(FetchSettings((sandbox.bootstrap_servers,), client_id=f"c{n}")):
+            pass
+    per_cluster = 3  # a selector and the two ends of its wake-up
+    assert len(open_sockets()) - before <= 8 * per_cluster
+    pool.close()
+    assert len(open_sockets()) == before
+
+
+def test_threads_get_clusters_of_their_own(sandbox: Sandbox) -> None:
+    pool = ClusterPool()
+    answers: list[int] = []
+
+    def ask() -> None:
+        for _ in range(5):
+            with pool.lease(settings(sandbox.bootstrap_servers)) as cluster:
+                answers.append(len(metadata.read(cluster, [], timeout_s=10).brokers))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [1] * 20
+    pool.close()
+
+
+def test_a_forked_process_leaves_the_connections_of_its_parent_alone(sandbox: Sandbox) -> None:
+    pool = ClusterPool()
+    own = settings(sandbox.bootstrap_servers)
+    with pool.lease(own) as first:
+        for _ in range(2):  # by the address we named, then by the broker's own
+            metadata.topics(first, timeout_s=5)
+    child = os.fork()
+    if child == 0:
+        try:
+            with pool.lease(own) as cluster:
+                is_new = cluster is not first
+                brokers = metadata.read(cluster, [], timeout_s=10).brokers
+            pool.close()
+            os._exit(0 if is_new and brokers else 1)
+        finally:
+            os._exit(2)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    with pool.lease(own) as again:
+        assert again is first
+        before = open_sockets()
+        metadata.topics(again, timeout_s=5)
+        assert open_sockets() == before
+    pool.close()
