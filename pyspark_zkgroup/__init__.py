@@ -1,0 +1,39 @@
+"""Spark Structured Streaming reads Kafka as a member of a ZooKeeper consumer group:
+`format("zkgroup")`.
+
+Every Spark query of a machine imports this module to look for data sources, so it opens nothing and
+loads nothing before it is asked for: not even pyspark, which the command line does without.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark_zkgroup._version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pyspark_zkgroup.source import DefaultSource
+    from pyspark_zkgroup.stopping import stop
+
+__all__ = ["DefaultSource", "__version__", "register", "stop"]
+
+
+def register(spark: SparkSession) -> None:
+    """For sessions in which the package was not importable when Spark looked for data sources."""
+    from pyspark_zkgroup.source import DefaultSource
+
+    spark.dataSource.register(DefaultSource)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DefaultSource":
+        from pyspark_zkgroup.source import DefaultSource
+
+        return DefaultSource
+    if name == "stop":
+        from pyspark_zkgroup.stopping import stop
+
+        return stop
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

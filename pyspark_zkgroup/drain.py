@@ -1,0 +1,89 @@
+"""How a driver asks its planner to drain: files in a private directory of the machine that both run
+on.
+
+The planner is a child of the driver's JVM, which gives it no other way in. Under
+`<temp>/zkgroup-<uid>/<pid of the JVM>/`, one file per planner says that it is there; `<name>.drain`
+asks it to plan nothing more, and may hold the end of the newest batch that Spark has reported as
+finished; `<name>.drained` is the answer: all that is finished is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Any
+
+
+def directory_of(jvm_pid: int) -> Path:
+    return Path(tempfile.gettempdir()) / f"zkgroup-{os.getuid()}" / str(jvm_pid)
+
+
+def is_private(directory: Path) -> bool:
+    """Ours alone: a directory of somebody else under that name must not stop or mislead a query."""
+    try:
+        found = os.lstat(directory.parent)
+    except OSError:
+        return False
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.getuid()
+        and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
+
+
+class DrainBox:
+    """The planner's side. Opened at the first boundary, closed when the planner leaves."""
+
+    def __init__(self, member: str, group: str) -> None:
+        self.name = f"{member}.{os.getpid()}"
+        self.member = member
+        self.group = group
+        self._directory = directory_of(os.getppid())
+        self._open = False
+
+    def open(self) -> None:
+        parent = self._directory.parent
+        try:
+            parent.mkdir(mode=0o700, exist_ok=True)
+            if not is_private(self._directory):
+                return
+            self._directory.mkdir(mode=0o700, exist_ok=True)
+            card = {"member": self.member, "group": self.group, "pid": os.getpid()}
+            (self._directory / f"{self.name}.json").write_text(json.dumps(card))
+            self._open = True
+        except OSError:
+            # Without it stop() cannot drain and says so; reading goes on.
+            self._open = False
+
+    def requested(self) -> bool:
+        return self._open and self._file("drain").exists()
+
+    def finished(self, end: dict[str, Any]) -> bool:
+        """Whether the driver has seen Spark report the batch that ends at `end`."""
+        if not self._open:
+            return False
+        try:
+            return bool(json.loads(self._file("drain").read_text()).get("finished") == end)
+        except (OSError, ValueError, AttributeError):
+            return False
+
+    def acknowledge(self) -> None:
+        if self._open and not self._file("drained").exists():
+            self._file("drained").write_text("")
+
+    def close(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        for kind in ("json", "drain", "drained"):
+            self._file(kind).unlink(missing_ok=True)
+        try:
+            self._directory.rmdir()
+        except OSError:
+            return
+
+    def _file(self, kind: str) -> Path:
+        return self._directory / f"{self.name}.{kind}"

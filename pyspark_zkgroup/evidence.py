@@ -1,0 +1,80 @@
+"""Spark's own word that a batch is finished: `commits/N` of the query's checkpoint, for the N whose
+offsets hold our end.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+# A SIGTERM that reaches the whole process group finds the JVM perhaps just about to log the batch.
+_WAIT_S = 1.0
+_LOOK_AGAIN_S = 0.05
+_log = logging.getLogger("pyspark_zkgroup.planner")
+
+
+def local_directory(location: str) -> Path | None:
+    """The directory of a checkpointLocation, where this process can read it itself."""
+    url = urlparse(location)
+    if url.scheme == "file":
+        return Path(unquote(url.path))
+    if url.scheme == "dbfs":
+        return Path("/dbfs" + unquote(url.path))
+    return Path(location) if url.scheme == "" else None
+
+
+def batch_is_committed(location: str, end: dict[str, Any]) -> bool:
+    """Whether Spark has logged the batch that ends at `end`. Waits a moment for it while Spark
+    lives.
+    """
+    directory = local_directory(location)
+    if directory is None:
+        return False
+    parent = os.getppid()
+    give_up_at = time.monotonic() + _WAIT_S
+    while True:
+        batch = _batch_ending_at(directory, end)
+        if batch is None:
+            _log.warning(
+                "no batch of the checkpoint %s ends where this query's last plan does: "
+                "nothing is committed on leaving",
+                directory,
+            )
+            return False
+        if (directory / "commits" / str(batch)).exists():
+            return True
+        if time.monotonic() > give_up_at or os.getppid() != parent:
+            return False
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _batch_ending_at(directory: Path, end: dict[str, Any]) -> int | None:
+    """The newest batch whose offset log holds exactly this end, on any line: a query may have
+    several sources.
+    """
+    try:
+        batches = sorted(
+            (int(p.name) for p in (directory / "offsets").iterdir() if p.name.isdecimal()),
+            reverse=True,
+        )
+        for batch in batches[:2]:
+            lines = (directory / "offsets" / str(batch)).read_text("utf-8").splitlines()
+            if any(_is_offset(line, end) for line in lines):
+                return batch
+    except OSError as error:
+        _log.warning("the checkpoint %s cannot be read: %s", directory, error)
+    return None
+
+
+def _is_offset(line: str, end: dict[str, Any]) -> bool:
+    if not line.startswith("{"):
+        return False
+    try:
+        return bool(json.loads(line) == end)
+    except ValueError:
+        return False

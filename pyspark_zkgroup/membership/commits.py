@@ -1,0 +1,212 @@
+"""Committing what is finished: held partitions under their claim, others by settling. Group commits
+on one round trip.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from pyspark_zkgroup.errors import FencedError
+from pyspark_zkgroup.group import settle
+from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Refused, Transaction
+from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
+from pyspark_zkgroup.group.settle import NotHeld, Resolution, Verdict
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.group_view import read_owners
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.zk.session import DisconnectedError
+
+# A commit is refused only if somebody else touched the node in the same moment.
+_ROUNDS_MAX = 3
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+def read_offsets(
+    f: Footing, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, OffsetRead]:
+    names = sorted(partitions)
+    nodes = f.store.nodes([f.paths.offset(p) for p in names])
+    return {
+        p: OffsetRead(n.data, n.node) for p, n in zip(names, nodes, strict=True) if n is not None
+    }
+
+
+def present_offsets(f: Footing, topics: Collection[str]) -> set[TopicPartition]:
+    """Which partitions have an offset node at all: one request for each topic."""
+    names = sorted(topics)
+    listed = f.store.children([f.paths.offset_topic(t) for t in names])
+    return {
+        TopicPartition(topic, int(name))
+        for topic, children in zip(names, listed, strict=True)
+        if children is not None
+        for name in children.names
+        if name.isascii() and name.isdecimal()
+    }
+
+
+def commit_finished(f: Footing) -> None:
+    """Everything known to be finished and not yet committed, held or not."""
+    known = f.holdings.known
+    in_doubt = {p: k.doubt for p, k in known.items() if k.doubt is not None}
+    if in_doubt:
+        resolve(f, in_doubt)
+    for _ in range(_ROUNDS_MAX):
+        pending = sorted(p for p in f.holdings.held if known[p].unsettled)
+        if not pending:
+            break
+        _commit_held(f, pending)
+    _settle_not_held(f)
+
+
+def _commit_held(f: Footing, pending: list[TopicPartition]) -> None:
+    known, held = f.holdings.known, f.holdings.held
+    outcomes = f.store.commit([settle.commit_held(f.paths, p, known[p], held[p]) for p in pending])
+    refused: dict[TopicPartition, int] = {}
+    unanswered = 0
+    for partition, outcome in zip(pending, outcomes, strict=True):
+        done = known[partition].done
+        if isinstance(outcome, Done):
+            known[partition] = Known(outcome.written[0], done, done)
+        elif isinstance(outcome, InDoubt):
+            known[partition] = replace(known[partition], doubt=done)
+            unanswered += 1
+        else:
+            refused[partition] = done
+    if unanswered:
+        raise DisconnectedError(f"{unanswered} commits were not answered")
+    if refused:
+        resolve(f, refused)
+
+
+def resolve(f: Footing, attempted: Mapping[TopicPartition, int]) -> None:
+    """Find out by reading what became of commits that were refused or never answered. Never writes
+    an offset.
+    """
+    f.store.sync()
+    owners = read_owners(f.store, f.paths, attempted)
+    offsets = read_offsets(f, attempted)
+    drops: list[Transaction] = []
+    for partition, value in attempted.items():
+        found = settle.resolve(
+            f.holdings.known[partition],
+            attempted=value,
+            session=f.session,
+            consumer=f.consumer,
+            owner=owners.get(partition),
+            offset=offsets.get(partition),
+        )
+        drops += _apply(f, partition, value, found, owners.get(partition))
+    if drops:
+        f.store.commit(drops)
+
+
+def _apply(
+    f: Footing, partition: TopicPartition, value: int, found: Resolution, owner: OwnerRead | None
+) -> list[Transaction]:
+    holdings = f.holdings
+    known = holdings.known[partition]
+    if found.verdict is Verdict.FENCED:
+        raise fenced(f, f"{f.paths.owner(partition)} is in the hands of another session")
+    if found.verdict is Verdict.OURS and found.fence is not None:
+        holdings.known[partition] = Known(found.fence, known.done, value)
+        _mine(f, partition, found.owner_version)
+    elif found.verdict is Verdict.AGAIN:
+        holdings.known[partition] = replace(known, doubt=None)
+        _mine(f, partition, found.owner_version)
+    elif found.verdict is Verdict.UNOWNED:
+        # Like the end of a session for this one partition: what is known stays, and is settled
+        # without owning it.
+        holdings.held.pop(partition, None)
+        fence, now = (found.fence, value) if found.fence else (known.fence, known.value)
+        holdings.known[partition] = Known(fence, known.done, now)
+        _log.warning("the owner node of %s is gone while our session lives", partition)
+    else:
+        if found.verdict is Verdict.MISSING:
+            holdings.remembered[partition] = known.done
+            _log.warning(
+                "%s is gone: the position of %s is rebuilt from what this query has done, %d",
+                f.paths.offset(partition),
+                partition,
+                known.done,
+            )
+        else:
+            holdings.dropped += 1
+            _log.warning(
+                "%s was taken over or reset by somebody else; the group's offset counts from here",
+                partition,
+            )
+        holdings.forget(partition)
+        if owner is not None and owner.session == f.session:
+            return [(Delete(f.paths.owner(partition), owner.version),)]
+    return []
+
+
+def _mine(f: Footing, partition: TopicPartition, owner_version: int) -> None:
+    held = f.holdings.held.get(partition)
+    if held is not None:
+        f.holdings.held[partition] = Held(held.thread, owner_version)
+
+
+def _settle_not_held(f: Footing) -> None:
+    """Under the fence of the plan that read it, whoever owns the partition by now, or nobody."""
+    holdings = f.holdings
+    pending = sorted(
+        p
+        for p, k in holdings.known.items()
+        if k.unsettled and p not in holdings.held and p not in holdings.parked
+    )
+    if not pending:
+        return
+    f.store.sync()
+    owners = read_owners(f.store, f.paths, pending)
+    offsets = read_offsets(f, pending)
+    requests: dict[TopicPartition, Transaction] = {}
+    for partition in pending:
+        known = holdings.known[partition]
+        decided = settle.settle_not_held(
+            f.paths,
+            partition,
+            known,
+            thread=f.thread(0),
+            owner=owners.get(partition),
+            offset=offsets.get(partition),
+        )
+        if decided is NotHeld.LATER:
+            holdings.parked.add(partition)
+        elif decided is NotHeld.FORGET:
+            holdings.forget(partition)
+        elif decided is NotHeld.REBUILD:
+            holdings.remembered[partition] = known.done
+            holdings.forget(partition)
+        elif isinstance(decided, tuple):
+            requests[partition] = decided
+    if requests:
+        f.store.ensure({f.paths.owner_topic(p.topic) for p in requests})
+        _settle(f, requests)
+
+
+def _settle(f: Footing, requests: Mapping[TopicPartition, Transaction]) -> None:
+    outcomes = f.store.commit(list(requests.values()))
+    unanswered = 0
+    for partition, outcome in zip(requests, outcomes, strict=True):
+        known = f.holdings.known[partition]
+        if isinstance(outcome, Done):
+            _log.info("settled %s at %d, read before the restart", partition, known.done)
+            f.holdings.forget(partition)
+        elif isinstance(outcome, InDoubt):
+            f.holdings.known[partition] = replace(known, doubt=known.done)
+            unanswered += 1
+        elif isinstance(outcome, Refused):
+            _log.info("%s could not be settled yet (%s), trying again", partition, outcome.reason)
+    if unanswered:
+        raise DisconnectedError(f"{unanswered} commits were not answered")
+
+
+def fenced(f: Footing, evidence: str) -> FencedError:
+    return FencedError(
+        f"Another process has taken over the member id {f.consumer}: {evidence}",
+        "This query ends and takes nothing back. Give each query a member.id of its own, "
+        "or leave the option out",
+    )

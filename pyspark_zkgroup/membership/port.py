@@ -1,0 +1,94 @@
+"""What the planner asks of a membership, and what a membership asks of the brokers.
+
+One implementation per protocol. The planner never learns what a fence is made of: it puts it into
+the plan, and hands the plan back after a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pyspark_zkgroup.model import Fence, TopicPartition
+from pyspark_zkgroup.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A partition that is held: the next record to read, by which thread, under which fence."""
+
+    start: int
+    thread: int
+    fence: Fence
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the member stands after a boundary. `waiting` says for each partition for whom, or for
+    what. `settled`: all that is ours is held. `expected`: why more may become ours before long, for
+    a job that would end too early without it.
+    """
+
+    positions: Mapping[TopicPartition, Position] = field(default_factory=dict)
+    waiting: Mapping[TopicPartition, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    settled: bool = True
+    expected: str = ""
+
+
+class Membership(Protocol):
+    protocol: str
+
+    @property
+    def member(self) -> str:
+        """The consumer id of this member; known before it has joined."""
+
+    def resume(self, plan: Plan) -> None:
+        """A restart whose last batch is finished: what `plan` read is done, and to be settled."""
+
+    def replay(self, plan: Plan) -> frozenset[TopicPartition]:
+        """A restart whose last batch is not finished: the partitions whose range is read again."""
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether finished work is still to be committed."""
+
+    def stirred(self) -> bool:
+        """Whether the next boundary has anything to do; False costs nothing."""
+
+    def boundary(self, done: Mapping[TopicPartition, int]) -> Standing:
+        """Commit `done`, look at the group, release what must move, claim what is free."""
+
+    def prove(self) -> bool:
+        """The last request before a plan: everything held is still ours. If not, the boundary
+        begins again.
+        """
+
+    def subscribed(self) -> Collection[TopicPartition]:
+        """All partitions of the own subscription, whoever reads them."""
+
+    def wait(self, timeout_s: float) -> None:
+        """Until something happens in the group, or the time is up."""
+
+    def leave(self, done: Mapping[TopicPartition, int]) -> None:
+        """Commit what is proved `done` and leave the group at once. May be called at any time, and
+        twice.
+        """
+
+    def status(self) -> dict[str, Any]:
+        """For the progress: member, waiting, what the group looks like. JSON values only."""
+
+
+class Brokers(Protocol):
+    """Kafka as a membership needs it. Every call has its own deadline and raises ServerError."""
+
+    def found(self, addresses: Collection[str]) -> None:
+        """Brokers that registered in ZooKeeper; used where no kafka.bootstrap.servers are given."""
+
+    def partitions(self) -> Mapping[str, tuple[int, ...]]:
+        """All topics with their partitions, from Kafka itself."""
+
+    def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]: ...
+
+    def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]: ...

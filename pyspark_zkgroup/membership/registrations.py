@@ -1,0 +1,167 @@
+"""Joining a group: looking at it before anything is written, and the registration node."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection
+
+from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError, ServerError
+from pyspark_zkgroup.group.agreement import conflict
+from pyspark_zkgroup.group.claim import take_over_request
+from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Transaction
+from pyspark_zkgroup.group.ownership import Held
+from pyspark_zkgroup.group.registration import Registration, encode_registration
+from pyspark_zkgroup.group.settle import owner_is
+from pyspark_zkgroup.group.snapshot import Snapshot
+from pyspark_zkgroup.membership.commits import fenced, present_offsets, read_offsets
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.group_view import read_owners
+from pyspark_zkgroup.membership.port import Brokers
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.zk.session import DisconnectedError
+
+_PREDECESSOR_SHARE = 2.0
+_LOOK_AGAIN_S = 0.2
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+def refuse_conflict(own: Registration, consumer: str, snapshot: Snapshot) -> None:
+    others = {c: r for c, r in snapshot.members.items() if c != consumer}
+    reason = conflict(own, others)
+    if reason:
+        raise AssignmentError(
+            reason,
+            "Set the same partition.assignment.strategy and partition.assignment.order for "
+            "all members",
+        )
+
+
+def refuse_offsets_beyond_end(
+    f: Footing, subscribed: Collection[TopicPartition], brokers: Brokers
+) -> None:
+    """Before anything is written: a committed offset that the log has never reached, or that a
+    topic made anew does not reach. Garbage in an offset node is named at the claim, where the
+    others go on.
+    """
+    present = present_offsets(f, {p.topic for p in subscribed})
+    offsets = read_offsets(f, [p for p in subscribed if p in present])
+    values = {p: o.value for p, o in offsets.items() if o.value is not None}
+    latest = brokers.latest(list(values)) if values else {}
+    for partition, value in sorted(values.items()):
+        end = latest.get(partition)
+        if end is not None and value > end:
+            path = f.paths.offset(partition)
+            raise OffsetBeyondEndError(
+                f"The group's offset of {partition} is {value}, but the log ends at {end} ({path})",
+                "If the topic was made anew or its log was cut, set it to an offset from the log's "
+                "start to its end, or delete it to begin at startingOffsets",
+            )
+
+
+class Joining:
+    """Making the registration, or taking over that of a predecessor with the same member.id."""
+
+    def __init__(
+        self,
+        f: Footing,
+        registration: Registration,
+        plan: Plan | None,
+        wait: Callable[[float], None],
+    ) -> None:
+        self.f = f
+        self.data = encode_registration(registration)
+        self.plan = plan
+        self.wait = wait
+
+    def run(self) -> None:
+        f = self.f
+        path = f.paths.id(f.consumer)
+        f.store.ensure([f.paths.ids], world_open=True)
+        give_up_at = time.monotonic() + (f.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE)
+        said = False
+        request: Transaction
+        while True:
+            (node,) = f.store.stats([path])
+            if node is None:
+                request = (Create(path, self.data, ephemeral=True, world_open=True),)
+            elif node.ephemeral_owner == f.session:
+                return
+            elif not f.static:
+                raise fenced(f, f"{path} exists already")
+            elif self._is_predecessor():
+                request = (
+                    Delete(path, node.node.version),
+                    Create(path, self.data, ephemeral=True, world_open=True),
+                )
+            elif time.monotonic() > give_up_at:
+                raise fenced(
+                    f,
+                    f"{path} is held by a live session, and this query has no "
+                    "checkpoint that shows it to be its predecessor's",
+                )
+            else:
+                if not said:
+                    said = True
+                    _log.warning("waiting for the end of the session that holds %s", path)
+                self.wait(_LOOK_AGAIN_S)
+                continue
+            (outcome,) = f.store.commit([request])
+            if isinstance(outcome, Done):
+                if node is not None:
+                    _log.warning("took over %s from its predecessor", path)
+                return
+            if isinstance(outcome, InDoubt):
+                raise DisconnectedError("the registration was not answered")
+            if outcome.reason == "forbidden":
+                raise ServerError(
+                    f"No permission to create {path}", "Check zookeeper.auth and the node's ACL"
+                )
+
+    def _is_predecessor(self) -> bool:
+        """The plan of our checkpoint under an unmoved fence, and the owner node's text its thread
+        id: only the process that logged that plan can have made this node, and Spark runs one query
+        on a checkpoint.
+        """
+        if self.plan is None or self.plan.member != self.f.consumer:
+            return False
+        planned = self.plan.by_partition
+        owners = read_owners(self.f.store, self.f.paths, planned)
+        offsets = read_offsets(self.f, owners)
+        known = self.f.holdings.known
+        return any(
+            not owner.is_jvm
+            and owner_is(owner, self.f.consumer)
+            and p in offsets
+            and p in known
+            and offsets[p].node == known[p].fence
+            for p, owner in owners.items()
+        )
+
+
+def take_over_owners(f: Footing) -> None:
+    """The predecessor's owner nodes under unmoved fences, at once. What fails is claimed like any
+    other.
+    """
+    holdings = f.holdings
+    wanted = [p for p in holdings.known if p not in holdings.held]
+    owners = {
+        p: o
+        for p, o in read_owners(f.store, f.paths, wanted).items()
+        if o.session != f.session and not o.is_jvm and owner_is(o, f.consumer)
+    }
+    offsets = read_offsets(f, owners)
+    ready = sorted(p for p in owners if p in offsets and offsets[p].node == holdings.known[p].fence)
+    numbers = {p: int(owners[p].text.rpartition("-")[2]) for p in ready}
+    outcomes = f.store.commit(
+        [
+            take_over_request(f.paths, p, f.thread(numbers[p]), holdings.known[p], owners[p])
+            for p in ready
+        ]
+    )
+    for partition, outcome in zip(ready, outcomes, strict=True):
+        if isinstance(outcome, Done):
+            holdings.held[partition] = Held(numbers[partition], 1)
+        elif isinstance(outcome, InDoubt):
+            raise DisconnectedError("a take-over was not answered")

@@ -1,0 +1,127 @@
+"""After a crash: which ranges of the unfinished batch are read again. Each answer is proved by a
+transaction.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from pyspark_zkgroup.group import replay
+from pyspark_zkgroup.group.ops import Done
+from pyspark_zkgroup.group.ownership import Known, OffsetRead, parse_offset, version_of
+from pyspark_zkgroup.membership.commits import read_offsets
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.group_view import read_owners
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.plan import Plan, PlannedRange
+
+# Our predecessor's session may have been given more time than ours; after twice ours its nodes are
+# moved away from.
+_PREDECESSOR_SHARE = 2.0
+_LOOK_AGAIN_S = 0.2
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+def note_empty_ranges(f: Footing, plan: Plan) -> None:
+    for planned in plan.ranges:
+        fence = version_of(planned.fence)
+        if len(planned.range) == 0 and fence is not None:
+            until = planned.range.until
+            f.holdings.known[planned.partition] = Known(fence, until, until)
+            f.holdings.remembered[planned.partition] = until
+
+
+def replay_ranges(
+    f: Footing, plan: Plan, wait: Callable[[float], None]
+) -> frozenset[TopicPartition]:
+    """Blocks for as long as our own predecessor's session may live, and no longer."""
+    undecided = {r.partition: r for r in plan.ranges if len(r.range) > 0}
+    included: set[TopicPartition] = set()
+    f.store.ensure({f.paths.owner_topic(p.topic) for p in undecided})
+    f.store.ensure({f.paths.offset_topic(p.topic) for p in undecided})
+    patience_s = f.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE
+    give_up_at = time.monotonic() + patience_s
+    said: set[str] = set()
+    while undecided:
+        waited_out = time.monotonic() > give_up_at
+        waiting_for = _decide_round(f, undecided, included, waited_out)
+        if waiting_for - said:
+            said |= waiting_for
+            _log.warning(
+                "replay: waiting at most %.0f s for the end of our predecessor's session, which "
+                "still owns partitions as %s",
+                patience_s,
+                ", ".join(sorted(waiting_for)),
+            )
+        if undecided and waiting_for:
+            wait(_LOOK_AGAIN_S)
+    _log.info("replay: %d ranges are read again", len(included))
+    return frozenset(included)
+
+
+def _decide_round(
+    f: Footing,
+    undecided: dict[TopicPartition, PlannedRange],
+    included: set[TopicPartition],
+    waited_out: bool,
+) -> set[str]:
+    """One reading, one transaction for each range that can be decided by it. Returns whom the
+    others wait for.
+    """
+    f.store.sync()
+    owners = read_owners(f.store, f.paths, undecided)
+    offsets = read_offsets(f, undecided)
+    answers = {
+        p: replay.decide(
+            f.paths,
+            planned,
+            session=f.session,
+            thread=f.thread(planned.thread),
+            static=f.static,
+            owner=owners.get(p),
+            offset=offsets.get(p),
+            waited_out=waited_out,
+        )
+        for p, planned in undecided.items()
+    }
+    asked = [p for p, a in answers.items() if not isinstance(a, replay.WaitFor)]
+    outcomes = f.store.commit([answers[p].request for p in asked])  # type: ignore[union-attr]
+    for partition, outcome in zip(asked, outcomes, strict=True):
+        answer = answers[partition]
+        # Refused or unanswered: the nodes are read again, and decided again.
+        if not isinstance(outcome, Done):
+            continue
+        planned = undecided.pop(partition)
+        if isinstance(answer, replay.Include):
+            _include(f, planned, answer, offsets[partition])
+            included.add(partition)
+        elif isinstance(answer, replay.LeaveOut):
+            f.holdings.remembered[partition] = planned.range.start
+            _log.warning(
+                "replay: %s %s is left out, now and for ever: %s",
+                partition,
+                planned.range,
+                answer.reason,
+            )
+    return {a.owner.text for a in answers.values() if isinstance(a, replay.WaitFor)}
+
+
+def _include(f: Footing, planned: PlannedRange, answer: replay.Include, offset: OffsetRead) -> None:
+    value = parse_offset(offset.raw)
+    f.holdings.held[planned.partition] = answer.held
+    f.holdings.remembered[planned.partition] = planned.range.start
+    f.holdings.known[planned.partition] = Known(
+        offset.node, planned.range.start, -1 if value is None else value
+    )
+
+
+def finished(plan: Plan) -> dict[TopicPartition, Known]:
+    """What a plan proves once its batch is known to be done."""
+    known: dict[TopicPartition, Known] = {}
+    for planned in plan.ranges:
+        fence = version_of(planned.fence)
+        if fence is not None:
+            known[planned.partition] = Known(fence, planned.range.until, planned.range.start)
+    return known

@@ -1,0 +1,149 @@
+"""The member's sessions, one after another, and what they have stirred up since the last look."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.membership.footing import Footing, Holdings
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.zk.session import (
+    DisconnectedError,
+    Session,
+    SessionEvent,
+    SessionLostError,
+    SessionSettings,
+)
+from pyspark_zkgroup.zk.store import Store
+
+_CAUSES_MAX = 10
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class SessionKeeper:
+    """`joined`: the registration was made (or found) under the present session."""
+
+    def __init__(
+        self, options: Options, paths: GroupPaths, consumer: str, holdings: Holdings
+    ) -> None:
+        self.settings = SessionSettings(
+            hosts=options.zookeeper_hosts,
+            chroot=options.zookeeper_chroot,
+            timeout_ms=options.zookeeper_session_timeout_ms,
+            connection_timeout_ms=options.zookeeper_connection_timeout_ms,
+            auth=options.zookeeper_auth,
+            set_acl=options.zookeeper_set_acl,
+        )
+        self.static = options.member_id is not None
+        self.paths = paths
+        self.consumer = consumer
+        self.holdings = holdings
+        self.session: Session | None = None
+        self.footing: Footing | None = None
+        self.joined = False
+        self.offline_since: float | None = None
+        self._causes: list[str] = ["start"]
+        self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
+
+    def stand(self) -> Footing:
+        """A live session's footing; a new session where the last one has ended."""
+        if self.session is not None and not self.session.alive:
+            self.lose()
+        if self.session is None:
+            self._open()
+        self.drain()
+        session, footing = self.session, self.footing
+        if session is None or footing is None or not session.alive:
+            raise SessionLostError("ended")
+        if not session.connected:
+            raise DisconnectedError("suspended")
+        return footing
+
+    @property
+    def may_plan(self) -> bool:
+        """What is held stands: the session lives, and the connection or at least the lease."""
+        session = self.session
+        return (
+            session is not None
+            and session.alive
+            and (session.connected or session.lease_left_s() > 0)
+        )
+
+    def lose(self) -> None:
+        if self.session is not None:
+            _log.warning(
+                "ZooKeeper session %#x has ended with %d partitions held: joining again",
+                self.session.id,
+                len(self.holdings.held),
+            )
+            self.session.close()
+        self.session = self.footing = None
+        self.joined = False
+        self.holdings.lose_session()
+        self.stir("the session has ended")
+
+    def note_offline(self, error: Exception) -> None:
+        if self.offline_since is None:
+            self.offline_since = time.monotonic()
+            lease_s = self.session.lease_left_s() if self.session else 0.0
+            _log.warning(
+                "ZooKeeper does not answer (%s): going on with what is held for at most %.1f s",
+                error,
+                max(0.0, lease_s),
+            )
+
+    def note_online(self) -> None:
+        if self.offline_since is not None:
+            _log.info("ZooKeeper answers again after %.1f s", time.monotonic() - self.offline_since)
+            self.offline_since = None
+
+    # -- what has happened
+
+    def stirred(self) -> bool:
+        self.drain()
+        return bool(self._causes)
+
+    def stir(self, cause: str) -> None:
+        if len(self._causes) < _CAUSES_MAX and cause not in self._causes:
+            self._causes.append(cause)
+        if cause.startswith("/"):
+            self.holdings.parked.clear()
+
+    def take_causes(self) -> list[str]:
+        causes, self._causes = self._causes, []
+        return causes
+
+    def changed_meanwhile(self) -> bool:
+        """Whether anything came while the group was looked at. The look is then repeated, which
+        covers it.
+        """
+        self.drain()
+        return bool(self.take_causes())
+
+    def drain(self) -> None:
+        while not self._events.empty():
+            self._note(self._events.get())
+
+    def wait(self, timeout_s: float) -> None:
+        try:
+            self._note(self._events.get(timeout=timeout_s))
+        except queue.Empty:
+            return
+
+    def _note(self, event: SessionEvent) -> None:
+        if event.kind == "changed":
+            self.stir(event.path)
+        elif event.kind == "connected" and self.joined:
+            # Watches do not outlive a connection.
+            self.stir("connected again")
+
+    def _open(self) -> None:
+        self._events = queue.SimpleQueue()
+        session = Session(self.settings, self._events)
+        session.open()
+        self.session = session
+        self.footing = Footing(
+            Store(session), self.paths, self.consumer, self.static, self.holdings
+        )

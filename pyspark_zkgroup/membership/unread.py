@@ -1,0 +1,53 @@
+"""Partitions that stay unread though the target gives them to someone: counted per boundary, said
+once, with time.
+
+Three boundaries alone can pass within milliseconds; a JVM member needs up to 4 x 2 s to settle, so
+that much must have passed too.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Mapping
+
+from pyspark_zkgroup.group import suspicion
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+
+_PATIENCE_S = 10.0
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class UnreadPartitions:
+    def __init__(self, strategy: str, order: str) -> None:
+        self.strategy, self.order = strategy, order
+        self.named: list[str] = []
+        self._target: Mapping[TopicPartition, ThreadId] = {}
+        self._owned: Collection[TopicPartition] = frozenset()
+        self._unread = suspicion.Unread()
+        self._since: dict[TopicPartition, float] = {}
+        self._said: set[TopicPartition] = set()
+
+    def look(
+        self,
+        target: Mapping[TopicPartition, ThreadId],
+        owned: Collection[TopicPartition],
+        held: Collection[TopicPartition],
+    ) -> None:
+        self._target = target
+        self._owned = frozenset(owned) | frozenset(held)
+
+    def boundary(self) -> None:
+        now = time.monotonic()
+        self._unread = self._unread.after(self._target, self._owned)
+        waiting = self._unread.boundaries
+        self._since = {p: self._since.get(p, now) for p in waiting}
+        suspects = [p for p in self._unread.suspects if now - self._since[p] >= _PATIENCE_S]
+        self._said &= set(suspects)
+        self.named = [
+            suspicion.text(p, self._target[p], self.strategy, self.order) for p in suspects[:20]
+        ]
+        for partition, line in zip(suspects, self.named, strict=False):
+            if partition not in self._said:
+                self._said.add(partition)
+                _log.warning("%s", line)

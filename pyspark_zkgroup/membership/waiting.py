@@ -1,0 +1,52 @@
+"""Partitions that are ours by the target and not held: since when, why, and when to say it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+
+from pyspark_zkgroup.model import TopicPartition
+
+_SAID_EVERY_S = 30.0
+_SHOWN_MAX = 20
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class Waiting:
+    def __init__(self, group: str) -> None:
+        self.group = group
+        self.reasons: dict[TopicPartition, str] = {}
+        self._since: dict[TopicPartition, float] = {}
+        self._said_at = float("-inf")
+
+    def note(self, reasons: Mapping[TopicPartition, str]) -> None:
+        now = time.monotonic()
+        if reasons.keys() - self.reasons.keys():
+            self._said_at = float("-inf")
+        self.reasons = dict(reasons)
+        self._since = {p: self._since.get(p, now) for p in reasons}
+
+    def shown(self) -> dict[str, str]:
+        now = time.monotonic()
+        return {
+            str(p): f"{reason}, for {now - self._since[p]:.0f} s"
+            for p, reason in sorted(self.reasons.items())[:_SHOWN_MAX]
+        }
+
+    def say(self, held: int) -> None:
+        """At once when something new is waited for, then now and again."""
+        now = time.monotonic()
+        if not self.reasons or now - self._said_at < _SAID_EVERY_S:
+            return
+        self._said_at = now
+        first, reason = min(self.reasons.items())
+        _log.warning(
+            "waiting for %d partitions of group %s; %s: %s, for %.0f s; reading on with %d held",
+            len(self.reasons),
+            self.group,
+            first,
+            reason,
+            now - self._since[first],
+            held,
+        )

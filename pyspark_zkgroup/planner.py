@@ -1,0 +1,280 @@
+"""The boundary between two micro-batches: the only place where the group moves.
+
+Spark calls `latest_offset(start)` only when the batch that ended at `start` is finished and logged,
+so the call itself proves that everything up to `start` is done. `commit` comes a batch late and
+never for the last one, so it proves nothing. After a crash the first call is `partitions(start,
+end)`, the replay of an unfinished batch, or `latest_offset(start)`. Spark 4.0 and 4.1 give no
+start; there a restart begins with `partitions(end, end)`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark_zkgroup.drain import DrainBox
+from pyspark_zkgroup.errors import PlanError, ServerError
+from pyspark_zkgroup.evidence import batch_is_committed
+from pyspark_zkgroup.group.limits import share
+from pyspark_zkgroup.membership.port import Brokers, Membership, Position, Standing
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, decode, encode, task_inputs
+
+# How often an idle query asks the brokers for the log ends: Spark's default trigger would ask a
+# hundred times a second.
+_IDLE_ASK_S = 0.25
+_JOIN_LOOK_S = 0.2
+_PROOFS_MAX = 5
+_log = logging.getLogger("pyspark_zkgroup.planner")
+
+Offset = dict[str, Any]
+
+
+class Planner:
+    def __init__(self, options: Options, membership: Membership, brokers: Brokers) -> None:
+        self.options = options
+        self.membership = membership
+        self.brokers = brokers
+        self.drain = DrainBox(membership.member, options.group_id)
+        self._start: Offset | None = None
+        self._end: Offset | None = None
+        self._run: dict[TopicPartition, OffsetRange] = {}
+        self._tasks: list[TaskInput] = []
+        self._arrived = self._ever_planned = self._stopped = False
+        self._available_now = False
+        self._ends: Mapping[TopicPartition, int] | None = None
+        self._latest: dict[TopicPartition, int] = {}
+        self._standing = Standing()
+        self._asked_at = float("-inf")
+        self._idle = False
+
+    # -- Spark's calls
+
+    def initial_offset(self) -> Offset:
+        return encode(Plan(self.membership.protocol, self.options.group_id, ""))
+
+    def prepare_available_now(self) -> None:
+        self._available_now = True
+
+    def latest_offset(self, start: Offset | None, limit_rows: int | None, once: bool) -> Offset:
+        """The next plan, or `start` itself where there is nothing to read."""
+        start = self._known_start(start)
+        self._arrive(start)
+        done = {p: r.until for p, r in self._run.items()}
+        if self.drain.requested():
+            return self._drained(start, done)
+        first = self._asked_at == float("-inf")
+        if not done and self._idle and not self.membership.stirred():
+            self.membership.wait(max(0.0, self._asked_at + _IDLE_ASK_S - time.monotonic()))
+        self._boundary(done)
+        if first and (self._available_now or once):
+            self._wait_for_share()
+        if first and self._available_now:
+            self._ends = dict(self.brokers.latest(self.membership.subscribed()))
+        if self._idle and time.monotonic() < self._asked_at + _IDLE_ASK_S and not self._moved():
+            return start
+        for _ in range(_PROOFS_MAX):
+            plan = self._plan(limit_rows)
+            if plan is None:
+                self._idle = True
+                return start
+            if self.membership.prove():
+                return self._planned(start, plan)
+            self._boundary({})
+        _log.warning("the group changes faster than it can be proved: nothing is planned this time")
+        return start
+
+    def partitions(self, start: Offset, end: Offset) -> list[TaskInput]:
+        """The tasks of one batch: the same answer however often Spark asks."""
+        if start == end:
+            if not self._arrived:
+                self._start = end
+            return []
+        if self._end is not None and end == self._end:
+            return self._tasks
+        if self._arrived or self._end is not None:
+            raise PlanError(
+                "Spark asks for a batch that this query has not planned",
+                "If two queries run on this checkpoint, stop one of them",
+            )
+        plan = self._read(end)
+        included = self.membership.replay(plan)
+        self._start, self._end = start, end
+        self._run = {r.partition: r.range for r in plan.ranges if r.partition in included}
+        self._tasks = task_inputs(plan, included)
+        return self._tasks
+
+    def report_latest(self) -> Offset:
+        """For `sources[].latestOffset` of the progress: log ends, lag, and what the member waits
+        for.
+        """
+        lag = 0
+        latest: dict[str, dict[str, int]] = {}
+        for partition, position in sorted(self._standing.positions.items()):
+            end = self._latest.get(partition)
+            if end is not None:
+                latest.setdefault(partition.topic, {})[str(partition.partition)] = end
+                planned = self._run.get(partition)
+                lag += max(0, end - (planned.until if planned else position.start))
+        return {"version": 1, **self.membership.status(), "lag": lag, "latest": latest}
+
+    def stop(self) -> None:
+        """Leave the group. Commits the last batch only on evidence that Spark has logged it as
+        finished.
+        """
+        if self._stopped:
+            return
+        self._stopped = True
+        done: dict[TopicPartition, int] = {}
+        if self._run and self._end is not None and self._is_finished(self._end):
+            done = {p: r.until for p, r in self._run.items()}
+        try:
+            self.membership.leave(done)
+        finally:
+            self.drain.close()
+
+    # -- what has happened since the last boundary
+
+    def _known_start(self, start: Offset | None) -> Offset:
+        if start is not None:
+            return start
+        if self._end is not None:
+            return self._end
+        return self._start if self._start is not None else self.initial_offset()
+
+    def _arrive(self, start: Offset) -> None:
+        """Learn from `start` what is done. It is the last plan's end, or, where Spark did not take
+        that plan, the start it was made from.
+        """
+        if self._end is not None:
+            if start != self._end:
+                if start != self._start:
+                    raise PlanError(
+                        "Spark goes on from an offset that this query has not planned",
+                        "If two queries run on this checkpoint, stop one of them",
+                    )
+                _log.info("the last plan was not taken; it is made again")
+                self._run, self._tasks, self._end = {}, [], None
+        elif not self._arrived:
+            plan = self._read(start)
+            if plan.ranges:
+                self.membership.resume(plan)
+        if not self._arrived:
+            self.drain.open()
+        self._arrived = True
+
+    def _read(self, offset: Offset) -> Plan:
+        plan = decode(offset)
+        if (plan.group, plan.protocol) != (self.options.group_id, self.membership.protocol):
+            raise PlanError(
+                f"The checkpoint was written by group {plan.group!r} with protocol "
+                f"{plan.protocol!r}, this query is of group {self.options.group_id!r} with "
+                f"protocol {self.membership.protocol!r}",
+                "Use a new checkpointLocation for another group or protocol: its committed offsets "
+                "decide where the query begins",
+            )
+        return plan
+
+    def _boundary(self, done: Mapping[TopicPartition, int]) -> None:
+        before = self._standing.positions.keys()
+        self._standing = self.membership.boundary(done)
+        self._run = {}
+        if self._standing.positions.keys() - before:
+            self._idle = False
+
+    def _moved(self) -> bool:
+        return not self._idle
+
+    def _drained(self, start: Offset, done: Mapping[TopicPartition, int]) -> Offset:
+        """Commit, plan nothing: the query is about to be stopped."""
+        self._boundary(done)
+        if not self.membership.unsettled:
+            self.drain.acknowledge()
+        self.membership.wait(_JOIN_LOOK_S)
+        return start
+
+    def _wait_for_share(self) -> None:
+        """A job that ends by itself must not end because its share is still held by a member about
+        to expire.
+        """
+        give_up_at = time.monotonic() + self.options.rebalance_wait_ms / 1000.0
+        while self._is_expecting() and time.monotonic() < give_up_at:
+            self.membership.wait(_JOIN_LOOK_S)
+            self._boundary({})
+        if self._is_expecting():
+            _log.warning(
+                "going on after %d ms (rebalance.wait.ms) without %d partitions: %s",
+                self.options.rebalance_wait_ms,
+                len(self._standing.waiting),
+                "; ".join(sorted(set(self._standing.waiting.values()))[:3])
+                or self._standing.expected
+                or "the group is not settled",
+            )
+
+    def _is_expecting(self) -> bool:
+        return not self._standing.settled or bool(self._standing.expected)
+
+    # -- planning
+
+    def _plan(self, limit_rows: int | None) -> Plan | None:
+        positions = self._standing.positions
+        if not self._ask_log_ends(positions):
+            return None
+        starts = {p: position.start for p, position in positions.items()}
+        ends = self._latest
+        if self._ends is not None:
+            ends = {p: min(end, self._ends.get(p, starts[p])) for p, end in ends.items()}
+        until = share(limit_rows, starts, ends)
+        if all(until[p] == starts[p] for p in starts):
+            return None
+        return Plan(
+            protocol=self.membership.protocol,
+            group=self.options.group_id,
+            member=self.membership.member,
+            ranges=tuple(
+                PlannedRange(p, OffsetRange(starts[p], until[p]), at.thread, at.fence)
+                for p, at in sorted(positions.items())
+            ),
+        )
+
+    def _ask_log_ends(self, positions: Mapping[TopicPartition, Position]) -> bool:
+        """False where they are not to be had now: brokers that are away make a query wait, not
+        fail.
+        """
+        self._asked_at = time.monotonic()
+        if not positions:
+            return False
+        try:
+            latest = self.brokers.latest(list(positions))
+        except ServerError as error:
+            if not self._ever_planned and not self._latest:
+                raise
+            _log.warning("nothing is planned: %s", error)
+            return False
+        for partition, end in latest.items():
+            if end < positions[partition].start and self._latest.get(partition) != end:
+                _log.warning(
+                    "%s ends at %d, below the group's position %d: the topic was made anew or its "
+                    "log was cut; nothing of it is read until its offset is set or it has grown",
+                    partition,
+                    end,
+                    positions[partition].start,
+                )
+        self._latest = dict(latest)
+        return True
+
+    def _planned(self, start: Offset, plan: Plan) -> Offset:
+        self._start, self._end = start, encode(plan)
+        self._run = {r.partition: r.range for r in plan.ranges}
+        self._tasks = task_inputs(plan, frozenset(self._run))
+        self._ever_planned, self._idle = True, False
+        return self._end
+
+    def _is_finished(self, end: Offset) -> bool:
+        if self.drain.finished(end):
+            return True
+        location = self.options.checkpoint_location
+        return location is not None and batch_is_committed(location, end)

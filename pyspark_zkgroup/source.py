@@ -1,0 +1,188 @@
+"""The thin pyspark adapter: Spark's names on the outside, planner and task on the inside.
+
+Spark makes the reader in the long-lived planner process on the driver and once more in a short one,
+only to pickle it for the tasks. So constructors keep nothing but the options: the planner is made
+at the first driver-side call.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.schema import SPARK_DDL, SPARK_SIMPLE
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql.types import StructType
+
+    from pyspark_zkgroup.cluster_view import ClusterView
+    from pyspark_zkgroup.kafka.settings import FetchSettings
+    from pyspark_zkgroup.options import Options
+    from pyspark_zkgroup.plan import TaskInput
+    from pyspark_zkgroup.planner import Planner
+
+_NO_LIMIT = 2**62
+
+try:  # Spark 4.2 on
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxRows,
+        SupportsTriggerAvailableNow,
+    )
+
+    HAS_ADMISSION_CONTROL = True
+except ImportError:  # 4.0 and 4.1 know no limits and no available-now of Python sources
+    HAS_ADMISSION_CONTROL = False
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+        pass
+
+
+class ZkGroupPartition(InputPartition):
+    """What travels to one task. Nothing in it names ZooKeeper."""
+
+    def __init__(self, task: TaskInput, settings: FetchSettings) -> None:
+        super().__init__(None)
+        self.task = task
+        self.settings = settings
+
+
+class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._planner: Planner | None = None
+        self._brokers: ClusterView | None = None
+        self._stopping = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"options": None, "_planner": None, "_brokers": None, "_stopping": False}
+
+    # -- on the driver
+
+    def initialOffset(self) -> dict[str, Any]:
+        return self.planner.initial_offset()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        # Never ReadAllAvailable: that is what trigger(once) passes, and so it can be told apart.
+        return ReadMaxRows(self.options.max_offsets_per_trigger or _NO_LIMIT)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.planner.prepare_available_now()
+
+    def latestOffset(
+        self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
+    ) -> dict[str, Any]:
+        """One signature for all: Spark 4.0 and 4.1 call it without arguments."""
+        once = HAS_ADMISSION_CONTROL and isinstance(limit, ReadAllAvailable)
+        rows = None if once else self.options.max_offsets_per_trigger
+        if HAS_ADMISSION_CONTROL and isinstance(limit, ReadMaxRows) and limit.max_rows < _NO_LIMIT:
+            rows = limit.max_rows
+        return self.planner.latest_offset(start, rows, once)
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        return None if self._planner is None else self._planner.report_latest()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        tasks = self.planner.partitions(start, end)
+        if not tasks or self._brokers is None:
+            return []
+        settings = self._brokers.fetch_settings()
+        return [ZkGroupPartition(task, settings) for task in tasks]
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Comes a batch late and proves nothing that latestOffset has not proved before."""
+
+    def stop(self) -> None:
+        """Spark never calls this itself: it is reached when the planner process is told to end."""
+        self._stopping = True
+        if self._planner is not None:
+            self._planner.stop()
+        if self._brokers is not None:
+            self._brokers.close()
+
+    @property
+    def planner(self) -> Planner:
+        if self._planner is None:
+            from pyspark_zkgroup.cluster_view import ClusterView
+            from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
+            from pyspark_zkgroup.planner import Planner
+
+            _log_to_stderr()
+            self._brokers = ClusterView(self.options)
+            membership = ZookeeperMembership(self.options, self._brokers)
+            self._planner = Planner(self.options, membership, self._brokers)
+            self._leave_on_sigterm()
+        return self._planner
+
+    def _leave_on_sigterm(self) -> None:
+        """Spark ends the planner process with SIGTERM, sometimes twice, and does not wait.
+
+        The first one raises SystemExit wherever we are; the runner's `finally` then calls stop().
+        Any further one must not interrupt the leaving.
+        """
+        process = os.getpid()
+
+        def leave(_signum: int, _frame: object) -> None:
+            if os.getpid() == process and not self._stopping:
+                self._stopping = True
+                raise SystemExit(0)
+
+        signal.signal(signal.SIGTERM, leave)
+
+    # -- in the tasks
+
+    def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
+        from pyspark_zkgroup import task
+
+        assert isinstance(partition, ZkGroupPartition)
+        yield from task.read(partition.task, partition.settings)
+
+
+class DefaultSource(DataSource):
+    """`spark.readStream.format("zkgroup")`. Spark finds it by its module's name, without a register
+    call.
+    """
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+
+    @classmethod
+    def name(cls) -> str:
+        return "zkgroup"
+
+    def schema(self) -> str:
+        from pyspark_zkgroup.options import parse
+
+        parse(self.options)  # a wrong option fails at load(), not when the query starts
+        return SPARK_DDL
+
+    def streamReader(self, schema: StructType) -> ZkGroupStreamReader:
+        from pyspark_zkgroup.options import parse
+
+        if schema.simpleString() != SPARK_SIMPLE:
+            raise OptionError(
+                f"The source was given the schema {schema.simpleString()}, but its rows have "
+                f"the fixed schema {SPARK_DDL}",
+                "Leave out .schema(...), and cast the columns after load()",
+            )
+        return ZkGroupStreamReader(parse(self.options))
+
+
+def _log_to_stderr() -> None:
+    """The planner process has no logging of its own; what it prints reaches the driver's output."""
+    logger = logging.getLogger("pyspark_zkgroup")
+    if logger.handlers or logging.getLogger().handlers:
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s zkgroup: %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)

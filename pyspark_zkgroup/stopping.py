@@ -1,0 +1,178 @@
+"""`stop(query)`: end a query at a point where everything it has read is committed to the group.
+
+Asks the planner to plan nothing more, lets the running batch end, and stops the query once the
+planner has committed it: at its next boundary, or, between long triggers, while leaving, on the
+word of Spark's newest progress that the batch is finished.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark_zkgroup.drain import directory_of, is_private
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_LOOK_AGAIN_S = 0.05
+_LEAVE_S_MAX = 15.0
+_log = logging.getLogger("pyspark_zkgroup.stop")
+
+
+def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
+    """Drain and stop `query`; True if all it had read is committed, so that nobody reads it again.
+
+    False means that it was stopped all the same, without that certainty: its running batch took
+    longer than `timeout_s`, or its planner could not be reached (Spark Connect; a driver on another
+    machine).
+    """
+    directory = directory_of(_jvm_pid())
+    if not query.isActive:
+        return True
+    drained = _drain(query, directory, time.monotonic() + timeout_s)
+    if not drained:
+        _log.warning("stopping query %s without having drained it", query.id)
+    boxes = _planners_of(query, directory)
+    query.stop()
+    _wait_until_left(boxes)
+    return drained
+
+
+def stop_on_sigterm(query: StreamingQuery) -> bool:
+    """Wait for the end of `query`, and answer SIGTERM and Ctrl-C by draining it. For the main
+    thread of a job.
+
+    True if the query ended by itself, or was drained as `stop` says.
+    """
+    asked: list[int] = []
+
+    def ask(signum: int, _frame: object) -> None:
+        asked.append(signum)
+
+    before = {s: signal.signal(s, ask) for s in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        while not asked:
+            if query.awaitTermination(1):
+                return True
+        return stop(query)
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def _drain(query: StreamingQuery, directory: Path, give_up_at: float) -> bool:
+    while time.monotonic() < give_up_at:
+        if not query.isActive:
+            return False
+        boxes = _planners_of(query, directory)
+        ends = _finished_ends(query)
+        idle = not query.status["isTriggerActive"]
+        for box in boxes:
+            _write(box, "drain", {"finished": ends.get(_member(box)) if idle else None})
+        if boxes and all(box.with_suffix(".drained").exists() for box in boxes):
+            return True
+        # Between two triggers nothing runs, and with the request in place nothing more is planned:
+        # Spark's progress names the newest batch, and the planner compares it with its own before
+        # it believes it.
+        if idle and boxes and all(_member(box) in ends for box in boxes) and _still_idle(query):
+            return True
+        time.sleep(_LOOK_AGAIN_S)
+    return False
+
+
+def _still_idle(query: StreamingQuery) -> bool:
+    return query.isActive and not query.status["isTriggerActive"]
+
+
+def _planners_of(query: StreamingQuery, directory: Path) -> list[Path]:
+    """The planners whose member the query's progress names; before any progress, all that might be
+    its own.
+    """
+    if not is_private(directory):
+        return []
+    alive = [box for box in sorted(directory.glob("*.json")) if _alive(box)]
+    members = _members(query)
+    return [box for box in alive if not members or _member(box) in members]
+
+
+def _members(query: StreamingQuery) -> set[str]:
+    return {
+        offset["member"]
+        for source in _sources(query)
+        for offset in (_json(source.get("endOffset")), _json(source.get("latestOffset")))
+        if offset.get("member")
+    }
+
+
+def _finished_ends(query: StreamingQuery) -> dict[str, dict[str, Any]]:
+    ends = (_json(source.get("endOffset")) for source in _sources(query))
+    return {end["member"]: end for end in ends if end.get("member")}
+
+
+def _sources(query: StreamingQuery) -> list[dict[str, Any]]:
+    progress = query.lastProgress
+    if progress is None:
+        return []
+    sources: list[dict[str, Any]] = json.loads(progress.json)["sources"]
+    return sources
+
+
+def _json(value: Any) -> dict[str, Any]:
+    """Progress shows an offset as an object, or as its text."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _member(box: Path) -> str:
+    try:
+        return str(json.loads(box.read_text())["member"])
+    except (OSError, ValueError, KeyError):
+        return ""
+
+
+def _alive(box: Path) -> bool:
+    try:
+        os.kill(int(json.loads(box.read_text())["pid"]), 0)
+    except (OSError, ValueError, KeyError):
+        return False
+    return True
+
+
+def _write(box: Path, kind: str, value: dict[str, Any]) -> None:
+    partial = box.with_suffix(f".{kind}.part")
+    partial.write_text(json.dumps(value))
+    partial.replace(box.with_suffix(f".{kind}"))
+
+
+def _wait_until_left(boxes: list[Path]) -> None:
+    """Spark does not wait for its planner process; who stops a query wants its partitions free."""
+    _until(lambda: not any(box.exists() and _alive(box) for box in boxes), _LEAVE_S_MAX)
+    for box in boxes:
+        for kind in (".drain", ".drained"):
+            box.with_suffix(kind).unlink(missing_ok=True)
+
+
+def _until(condition: Callable[[], bool], seconds: float) -> None:
+    give_up_at = time.monotonic() + seconds
+    while not condition() and time.monotonic() < give_up_at:
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _jvm_pid() -> int:
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    if context is None or context._jvm is None:
+        return 0
+    return int(context._jvm.java.lang.ProcessHandle.current().pid())

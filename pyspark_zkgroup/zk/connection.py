@@ -1,0 +1,102 @@
+"""A kazoo client that is one session and no more, and knows when the server last answered.
+
+kazoo's own client opens a new session by itself once the old one has expired; a request queued in
+that moment is then executed in a session that never meant it. Here the client ends with its
+session, so this cannot happen. The classes below override inner methods of kazoo (pinned below 3);
+tests/contract/test_zk_session.py fails when they change.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from typing import Any
+
+from kazoo.client import KazooClient
+from kazoo.protocol.connection import PING_XID, ConnectionHandler
+from kazoo.protocol.states import KeeperState
+from kazoo.retry import KazooRetry
+
+# Between two tries to reach a server again: quick, since a session waits for nobody.
+_RECONNECT_DELAY_S = 0.1
+_RECONNECT_DELAY_MAX_S = 1.0
+
+
+class TimedConnection(ConnectionHandler):  # type: ignore[misc]
+    """Notes when the newest request or ping was sent that the server has answered.
+
+    The send counts, not the answer: the server renewed the session at some time after the send, and
+    an answer may have been on its way for long.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.proved_at = 0.0
+        self.negotiated_timeout_s = 0.0
+        self._sent: dict[int, float] = {}
+        self._pings: deque[float] = deque()
+
+    def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:
+        self._sent.clear()
+        self._pings.clear()
+        began = time.monotonic()
+        read_timeout_ms, connect_timeout_ms = super()._connect(host, hostip, port)
+        self.negotiated_timeout_s = read_timeout_ms * 1.5 / 1000.0
+        self.proved_at = max(self.proved_at, began)
+        return read_timeout_ms, connect_timeout_ms
+
+    def _submit(self, request: Any, timeout: float, xid: int | None = None) -> None:
+        now = time.monotonic()
+        if xid == PING_XID:
+            self._pings.append(now)
+        elif xid:
+            self._sent[xid] = now
+        super()._submit(request, timeout, xid)
+
+    def _read_header(self, timeout: float) -> tuple[Any, bytes, int]:
+        header, buffer, offset = super()._read_header(timeout)
+        if header.xid == PING_XID:
+            sent = self._pings.popleft() if self._pings else 0.0
+        else:
+            sent = self._sent.pop(header.xid, 0.0)
+        self.proved_at = max(self.proved_at, sent)
+        return header, buffer, offset
+
+
+class SingleSessionClient(KazooClient):  # type: ignore[misc]
+    """Ends when its session has expired instead of opening another one."""
+
+    def __init__(self, hosts: str, timeout_s: float, logger: logging.Logger, **kwargs: Any) -> None:
+        retry = KazooRetry(
+            max_tries=-1, delay=_RECONNECT_DELAY_S, max_delay=_RECONNECT_DELAY_MAX_S, backoff=2
+        )
+        super().__init__(
+            hosts=hosts,
+            timeout=timeout_s,
+            connection_retry=retry,
+            command_retry=KazooRetry(max_tries=0, ignore_expire=False),
+            logger=logger,
+            **kwargs,
+        )
+        self._connection = TimedConnection(self, self._conn_retry.copy(), logger=self.logger)
+
+    @property
+    def connection(self) -> TimedConnection:
+        connection: TimedConnection = self._connection
+        return connection
+
+    def abandon(self, timeout_s: float) -> None:
+        """End without a word to the server, which may not be there: stop() would wait for it."""
+        self._stopped.set()
+        if self._connection.connection_stopped.wait(timeout_s):
+            self._connection.stop(timeout_s)
+            self._connection.close()
+        self.handler.stop()
+
+    def _session_callback(self, state: Any) -> None:
+        if state == KeeperState.EXPIRED_SESSION:
+            # Before the state changes: a request that comes now finds a client that is being
+            # stopped.
+            self._stopped.set()
+        super()._session_callback(state)

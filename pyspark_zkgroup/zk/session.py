@@ -1,0 +1,196 @@
+"""One ZooKeeper session: opened lazily, watched, and dead for good once it has expired.
+
+Watches and changes of the connection only put events on a queue; nothing is decided in kazoo's
+threads.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kazoo.exceptions import AuthFailedError, KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.protocol.states import EventType, KazooState, KeeperState
+from kazoo.security import ACL, CREATOR_ALL_ACL, READ_ACL_UNSAFE
+
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.zk.connection import SingleSessionClient
+
+# The share of the session's time that a lease leaves unused: clocks drift, and a plan takes time to
+# be logged.
+_LEASE_MARGIN = 0.25
+# A request that is not answered within this share of the session's time counts as lost; it may
+# still be executed.
+_REQUEST_SHARE = 0.25
+_REQUEST_S_MIN = 1.0
+_ABANDON_S = 1.0
+
+
+class SessionLostError(Exception):
+    """The session has expired (or was closed): whatever was held under it is gone."""
+
+
+class DisconnectedError(Exception):
+    """No answer: the request was executed, will be, or never arrives. The session may live."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvent:
+    kind: Literal["connected", "suspended", "lost", "changed"]
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    hosts: str
+    chroot: str
+    timeout_ms: int
+    connection_timeout_ms: int
+    auth: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    set_acl: bool = False
+
+    @property
+    def connect(self) -> str:
+        return self.hosts + self.chroot
+
+
+class Session:
+    def __init__(self, settings: SessionSettings, events: queue.SimpleQueue[SessionEvent]) -> None:
+        self.settings = settings
+        self.events = events
+        # kazoo logs each dropped connection as a warning of its own; ours names what it means for
+        # the group.
+        logger = logging.getLogger("pyspark_zkgroup.zk.kazoo")
+        logger.setLevel(max(logger.level, logging.ERROR))
+        self.client = SingleSessionClient(
+            settings.connect,
+            settings.timeout_ms / 1000.0,
+            logger,
+            auth_data=[(scheme, credential) for scheme, credential in settings.auth],
+        )
+        self.client.add_listener(self._state_changed)
+        self.id = 0
+        self._lost = False
+
+    def open(self) -> None:
+        """Connect, or raise ServerError naming the addresses tried and the remedy."""
+        connected = self.client.start_async()
+        if not connected.wait(self.settings.connection_timeout_ms / 1000.0):
+            rejected = self.client.client_state == KeeperState.AUTH_FAILED
+            self.close()
+            if rejected:
+                raise ServerError(
+                    f"ZooKeeper at {self.settings.hosts} refused the credentials of zookeeper.auth",
+                    "Check scheme and credential",
+                )
+            raise ServerError(
+                f"ZooKeeper at {self.settings.hosts} did not answer within "
+                f"{self.settings.connection_timeout_ms} ms",
+                "Check zookeeper.connect and that a server runs there, "
+                "or raise zookeeper.connection.timeout.ms",
+            )
+        self.id = self.client.client_id[0]
+        try:
+            self._check_chroot()
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_chroot(self) -> None:
+        if self.settings.chroot and self.ask(self.client.exists_async("/")) is None:
+            raise ServerError(
+                f"The chroot {self.settings.chroot} of zookeeper.connect does not exist on "
+                f"{self.settings.hosts}",
+                "Use the path that the brokers use; consumers do not create it",
+            )
+
+    @property
+    def alive(self) -> bool:
+        """Not known to have expired. Only the server knows for sure."""
+        return bool(self.id) and not self._lost
+
+    @property
+    def connected(self) -> bool:
+        return self.alive and bool(self.client.connected)
+
+    @property
+    def negotiated_timeout_s(self) -> float:
+        return self.client.connection.negotiated_timeout_s
+
+    @property
+    def request_timeout_s(self) -> float:
+        return max(_REQUEST_S_MIN, self.negotiated_timeout_s * _REQUEST_SHARE)
+
+    def lease_left_s(self) -> float:
+        """How long the session surely lives yet: counted from the sending of the newest answered
+        request.
+        """
+        spent = time.monotonic() - self.client.connection.proved_at
+        return self.negotiated_timeout_s * (1.0 - _LEASE_MARGIN) - spent
+
+    def ask(self, answer: Any, timeout_s: float | None = None) -> Any:
+        """Wait for one answer; the caller's own errors (NoNode, ...) pass through."""
+        try:
+            return answer.get(timeout=self.request_timeout_s if timeout_s is None else timeout_s)
+        except Exception as error:
+            raise self.translate(error) from error
+
+    def translate(self, error: Exception) -> Exception:
+        name = type(error).__name__
+        if name in ("SessionExpiredError", "ConnectionClosedError"):
+            self._lost = True
+            return SessionLostError(f"session {self.id:#x} has ended")
+        if name in ("ConnectionLoss", "OperationTimeoutError", "SessionMovedError"):
+            return DisconnectedError(name)
+        if isinstance(error, KazooTimeoutError):
+            return DisconnectedError("no answer in time")
+        if isinstance(error, AuthFailedError):
+            return ServerError("ZooKeeper refused the credentials of zookeeper.auth")
+        return error
+
+    def watcher(self, path: str) -> Callable[[Any], None]:
+        def changed(event: Any) -> None:
+            # An event without a type tells that the watch was dropped with its connection.
+            if event.type != EventType.NONE:
+                self.events.put(SessionEvent("changed", path))
+
+        return changed
+
+    def acl(self) -> Sequence[ACL] | None:
+        """For owner and offset nodes; the ids chain is always world-open, as the JVM members leave
+        it.
+        """
+        return [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE] if self.settings.set_acl else None
+
+    def close(self) -> None:
+        """End the session on the server as well, with all its nodes in one transaction. May be
+        called twice.
+        """
+        lost, self._lost = self._lost, True
+        try:
+            if lost or not self.client.connected:
+                # No server to tell: the session ends by its timeout.
+                self.client.abandon(_ABANDON_S)
+            else:
+                self.client.stop()
+                self.client.close()
+        except (KazooException, KazooTimeoutError, OSError) as error:
+            logging.getLogger("pyspark_zkgroup.zk").warning(
+                "session %#x was not closed cleanly (%s); its nodes go with its timeout",
+                self.id,
+                error,
+            )
+
+    def _state_changed(self, state: str) -> None:
+        if state == KazooState.LOST:
+            self._lost = True
+            self.events.put(SessionEvent("lost"))
+        elif state == KazooState.SUSPENDED:
+            self.events.put(SessionEvent("suspended"))
+        else:
+            self.events.put(SessionEvent("connected"))

@@ -1,0 +1,275 @@
+"""Reads and transactions of one session, many to a round trip.
+
+A batch of transactions is packed into requests below the server's packet limit. A packed request
+that is refused tells which transaction it was: that one is taken out and the rest is sent again, so
+that one owned partition does not keep the others from being claimed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kazoo.exceptions import (
+    BadVersionError,
+    KazooException,
+    NoAuthError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    RolledBackError,
+    RuntimeInconsistency,
+)
+from kazoo.protocol import serialization
+from kazoo.security import OPEN_ACL_UNSAFE
+
+from pyspark_zkgroup.group.ops import (
+    Check,
+    Create,
+    Done,
+    InDoubt,
+    NodeVersion,
+    Op,
+    Outcome,
+    Refused,
+    SetData,
+    Transaction,
+)
+from pyspark_zkgroup.zk.session import DisconnectedError, Session, SessionLostError
+
+# ZooKeeper refuses packets above jute.maxbuffer (1 MiB unless set); half of it leaves room for what
+# is not counted.
+_PACKET_BYTES_MAX = 512 * 1024
+_OP_BYTES = 64
+_EPHEMERAL = 1
+_READS_IN_FLIGHT_MAX = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    data: bytes
+    node: NodeVersion
+    ephemeral_owner: int
+    children_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    names: frozenset[str]
+    children_version: int
+    czxid: int
+
+
+class Store:
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.requests = 0
+        self._chroot = session.client.chroot
+        self._open_acl = OPEN_ACL_UNSAFE
+        self._acl = session.acl() or OPEN_ACL_UNSAFE
+
+    # -- reads: None where the node is missing
+
+    def sync(self, path: str = "/") -> None:
+        """Let this server catch up with the leader before the reads that follow."""
+        self.requests += 1
+        self.session.ask(self.session.client.sync_async(path))
+
+    def nodes(self, paths: Sequence[str], *, watch: bool = False) -> list[Node | None]:
+        client = self.session.client
+        answers = self._many(
+            client.get_async(p, watch=self.session.watcher(p) if watch else None) for p in paths
+        )
+        return [None if a is None else _node(a[0], a[1]) for a in answers]
+
+    def stats(self, paths: Sequence[str], *, watch: bool = False) -> list[Node | None]:
+        """Like nodes(), without the data; a watch is set on a missing node too."""
+        client = self.session.client
+        answers = self._many(
+            client.exists_async(p, watch=self.session.watcher(p) if watch else None) for p in paths
+        )
+        return [None if a is None else _node(b"", a) for a in answers]
+
+    def children(self, paths: Sequence[str], *, watch: bool = False) -> list[Children | None]:
+        client = self.session.client
+        answers = self._many(
+            client.get_children_async(
+                p, watch=self.session.watcher(p) if watch else None, include_data=True
+            )
+            for p in paths
+        )
+        return [
+            None if a is None else Children(frozenset(a[0]), a[1].cversion, a[1].czxid)
+            for a in answers
+        ]
+
+    def _many(self, answers: Iterable[Any]) -> list[Any]:
+        """Keep a bounded number of reads in flight; a missing node is an answer, not an error."""
+        if not self.session.connected:
+            raise self._offline()
+        done: list[Any] = []
+        flying: deque[Any] = deque()
+        for answer in answers:
+            self.requests += 1
+            flying.append(answer)
+            if len(flying) >= _READS_IN_FLIGHT_MAX:
+                done.append(self._read(flying.popleft()))
+        while flying:
+            done.append(self._read(flying.popleft()))
+        return done
+
+    def _read(self, answer: Any) -> Any:
+        try:
+            return self.session.ask(answer)
+        except NoNodeError:
+            return None
+
+    def _offline(self) -> Exception:
+        return DisconnectedError("suspended") if self.session.alive else SessionLostError("ended")
+
+    # -- transactions
+
+    def commit(self, transactions: Sequence[Transaction]) -> list[Outcome]:
+        """One outcome for each transaction, in order. SessionLostError if the session is known to
+        have ended.
+        """
+        outcomes: list[Outcome] = [InDoubt()] * len(transactions)
+        pending = deque(_packets(list(range(len(transactions))), transactions))
+        flying: deque[tuple[list[int], Any]] = deque()
+        while pending or flying:
+            while pending:
+                packet = pending.popleft()
+                if self.session.connected:
+                    flying.append((packet, self._send(packet, transactions)))
+                elif not self.session.alive:
+                    raise SessionLostError("ended between two requests")
+            if not flying:
+                break
+            packet, answer = flying.popleft()
+            retry = self._receive(packet, answer, transactions, outcomes)
+            pending.extend(part for part in retry if part)
+        return outcomes
+
+    def _send(self, packet: list[int], transactions: Sequence[Transaction]) -> Any:
+        """kazoo's own transaction normalises every path again, which costs more than all the rest
+        of a large claim; ours are spelt in one place and normal.
+        """
+        self.requests += 1
+        client = self.session.client
+        operations = [self._operation(op) for index in packet for op in transactions[index]]
+        answer = client.handler.async_result()
+        client._call(serialization.Transaction(operations), answer)
+        return answer
+
+    def _operation(self, op: Op) -> Any:
+        path = self._chroot + op.path
+        if isinstance(op, Create):
+            acl = self._open_acl if op.world_open else self._acl
+            return serialization.Create(path, op.data, acl, _EPHEMERAL if op.ephemeral else 0)
+        if isinstance(op, SetData):
+            return serialization.SetData(path, op.data, op.version)
+        if isinstance(op, Check):
+            return serialization.CheckVersion(path, op.version)
+        return serialization.Delete(path, op.version)
+
+    def _receive(
+        self,
+        packet: list[int],
+        answer: Any,
+        transactions: Sequence[Transaction],
+        outcomes: list[Outcome],
+    ) -> list[list[int]]:
+        """Note the packet's outcomes; what must be sent again comes back as packets."""
+        try:
+            results = self.session.ask(answer)
+        except DisconnectedError:
+            return []
+        except KazooException as error:
+            # The packet as a whole was refused, before any operation was looked at.
+            for index in packet:
+                outcomes[index] = Refused(0, "other", type(error).__name__)
+            return []
+        parts: list[Sequence[Any]] = []
+        position = 0
+        for index in packet:
+            parts.append(results[position : position + len(transactions[index])])
+            position += len(transactions[index])
+        for place, index in enumerate(packet):
+            refusal = _refusal(parts[place])
+            if refusal is not None:
+                outcomes[index] = refusal
+                return [packet[:place], packet[place + 1 :]]
+        for place, index in enumerate(packet):
+            written = (r for r in parts[place] if hasattr(r, "czxid"))
+            outcomes[index] = Done(tuple(NodeVersion(r.czxid, r.version) for r in written))
+        return []
+
+    def ensure(self, paths: Iterable[str], *, world_open: bool = False) -> None:
+        """Make persistent nodes, parents first; somebody else may make one at the same time."""
+        wanted: dict[str, None] = {}
+        for path in paths:
+            parts = path.strip("/").split("/")
+            for depth in range(1, len(parts) + 1):
+                wanted["/" + "/".join(parts[:depth])] = None
+        levels: dict[int, list[str]] = {}
+        for path in wanted:
+            levels.setdefault(path.count("/"), []).append(path)
+        for depth in sorted(levels):
+            level = levels[depth]
+            missing = [p for p, n in zip(level, self.stats(level), strict=True) if n is None]
+            for path, outcome in zip(
+                missing,
+                self.commit([(Create(p, b"", world_open=world_open),) for p in missing]),
+                strict=True,
+            ):
+                if isinstance(outcome, InDoubt):
+                    raise DisconnectedError(f"{path} may not have been made")
+                if isinstance(outcome, Refused) and outcome.reason != "exists":
+                    raise KazooException(f"{path} could not be made: {outcome.reason}")
+
+
+def _node(data: bytes | None, stat: Any) -> Node:
+    return Node(
+        data=data or b"",
+        node=NodeVersion(stat.czxid, stat.version),
+        ephemeral_owner=stat.ephemeralOwner,
+        children_version=stat.cversion,
+    )
+
+
+def _packets(indexes: list[int], transactions: Sequence[Transaction]) -> list[list[int]]:
+    packets: list[list[int]] = []
+    size = _PACKET_BYTES_MAX
+    for index in indexes:
+        weight = sum(
+            _OP_BYTES + len(op.path.encode()) + len(getattr(op, "data", b""))
+            for op in transactions[index]
+        )
+        if size + weight > _PACKET_BYTES_MAX:
+            packets.append([])
+            size = 0
+        packets[-1].append(index)
+        size += weight
+    return packets
+
+
+def _refusal(results: Sequence[Any]) -> Refused | None:
+    """The failed operation of one transaction; none if another one rolled it back."""
+    for index, result in enumerate(results):
+        if isinstance(result, RolledBackError | RuntimeInconsistency):
+            continue
+        if isinstance(result, NodeExistsError):
+            return Refused(index, "exists")
+        if isinstance(result, NoNodeError):
+            return Refused(index, "missing")
+        if isinstance(result, BadVersionError):
+            return Refused(index, "version")
+        if isinstance(result, NotEmptyError):
+            return Refused(index, "not empty")
+        if isinstance(result, NoAuthError):
+            return Refused(index, "forbidden")
+        if isinstance(result, Exception):
+            return Refused(index, "other", type(result).__name__)
+    return None

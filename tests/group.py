@@ -1,0 +1,193 @@
+"""One group on real servers, for tests that drive planners in this process."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kazoo.client import KazooClient
+
+from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
+from pyspark_zkgroup.sandbox import Sandbox
+from pyspark_zkgroup.sandbox.produce import Produced, Producer
+from tests.spark_order import Checkpoint, Query, Row
+from tests.waiting import wait_until
+
+_numbers = itertools.count()
+
+
+class Group:
+    """Made for one test: names of its own, and whatever it started ends with it."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.name = f"g{uuid.uuid4().hex[:8]}"
+        self.client = KazooClient(self._connect(), timeout=20.0)
+        self.client.start()
+        self.produced: dict[str, Produced] = {}
+        self.queries: list[Query] = []
+
+    def _connect(self) -> str:
+        """Kafka 3.9 keeps its nodes under a chroot, and its groups there too; 4.1 has none."""
+        if self.sandbox.parameters.kafka == "3.9":
+            return self.sandbox.kafka_zookeeper_connect
+        return self.sandbox.zookeeper_connect
+
+    def topic(self, partitions: int, name: str = "") -> str:
+        topic = name or f"{self.name}-t{next(_numbers)}"
+        self.sandbox.create_topic(topic, partitions)
+        self.produced[topic] = Produced(topic)
+        return topic
+
+    def produce(self, topic: str, each: int) -> None:
+        """So many more events to every partition."""
+        with Producer(self.sandbox.bootstrap_servers, topic) as producer:
+            producer.send(
+                {p: [(b"k", b"%d-%d" % (p, n)) for n in range(each)] for p in producer.partitions}
+            )
+            for p, ranges in producer.produced.ranges.items():
+                for start, until in ranges:
+                    self.produced[topic].add(p, start, until)
+
+    def options(self, topic: str = "", **changes: str) -> dict[str, str]:
+        options = {
+            "zookeeper.connect": self._connect(),
+            "group.id": self.name,
+            "threads": "2",
+            "startingOffsets": "earliest",
+            "zookeeper.session.timeout.ms": "3000",
+            "kafka.bootstrap.servers": self.sandbox.bootstrap_servers,
+            **({"subscribe": topic} if topic else {}),
+        }
+        for name, value in changes.items():
+            option = name.replace("_", ".")
+            options[_SPELT.get(option, option)] = value
+        return options
+
+    def query(
+        self,
+        topic: str = "",
+        checkpoint: Checkpoint | None = None,
+        *,
+        available_now: bool = False,
+        **changes: str,
+    ) -> Query:
+        query = Query(self.options(topic, **changes), checkpoint, available_now=available_now)
+        self.queries.append(query)
+        return query
+
+    def expire(self, query: Query) -> None:
+        """The server ends the session; the query finds out later."""
+        session = query.membership.keeper.session
+        assert session is not None
+        client_id = session.client.client_id
+        assert client_id is not None
+        self.sandbox.expire_session(*client_id)
+
+    def owners(self, topic: str) -> dict[int, str]:
+        path = f"/consumers/{self.name}/owners/{topic}"
+        if not self.client.exists(path):
+            return {}
+        return {
+            int(p): self.client.get(f"{path}/{p}")[0].decode()
+            for p in self.client.get_children(path)
+        }
+
+    def owner_lives(self, topic: str) -> dict[int, int]:
+        """Which life of each owner node this is: unchanged means that nobody ever deleted it."""
+        path = f"/consumers/{self.name}/owners/{topic}"
+        return {
+            int(p): self.client.get(f"{path}/{p}")[1].czxid for p in self.client.get_children(path)
+        }
+
+    def offset_path(self, topic: str, partition: int) -> str:
+        return f"/consumers/{self.name}/offsets/{topic}/{partition}"
+
+    def offsets(self, topic: str) -> dict[int, bytes]:
+        path = f"/consumers/{self.name}/offsets/{topic}"
+        if not self.client.exists(path):
+            return {}
+        return {int(p): self.client.get(f"{path}/{p}")[0] for p in self.client.get_children(path)}
+
+    def dump(self, path: str = "/") -> dict[str, tuple[bytes, int]]:
+        """Every node with its data and version."""
+        data, stat = self.client.get(path)
+        found = {path: (data, stat.version)}
+        for child in self.client.get_children(path):
+            found.update(self.dump(f"{path.rstrip('/')}/{child}"))
+        return found
+
+    def close(self) -> None:
+        for query in self.queries:
+            query.stop()
+        self.client.stop()
+        self.client.close()
+
+
+@contextmanager
+def group_of(sandbox: Sandbox) -> Iterator[Group]:
+    group = Group(sandbox)
+    try:
+        yield group
+    finally:
+        group.close()
+
+
+_SPELT = {
+    "starting": "startingOffsets",
+    "maxOffsets": "maxOffsetsPerTrigger",
+    "pattern": "subscribePattern",
+    "evidence": "checkpointLocation",
+    "bootstrap": "kafka.bootstrap.servers",
+    "strategy": "partition.assignment.strategy",
+    "order": "partition.assignment.order",
+    "wait": "rebalance.wait.ms",
+    "session": "zookeeper.session.timeout.ms",
+    "refresh": "metadata.refresh.ms",
+}
+
+
+def missing(group: Group, rows: list[Row]) -> list[Row]:
+    expected = {row for produced in group.produced.values() for row in produced.offsets()}
+    return sorted(expected - set(rows))
+
+
+def twice(rows: list[Row]) -> list[Row]:
+    return sorted(row for row, count in Counter(rows).items() if count > 1)
+
+
+def settle(*queries: Query, deadline_s: float = 20.0) -> None:
+    """Trigger in turn until nobody waits for a partition and nothing is left to read, twice in a
+    row: an event can wake an idle member before it has asked for the log ends again.
+    """
+    calm_rounds = 0
+
+    def calm() -> bool:
+        nonlocal calm_rounds
+        rows = sum(query.trigger() for query in queries)
+        settled = all(q.planner._standing.settled for q in queries)
+        stirred = any(q.membership.stirred() for q in queries)
+        calm_rounds = calm_rounds + 1 if rows == 0 and settled and not stirred else 0
+        return calm_rounds >= 2
+
+    wait_until(calm, deadline_s, "all members to settle", interval_s=0.0)
+
+
+def waits_for(query: Query, partition: int) -> str:
+    return next(
+        (text for p, text in query.planner._standing.waiting.items() if p.partition == partition),
+        "",
+    )
+
+
+def all_rows(*queries: Query) -> list[Row]:
+    return [row for query in queries for row in query.rows]
+
+
+def known(query: Query) -> dict[str, Any]:
+    membership: ZookeeperMembership = query.membership
+    return membership.status()
