@@ -76,7 +76,17 @@ class Group:
         available_now: bool = False,
         **changes: str,
     ) -> Query:
-        query = Query(self.options(topic, **changes), checkpoint, available_now=available_now)
+        options = self.options(topic, **changes)
+        return self.query_of(options, checkpoint, available_now=available_now)
+
+    def query_of(
+        self,
+        options: dict[str, str],
+        checkpoint: Checkpoint | None = None,
+        *,
+        available_now: bool = False,
+    ) -> Query:
+        query = Query(options, checkpoint, available_now=available_now)
         self.queries.append(query)
         return query
 

@@ -175,4 +175,4 @@ def abandon(client: Any) -> None:
     connection = client._connection
     if connection._socket is not None:
         connection._socket.shutdown(socket.SHUT_RDWR)
-    client.abandon(5.0)
+    client.abandon()

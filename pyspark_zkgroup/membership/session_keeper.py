@@ -63,13 +63,13 @@ class SessionKeeper:
 
     @property
     def may_plan(self) -> bool:
-        """What is held stands: the session lives, and the connection or at least the lease."""
+        """What is held stands: the session lives as far as we know, and its lease is not over.
+
+        A connection is no proof. One to a server that has stopped answering looks alive for as long
+        as requests are sent over it, since kazoo pings only where nothing else is sent.
+        """
         session = self.session
-        return (
-            session is not None
-            and session.alive
-            and (session.connected or session.lease_left_s() > 0)
-        )
+        return session is not None and session.alive and session.lease_left_s() > 0
 
     def lose(self) -> None:
         if self.session is not None:

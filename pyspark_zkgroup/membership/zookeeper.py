@@ -112,7 +112,9 @@ class ZookeeperMembership:
             try:
                 footing = self.keeper.stand()
                 self._join(footing)
-                self.holdings.known.clear()
+                # What a static member has taken over it may have to leave again at any moment.
+                for partition in self.holdings.known.keys() - self.holdings.held.keys():
+                    del self.holdings.known[partition]
                 replays.note_empty_ranges(footing, plan)
                 return replays.replay_ranges(footing, plan, self.keeper.wait)
             except SessionLostError:
@@ -361,13 +363,24 @@ class ZookeeperMembership:
         if self.keeper.offline_since is not None:
             silent_s = time.monotonic() - self.keeper.offline_since
             notes.append(f"ZooKeeper silent for {silent_s:.0f} s")
-        if self.keeper.joined and not self._target and not notes:
-            notes.append("no topic matches the subscription yet")
+        if self.keeper.joined and not notes:
+            notes += self._missing_topics()
         notes += [
             f"member {c} is left out: {reason}" for c, reason in self._snapshot.skipped.items()
         ]
         notes += self.unread.named
         return tuple(notes)
+
+
+    def _missing_topics(self) -> list[str]:
+        subscription = self.options.subscription
+        if subscription.is_wildcard:
+            return [] if self.subscribed() else ["no topic matches the subscription yet"]
+        return [
+            f"topic {topic} does not exist yet"
+            for topic, _ in subscription.entries
+            if not self._snapshot.topics.get(topic)
+        ]
 
 
 def _unique_name() -> str:

@@ -9,6 +9,7 @@ tests/contract/test_zk_session.py fails when they change.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import deque
 from typing import Any
@@ -86,12 +87,16 @@ class SingleSessionClient(KazooClient):  # type: ignore[misc]
         connection: TimedConnection = self._connection
         return connection
 
-    def abandon(self, timeout_s: float) -> None:
-        """End without a word to the server, which may not be there: stop() would wait for it."""
+    def abandon(self) -> None:
+        """End without a word to the server, which may not be there: stop() would wait for it. The
+        connection's thread may be in the middle of connecting; what it holds is freed behind it.
+        """
         self._stopped.set()
-        if self._connection.connection_stopped.wait(timeout_s):
-            self._connection.stop(timeout_s)
-            self._connection.close()
+        threading.Thread(target=self._free, name="zkgroup-free", daemon=True).start()
+
+    def _free(self) -> None:
+        self._connection.stop()
+        self._connection.close()
         self.handler.stop()
 
     def _session_callback(self, state: Any) -> None:

@@ -28,7 +28,6 @@ _LEASE_MARGIN = 0.25
 # still be executed.
 _REQUEST_SHARE = 0.25
 _REQUEST_S_MIN = 1.0
-_ABANDON_S = 1.0
 
 
 class SessionLostError(Exception):
@@ -175,7 +174,7 @@ class Session:
         try:
             if lost or not self.client.connected:
                 # No server to tell: the session ends by its timeout.
-                self.client.abandon(_ABANDON_S)
+                self.client.abandon()
             else:
                 self.client.stop()
                 self.client.close()

@@ -1,0 +1,101 @@
+"""Transactions in packets: outcomes in order, one refusal does not keep the others from being done.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from pyspark_zkgroup.group.ops import Check, Create, Delete, Done, InDoubt, Refused, SetData
+from pyspark_zkgroup.sandbox import Sandbox
+from pyspark_zkgroup.zk.session import Session, SessionSettings
+from pyspark_zkgroup.zk.store import Store
+
+
+@pytest.fixture
+def store(zookeeper: Sandbox, chroot: str) -> Iterator[Store]:
+    settings = SessionSettings(zookeeper.zookeeper_connect, chroot, 5000, 5000)
+    session = Session(settings, queue.SimpleQueue())
+    session.open()
+    yield Store(session)
+    session.close()
+
+
+def test_what_is_refused_is_taken_out_and_the_rest_is_done(store: Store) -> None:
+    store.ensure(["/p"])
+    taken = {3, 7, 8, 199}
+    store.commit([(Create(f"/p/{n}", b"other"),) for n in taken])
+    outcomes = store.commit(
+        [(Create(f"/p/{n}", b"mine"), SetData(f"/p/{n}", b"mine", 0)) for n in range(200)]
+    )
+    assert {n for n, o in enumerate(outcomes) if not isinstance(o, Done)} == taken
+    assert all(outcomes[n] == Refused(0, "exists") for n in taken)
+    (listed,) = store.children(["/p"])
+    assert listed is not None
+    assert len(listed.names) == 200
+    done = outcomes[0]
+    assert isinstance(done, Done)
+    assert done.written[0].version == 1
+
+
+def test_each_reason_is_told(store: Store) -> None:
+    store.ensure(["/p/q"])
+    assert store.commit(
+        [
+            (Check("/p", 9),),
+            (SetData("/nobody", b"", 0),),
+            (Create("/no/parent", b""),),
+            (Check("/p/q", 0), Delete("/p", -1)),
+            (Check("/p", 0),),
+        ]
+    ) == [
+        Refused(0, "version"),
+        Refused(0, "missing"),
+        Refused(0, "missing"),
+        Refused(1, "not empty"),
+        Done(),
+    ]
+
+
+def test_a_transaction_is_all_or_nothing(store: Store) -> None:
+    store.ensure(["/p"])
+    (outcome,) = store.commit([(Create("/p/a", b""), Check("/p", 5))])
+    assert outcome == Refused(1, "version")
+    assert store.stats(["/p/a"]) == [None]
+
+
+def test_many_large_transactions_stay_below_the_packet_limit(store: Store) -> None:
+    store.ensure(["/big"])
+    data = b"x" * 100_000
+    before = store.requests
+    outcomes = store.commit([(Create(f"/big/{n}", data),) for n in range(20)])
+    assert all(isinstance(outcome, Done) for outcome in outcomes)
+    assert store.requests - before == 4
+
+
+def test_parents_that_others_make_at_the_same_time_are_fine(store: Store) -> None:
+    store.ensure(["/a/b/c", "/a/b/d", "/a"])
+    store.ensure(["/a/b/c", "/a/b/e"])
+    (listed,) = store.children(["/a/b"])
+    assert listed is not None
+    assert listed.names == {"c", "d", "e"}
+
+
+def test_no_answer_is_doubt_and_no_refusal(new_sandbox: Callable[..., Sandbox]) -> None:
+    sandbox = new_sandbox(brokers=0)
+    settings = SessionSettings(sandbox.zookeeper_connect, "", 4000, 5000)
+    session = Session(settings, queue.SimpleQueue())
+    session.open()
+    store = Store(session)
+    store.ensure(["/p"])
+    sandbox.zookeepers[0].pause()
+    try:
+        assert store.commit([(Create("/p/a", b""),)]) == [InDoubt()]
+    finally:
+        sandbox.zookeepers[0].resume()
+    # The request was on its way all the time: what follows on this connection sees it executed.
+    store.sync()
+    assert store.stats(["/p/a"]) != [None]
+    session.close()
