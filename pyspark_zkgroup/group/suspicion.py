@@ -53,6 +53,7 @@ def text(partition: TopicPartition, thread: ThreadId, strategy: str, order: str)
     rule = f"{strategy} ({order} order)" if strategy == "roundrobin" else strategy
     return (
         f"{partition} has had no owner for {BOUNDARIES} boundaries, though by {rule} it belongs to "
-        f"{thread}: some member may assign by another partition.assignment.strategy, or order its "
-        f"round-robin differently (JVM members before and after 1.0 do)"
+        f"{thread}: that member may have given up waiting (a JVM member does after "
+        f"rebalance.max.retries), or some member assigns by another partition.assignment.strategy, "
+        f"or orders its round-robin differently (JVM members before and after 1.0 do)"
     )

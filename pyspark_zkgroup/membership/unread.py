@@ -22,6 +22,7 @@ class UnreadPartitions:
     def __init__(self, strategy: str, order: str) -> None:
         self.strategy, self.order = strategy, order
         self.named: list[str] = []
+        self.suspects: tuple[TopicPartition, ...] = ()
         self._target: Mapping[TopicPartition, ThreadId] = {}
         self._owned: Collection[TopicPartition] = frozenset()
         self._unread = suspicion.Unread()
@@ -43,6 +44,7 @@ class UnreadPartitions:
         waiting = self._unread.boundaries
         self._since = {p: self._since.get(p, now) for p in waiting}
         suspects = [p for p in self._unread.suspects if now - self._since[p] >= _PATIENCE_S]
+        self.suspects = tuple(suspects)
         self._said &= set(suspects)
         self.named = [
             suspicion.text(p, self._target[p], self.strategy, self.order) for p in suspects[:20]

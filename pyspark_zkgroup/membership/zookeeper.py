@@ -27,6 +27,7 @@ from pyspark_zkgroup.membership import claims, commits, replays
 from pyspark_zkgroup.membership.first_offsets import FirstOffsets
 from pyspark_zkgroup.membership.footing import Footing, Holdings
 from pyspark_zkgroup.membership.group_view import GroupReader, GroupView
+from pyspark_zkgroup.membership.nudge import Nudge
 from pyspark_zkgroup.membership.port import Brokers, Position, Standing
 from pyspark_zkgroup.membership.registrations import (
     Joining,
@@ -75,6 +76,7 @@ class ZookeeperMembership:
         self.keeper = SessionKeeper(options, self.paths, self.consumer, self.holdings)
         self.waiting = Waiting(options.group_id)
         self.unread = UnreadPartitions(options.strategy, options.order)
+        self.nudge = Nudge()
         self._plan: Plan | None = None
         self._new_query = True
         self._ever_joined = self._left = False
@@ -222,8 +224,12 @@ class ZookeeperMembership:
             self._join(footing)
         commits.commit_finished(footing)
         self._join(footing)
-        if self.keeper.stirred() and time.monotonic() >= self._look_not_before:
+        now = time.monotonic()
+        if self.keeper.stirred() and now >= self._look_not_before:
             self._rebalance(footing)
+        idle = self.nudge.due(now, self.unread.suspects, self._target, self._snapshot.members)
+        if idle:
+            self.nudge.run(footing, now, idle)
 
     def _join(self, footing: Footing) -> None:
         if self.keeper.joined:
@@ -370,7 +376,6 @@ class ZookeeperMembership:
         ]
         notes += self.unread.named
         return tuple(notes)
-
 
     def _missing_topics(self) -> list[str]:
         subscription = self.options.subscription

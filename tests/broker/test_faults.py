@@ -4,6 +4,7 @@ for.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,35 @@ def test_a_partition_nobody_claims_although_the_target_gives_it_away_is_named(
     named = [note for note in known(a)["notes"] if "has had no owner" in note]
     assert len(named) == 2
     assert "partition.assignment.strategy" in named[0]
+
+
+def test_a_jvm_member_that_gave_up_is_woken_by_a_node_that_nobody_sees(
+    group: Group, stranger: KazooClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyspark_zkgroup.membership.unread._PATIENCE_S", 0.0)
+    topic = group.topic(4)
+    path = f"/consumers/{group.name}/ids"
+    registration = (
+        b'{"version":1,"subscription":{"%s":2},"pattern":"static","timestamp":"1"}' % topic.encode()
+    )
+    stranger.create(f"{path}/{group.name}_aaa", registration, ephemeral=True, makepath=True)
+    a = group.query(topic)
+    settle(a)
+    seen: list[list[str]] = []
+    woken = threading.Event()
+
+    def changed(_event: object) -> None:
+        seen.append(stranger.get_children(path))
+        woken.set()
+
+    stranger.get_children(path, watch=changed)
+
+    def nudged() -> bool:
+        a.trigger()
+        return woken.is_set()
+
+    wait_until(nudged, 10, "the other member's watch to fire", interval_s=0.0)
+    assert sorted(seen[0]) == sorted([f"{group.name}_aaa", a.membership.member])
 
 
 def test_a_blind_writer_moves_the_offset_and_is_followed(group: Group) -> None:

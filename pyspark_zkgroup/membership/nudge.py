@@ -1,0 +1,55 @@
+"""Waking JVM members that have given up.
+
+A JVM member that finds its share still owned by us, because our batch outlasts its four attempts,
+lets go of everything and waits for the next change of ids/ or of a topic; that we let go at our
+boundary is no such change, since it does not watch owners/. Its whole share would stay unread until
+somebody joins or leaves. A node made and deleted under ids/ in one transaction is seen by nobody
+and fires everybody's watch. A member that assigns by another strategy is not mended by it, so the
+pause between two nudges doubles.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+
+from pyspark_zkgroup.group.ops import Create, Delete
+from pyspark_zkgroup.group.registration import Registration
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+
+_PAUSE_S_MIN = 10.0
+_PAUSE_S_MAX = 600.0
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class Nudge:
+    def __init__(self) -> None:
+        self._not_before = 0.0
+        self._pause_s = _PAUSE_S_MIN
+
+    def due(
+        self,
+        now: float,
+        suspects: Collection[TopicPartition],
+        target: Mapping[TopicPartition, ThreadId],
+        members: Mapping[str, Registration],
+    ) -> set[str]:
+        """The JVM members whose partitions nobody reads, if it is time to wake them."""
+        if not suspects:
+            self._pause_s = _PAUSE_S_MIN
+            return set()
+        owners = {target[p].consumer for p in suspects if p in target}
+        idle = {c for c in owners if c in members and not members[c].is_zkgroup}
+        return idle if now >= self._not_before else set()
+
+    def run(self, f: Footing, now: float, idle: Collection[str]) -> None:
+        self._not_before = now + self._pause_s
+        self._pause_s = min(2 * self._pause_s, _PAUSE_S_MAX)
+        node = f.paths.id(f"{f.consumer}-nudge")
+        f.store.commit([(Create(node, b"", ephemeral=True, world_open=True), Delete(node, 0))])
+        _log.warning(
+            "woke %s, whose partitions nobody reads; the next time in %.0f s if that does not help",
+            ", ".join(sorted(idle)),
+            self._pause_s,
+        )
