@@ -152,12 +152,14 @@ def _live(
     version: str | None,
     exclude_internal: bool | None,
 ) -> Question:
-    # Here, so that a question about a file starts without a ZooKeeper client.
-    from pyspark_zkgroup.zk.group_reader import read_group
-
+    if "/" in group:
+        _bad("--group", group, "the name of a node, without a slash")
     parsed = JvmVersion.parse(version or NEWEST)
     chosen = assignor or "range"
     parsed.strategy(chosen)
+    # Here, so that a question about a file starts without a ZooKeeper client.
+    from pyspark_zkgroup.zk.group_reader import read_group
+
     read = read_group(connect, group)
     return Question(
         chosen,
@@ -190,7 +192,8 @@ def _sorted(partitions: Mapping[TopicPartition, object]) -> list[TopicPartition]
 
 def _show(question: Question, found: Imitation) -> None:
     owned = question.owned
-    table = Table(title=f"{question.assignor} of {question.version}, {len(question.ids)} members")
+    members = f"{len(question.ids)} member{'' if len(question.ids) == 1 else 's'}"
+    table = Table(title=f"{question.assignor} of {question.version}, {members}")
     table.add_column("topic")
     table.add_column("partition", justify="right")
     table.add_column("would be owned by", overflow="fold")

@@ -115,7 +115,7 @@ class ClassParser:
         while True:
             if char == "[":
                 self._note("Python reads a bracket inside brackets as a literal")
-                previous = _union(previous, self._class(consume=True))
+                previous = _union(previous, self._inner(consume=True))
                 char = cursor.peek()
                 continue
             if char == "&" and cursor.next() == "&":
@@ -142,6 +142,10 @@ class ClassParser:
                 previous = _union(previous, found)
             char = cursor.peek()
 
+    def _inner(self, consume: bool) -> Members:
+        with self._cursor.nested():
+            return self._class(consume)
+
     def _right_side(self) -> Members:
         """What follows `&&`; the cursor stands on the second of them."""
         self._note("Python reads && inside brackets as two literals")
@@ -150,10 +154,10 @@ class ClassParser:
         char = cursor.next()
         while char not in ("]", "&"):
             if char == "[":
-                right = _union(right, self._class(consume=True))
+                right = _union(right, self._inner(consume=True))
             else:
                 cursor.unread()
-                right = _union(right, self._class(consume=False))
+                right = _union(right, self._inner(consume=False))
             char = cursor.peek()
         if right is None:
             # Java keeps what it parsed last, or nothing, and then fails while it matches.

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import string
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 END = "\0"
 _OCTAL = frozenset(string.octdigits)
@@ -27,12 +29,25 @@ class UntellableError(Exception):
     """What the expression means depends on tables of the Java runtime, or on its version."""
 
 
+DEPTH_MAX = 50
+
+
 class Cursor:
     def __init__(self, expression: str) -> None:
+        self._depth = 0
         self._text = [*unquoted(expression), END, END]
         self.length = len(self._text) - 2
         self.at = 0
         self.flags: frozenset[str] = frozenset()
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """One group or class within another. Java's limit is its stack, which nobody knows."""
+        self._depth += 1
+        if self._depth > DEPTH_MAX:
+            raise UntellableError(f"more than {DEPTH_MAX} groups or classes within each other")
+        yield
+        self._depth -= 1
 
     @property
     def exhausted(self) -> bool:

@@ -7,12 +7,14 @@ of those it holds, and whatever needs a line's end, a blank or a combining mark 
 from __future__ import annotations
 
 import string
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 ALPHABET = frozenset(string.ascii_letters + string.digits + "._-")
 
 UNBOUNDED = 0x7FFFFFFF
+FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,25 @@ def can_be_empty(node: Node) -> bool:
     if isinstance(node, (Sequence, Atomic, Group)):
         return all(map(can_be_empty, children(node)))
     return True
+
+
+def backtracks_little(node: Node) -> bool:
+    """Whether a matcher that tries all ways in turn gets through any name in no time.
+
+    One that does not remember takes exponential time for `(a*)*b`, and for `.*.*.*.*b` a power of
+    the length of the name: somebody else's expression must not stall us.
+    """
+    repeats = [part for part in parts_of(node) if isinstance(part, Repeat) and part.most > 1]
+    nested = any(
+        isinstance(inner, (Repeat, Choice)) for outer in repeats for inner in parts_of(outer.body)
+    )
+    return not nested and len(repeats) <= FEW
+
+
+def parts_of(node: Node) -> Iterator[Node]:
+    yield node
+    for child in children(node):
+        yield from parts_of(child)
 
 
 def children(node: Node) -> tuple[Node, ...]:

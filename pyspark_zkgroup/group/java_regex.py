@@ -96,7 +96,8 @@ class _Parser:
             if char in ("|", ")") or (char == "\0" and self.cursor.exhausted):
                 return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
             if char == "(":
-                part = self._group()
+                with self.cursor.nested():
+                    part = self._group()
                 if part is None:
                     continue
             else:

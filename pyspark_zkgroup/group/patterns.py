@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pyspark_zkgroup.errors import SubscriptionError
 from pyspark_zkgroup.group.java_cursor import JavaRefusalError, UntellableError
 from pyspark_zkgroup.group.java_match import Match
-from pyspark_zkgroup.group.java_nodes import Node
+from pyspark_zkgroup.group.java_nodes import Node, backtracks_little
 from pyspark_zkgroup.group.java_regex import parse
 
 CONSUMER_OFFSETS = "__consumer_offsets"
@@ -47,10 +47,12 @@ def compile_expression(expression: str) -> Matcher:
             f"what {cleaned!r} means depends on the Java runtime: {error}",
             "Write the expression without it",
         ) from error
-    fast = _python(cleaned) if not parsed.notes else "not tried"
-    if isinstance(fast, str):
-        return _by_parts(parsed.root)
-    return _by_python(fast)
+    # Python's own matcher is quicker where it may be used.
+    if not parsed.notes and backtracks_little(parsed.root):
+        compiled = _python(cleaned)
+        if not isinstance(compiled, str):
+            return _by_python(compiled)
+    return _by_parts(parsed.root)
 
 
 def difference(expression: str) -> str | None:

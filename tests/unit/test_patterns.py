@@ -118,3 +118,15 @@ def test_a_name_as_long_as_can_be_is_no_trouble() -> None:
     assert compile_expression("(?:a|a[a&&a])*")(name)
     assert not compile_expression("(?:(?:a|a[a&&a])*)*b")(name)
     assert compile_expression("(?:(?:[a&&a])++|b)*")(name)
+
+
+@pytest.mark.parametrize(
+    "expression", ["(?:a*)*b", "(?:a|a)*b", "(a|aa)+b", ".*.*.*.*.*.*.*.*b", "(?:.*a){12}.*b"]
+)
+def test_no_expression_of_others_stalls_us(expression: str) -> None:
+    assert not compile_expression(expression)("a" * 249)
+
+
+@pytest.mark.parametrize("expression", ["(" * 60 + ")" * 60, "(" * 100_000, "[" * 100_000])
+def test_deep_nesting_is_not_followed(expression: str) -> None:
+    assert "within each other" in (untellable(expression) or "")

@@ -40,7 +40,7 @@ def test_a_group_that_fails_has_no_owners_and_says_why() -> None:
 def test_the_table_names_topic_partition_and_thread() -> None:
     result = run(GROUP)
     assert result.exit_code == 0
-    assert "range of 1.1.1, 1 members" in result.stdout
+    assert "range of 1.1.1, 1 member" in result.stdout
     assert "c-1" in result.stdout
 
 
@@ -104,6 +104,7 @@ def test_a_bad_file_is_one_clear_error(content: object, named: str) -> None:
         ["--from", "-", "--assignor", "range"],
         ["--from", "-", "--include-internal-topics"],
         ["--zookeeper", "h:1", "--group", "g", "--version", "9"],
+        ["--zookeeper", "h:1", "--group", "a/b"],
         ["--zookeeper", "h:1", "--group", "g", "--assignor", "sticky"],
     ],
 )

@@ -1,0 +1,70 @@
+"""`zkgroup assignment` on a live group: the nodes are real, the members need not be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pyspark_zkgroup.cli.main import main
+from pyspark_zkgroup.group.paths import GroupPaths, topic_path
+from pyspark_zkgroup.sandbox import Sandbox
+from pyspark_zkgroup.sandbox.sessions import session
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "assignments"
+
+
+def assignment(connect: str, *options: str) -> Result:
+    words = ["assignment", "--zookeeper", connect, "--group", "g", *options]
+    return CliRunner().invoke(main, words)
+
+
+@pytest.fixture
+def laid_out(zookeeper: Sandbox, chroot: str) -> str:
+    """The topics and registrations of a golden file, and one owner node."""
+    golden = json.loads((GOLDEN / "multi_static_2x2_roundrobin_1.1.1.json").read_text())
+    connect = zookeeper.zookeeper_connect + chroot
+    paths = GroupPaths("g")
+    nodes = {topic_path(topic): _topic(count) for topic, count in golden["topics"].items()}
+    nodes |= {paths.id(consumer): text for consumer, text in golden["ids_raw"].items()}
+    nodes[f"{paths.owner_topic('a3')}/0"] = "somebody-0"
+    with session(connect) as client:
+        for path, text in nodes.items():
+            client.create(path, text.encode(), makepath=True)
+    return connect
+
+
+def _topic(partitions: int) -> str:
+    return json.dumps({"version": 1, "partitions": {str(n): [1] for n in range(partitions)}})
+
+
+@pytest.mark.parametrize(
+    ("options", "file"),
+    [
+        (["--assignor", "roundrobin"], "multi_static_2x2_roundrobin_1.1.1.json"),
+        (["--version", "1.0.2"], None),
+    ],
+)
+def test_it_says_what_members_would_own(
+    laid_out: str, options: list[str], file: str | None
+) -> None:
+    result = assignment(laid_out, *options, "--json")
+    assert result.exit_code == 0
+    owners = json.loads(result.stdout)["owners"]
+    if file is not None:
+        assert owners == json.loads((GOLDEN / file).read_text())["owners"]
+    assert sum(map(len, owners.values())) == 16
+
+
+def test_the_table_has_the_owners_of_now_beside_it(laid_out: str) -> None:
+    result = assignment(laid_out)
+    assert result.exit_code == 0
+    assert "is owned by" in result.stdout
+    assert "somebody-0" in result.stdout
+
+
+def test_a_group_that_is_not_there_has_no_members(zookeeper: Sandbox, chroot: str) -> None:
+    result = assignment(zookeeper.zookeeper_connect + chroot, "--json")
+    assert (result.exit_code, json.loads(result.stdout)) == (0, {"owners": {}})
