@@ -15,6 +15,8 @@ from pyspark_zkgroup.options import Options
 
 # A boundary must not hang on brokers that are away: the next one asks again.
 _TIMEOUT_S = 10.0
+# Asked at every boundary: partitions whose leader is away must not hold up the others for long.
+_LATEST_TIMEOUT_S = 5.0
 
 
 class ClusterView:
@@ -55,7 +57,7 @@ class ClusterView:
         return offsets.earliest(self._connected(), partitions, timeout_s=_TIMEOUT_S)
 
     def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return offsets.latest(self._connected(), partitions, timeout_s=_TIMEOUT_S)
+        return offsets.latest(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
 
     def close(self) -> None:
         if self._cluster is not None:

@@ -17,6 +17,8 @@ ZkgroupError
 
 from __future__ import annotations
 
+from functools import partial
+
 
 class ZkgroupError(Exception):
     """`what` happened, and the `remedy`: both whole sentences without a trailing full stop."""
@@ -78,6 +80,11 @@ class FetchError(ZkgroupError):
     ) -> None:
         self.topic, self.partition, self.offset = topic, partition, offset
         super().__init__(what, remedy)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # From a task to the driver an error travels pickled; the facts travel with it.
+        make = partial(type(self), topic=self.topic, partition=self.partition, offset=self.offset)
+        return make, (self.what, self.remedy)
 
 
 class OffsetOutOfRangeError(FetchError):

@@ -22,6 +22,7 @@ from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.kafka.signals import HeldSignals
 from pyspark_zkgroup.model import TopicPartition
 
 Request = Any
@@ -30,6 +31,8 @@ Response = Any
 _FRAME_OVERHEAD_BYTES = 1024 * 1024  # what surrounds the records of one answer, generously
 _ATTEMPT_S_MIN = 1.0
 _GRACE_MS = 100.0
+_CLOSING_ROUNDS = 5
+_ROUND_MS = 1000.0  # the loop ends its rounds earlier when anything happens
 
 # Errors of our side that no other attempt will mend.
 _LASTING = (
@@ -133,7 +136,12 @@ class Cluster:
 
     def close(self) -> None:
         """Closes every connection; no answer is waited for. May be called again."""
+        if self._manager.closed:
+            return
         self._manager.close()
+        # A connection with a request that is not written yet closes when it has been.
+        for _ in range(_CLOSING_ROUNDS):
+            self._net.poll(timeout_ms=0)
         self._net.close()
 
     @property
@@ -153,8 +161,15 @@ class Cluster:
         # What happened to the sockets since the last call is seen first. Without this, a request
         # after a long pause would be written to a connection that its broker closed meanwhile, and
         # be lost.
-        self._net.poll(timeout_ms=0)
-        return self._manager.run(coroutine, *args)
+        with HeldSignals(self._net.wakeup) as signals:
+            self._net.poll(timeout_ms=0)
+            future = self._manager.call_soon(coroutine, *args)
+            while not future.is_done:
+                self._net.poll(timeout_ms=_ROUND_MS)
+                signals.deliver()
+        if future.exception is not None:
+            raise future.exception
+        return future.value
 
     async def _send(self, node: int | str, request: Request, timeout_s: float) -> Response | Lost:
         timeout_ms = timeout_s * 1000

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from random import Random
 
 from pyspark_zkgroup.backoff import delays
-from pyspark_zkgroup.errors import FetchError, OffsetOutOfRangeError
+from pyspark_zkgroup.errors import FetchError, OffsetOutOfRangeError, ServerError
 from pyspark_zkgroup.kafka import leaders, offsets
 from pyspark_zkgroup.kafka.connection import Cluster, Lost
 from pyspark_zkgroup.kafka.leaders import NoLeader
+from pyspark_zkgroup.kafka.offsets import Missing
 from pyspark_zkgroup.kafka.outcome import (
     Again,
     Failed,
@@ -192,7 +193,7 @@ class _Reading:
             case NothingLeft():
                 self._end_without_records(r)
             case TakesTurn():
-                pass
+                r.stuck = r.stuck_since = None
             case Again():
                 if outcome.leader_moved:
                     leaders.forget(self._cluster, [r.partition])
@@ -221,7 +222,13 @@ class _Reading:
         without records and without an error, exactly as it does when everything was compacted away.
         """
         local = self._look_up(r, EARLIEST_LOCAL)
-        if local is not None and r.position < local:
+        if isinstance(local, Missing):
+            # A broker that does not know the question keeps everything itself.
+            if local.lasting:
+                self._advance(r, r.until)
+            else:
+                self._postpone(r, Again(local.reason))
+        elif r.position < local:
             self._postpone(r, Again("its leader has not brought it from remote storage yet"))
         else:
             self._advance(r, r.until)
@@ -229,7 +236,7 @@ class _Reading:
     def _out_of_range(self, r: _Range) -> None:
         start, end = self._look_up(r, EARLIEST), self._look_up(r, LATEST)
         leaders.forget(self._cluster, [r.partition])
-        if start is None or end is None:
+        if isinstance(start, Missing) or isinstance(end, Missing):
             self._postpone(r, Again("its leader says out of range, and then nothing more"))
         elif r.position < start:
             tp = r.partition
@@ -245,10 +252,15 @@ class _Reading:
             # A follower that has just become the leader may be a moment behind.
             self._postpone(r, Again(f"its log ends at {end}, before that offset", log_end=end))
 
-    def _look_up(self, r: _Range, at: int) -> int | None:
+    def _look_up(self, r: _Range, at: int) -> int | Missing:
         timeout_s = min(_LOOK_UP_S, self._settings.request_timeout_ms / 1000)
-        looked_up = offsets.look_up(self._cluster, [r.partition], at, timeout_s=timeout_s)
-        return looked_up.found.get(r.partition)
+        try:
+            looked_up = offsets.look_up(self._cluster, [r.partition], at, timeout_s=timeout_s)
+        except ServerError as error:
+            return Missing(error.what, lasting=False)
+        if r.partition in looked_up.found:
+            return looked_up.found[r.partition]
+        return looked_up.missing[r.partition]
 
     def _check_patience(self, r: _Range) -> None:
         if r.stuck is None or self._patience_s(r) > 0:

@@ -22,9 +22,16 @@ from pyspark_zkgroup.model import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    reason: str
+    lasting: bool
+    """Asking again will not help: no such partition, not allowed, not known to this broker."""
+
+
+@dataclass(frozen=True, slots=True)
 class LogOffsets:
     found: Mapping[TopicPartition, int]
-    missing: Mapping[TopicPartition, str]
+    missing: Mapping[TopicPartition, Missing]
     """Partitions for which nobody answered in time, with the reason: no such topic, no leader,
     leader not reached.
     """
@@ -57,63 +64,59 @@ def look_up(
     deadline = cluster.clock.monotonic() + timeout_s
     waits = delays(Random())
     found: dict[TopicPartition, int] = {}
-    missing: dict[TopicPartition, str] = dict.fromkeys(partitions, "not asked yet")
-    open_: set[TopicPartition] = set(missing)
-    while open_:
+    missing = dict.fromkeys(partitions, Missing("not asked yet", lasting=False))
+    while True:
         left = deadline - cluster.clock.monotonic()
-        if left <= 0:
-            break
+        open_ = [tp for tp, without in missing.items() if not without.lasting]
+        if not open_ or left <= 0:
+            return LogOffsets(found, missing)
         try:
-            led = leaders.find(cluster, open_, timeout_s=left)
+            answers = _ask_once(cluster, open_, at, deadline)
         except ServerError:
             if found:
-                break
+                return LogOffsets(found, missing)
             raise
-        for tp, leader in led.items():
-            if isinstance(leader, NoLeader):
-                missing[tp] = leader.reason
-                if not leader.exists:
-                    open_.discard(tp)
-        _ask_leaders(cluster, led, at, deadline, found, missing)
-        open_.difference_update(found)
+        for tp, answer in answers.items():
+            if isinstance(answer, Missing):
+                missing[tp] = answer
+            else:
+                found[tp] = answer
+                del missing[tp]
         left = deadline - cluster.clock.monotonic()
-        if open_ and left > 0:
+        if left > 0 and any(not without.lasting for without in missing.values()):
             cluster.wait(min(next(waits), left))
-    return LogOffsets(found, missing)
 
 
-def _ask_leaders(
-    cluster: Cluster,
-    led: Mapping[TopicPartition, int | NoLeader],
-    at: int,
-    deadline: float,
-    found: dict[TopicPartition, int],
-    missing: dict[TopicPartition, str],
-) -> None:
+def _ask_once(
+    cluster: Cluster, partitions: Iterable[TopicPartition], at: int, deadline: float
+) -> dict[TopicPartition, int | Missing]:
+    answers: dict[TopicPartition, int | Missing] = {}
     by_leader: dict[int, list[TopicPartition]] = {}
-    for tp, leader in led.items():
-        if isinstance(leader, int):
+    left = deadline - cluster.clock.monotonic()
+    for tp, leader in leaders.find(cluster, partitions, timeout_s=left).items():
+        if isinstance(leader, NoLeader):
+            answers[tp] = Missing(leader.reason, lasting=not leader.exists)
+        else:
             by_leader.setdefault(leader, []).append(tp)
     left = deadline - cluster.clock.monotonic()
     if not by_leader or left <= 0:
-        return
+        return answers
     requests = {node: offsets_request(tps, at) for node, tps in by_leader.items()}
     for node, response in cluster.ask_each(requests, timeout_s=left).items():
         asked = by_leader[node]
         if isinstance(response, Lost):
-            missing.update(dict.fromkeys(asked, f"its leader was not reached: {response.reason}"))
-            leaders.forget(cluster, asked)
-            continue
-        answers = offsets_answer(response)
-        for tp in asked:
-            answer = answers.get(tp)
-            if isinstance(answer, int):
-                found[tp] = answer
-                del missing[tp]
-            else:
-                missing[tp] = _reason(answer)
-                leaders.forget(cluster, [tp])
+            reason = f"its leader gave no answer: {response.reason}"
+            answers.update(dict.fromkeys(asked, Missing(reason, lasting=not response.retryable)))
+        else:
+            given = offsets_answer(response)
+            answers.update({tp: _judge(given.get(tp)) for tp in asked})
+    leaders.forget(cluster, (tp for tp, answer in answers.items() if isinstance(answer, Missing)))
+    return answers
 
 
-def _reason(answer: BrokerError | None) -> str:
-    return "its leader did not mention it" if answer is None else f"its leader answered {answer}"
+def _judge(answer: int | BrokerError | None) -> int | Missing:
+    if answer is None:
+        return Missing("its leader did not mention it", lasting=False)
+    if isinstance(answer, BrokerError):
+        return Missing(f"its leader answered {answer}", lasting=not answer.retryable)
+    return answer

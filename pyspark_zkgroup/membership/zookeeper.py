@@ -21,7 +21,7 @@ from pyspark_zkgroup.group.ownership import fence_of
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.positions import check_partitions
 from pyspark_zkgroup.group.registration import Registration
-from pyspark_zkgroup.group.snapshot import Snapshot, topics_of
+from pyspark_zkgroup.group.snapshot import Snapshot, foreign_differences, topics_of
 from pyspark_zkgroup.group.target import target
 from pyspark_zkgroup.membership import claims, commits, replays
 from pyspark_zkgroup.membership.first_offsets import FirstOffsets
@@ -315,6 +315,9 @@ class ZookeeperMembership:
         for consumer, reason in view.snapshot.skipped.items():
             if consumer not in self._snapshot.skipped:
                 _log.warning("member %s is left out of the assignment: %s", consumer, reason)
+        if view.snapshot.members.keys() - self._snapshot.members.keys():
+            for consumer, text in foreign_differences(view.snapshot).items():
+                _log.warning("the expression of %s is read as Java reads it: %s", consumer, text)
         self._notes = view.notes
         refresh_at = time.monotonic() + self.options.metadata_refresh_ms / 1000.0
         self._refresh_at = float("inf") if view.topics_from == "zookeeper" else refresh_at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import threading
 import time
@@ -10,6 +11,7 @@ import uuid
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -145,6 +147,39 @@ def open_sockets() -> set[str]:
         with suppress(FileNotFoundError):  # the one that lists the directory
             links.add(str(entry.readlink()))
     return {link for link in links if link.startswith("socket:") or "epoll" in link}
+
+
+class StopError(BaseException):
+    pass
+
+
+def test_a_signal_at_any_moment_ends_what_it_should(sandbox: Sandbox) -> None:
+    """A handler that raises does so, whatever kafka-python's loop is doing at the moment."""
+    topic = f"signal-{uuid.uuid4().hex[:8]}"
+    sandbox.create_topic(topic, 12)
+    partitions = [TopicPartition(topic, n) for n in range(12)]
+    cluster = Cluster(settings(sandbox.bootstrap_servers))
+    rng = Random(1)
+
+    def stop(_number: int, _frame: object) -> None:
+        raise StopError
+
+    def work(later: threading.Timer) -> None:
+        later.start()
+        ends = time.monotonic() + 10
+        while time.monotonic() < ends:
+            offsets.latest(cluster, partitions, timeout_s=5)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        for _ in range(40):
+            later = threading.Timer(0.01 * rng.random(), os.kill, (os.getpid(), signal.SIGTERM))
+            with pytest.raises(StopError):
+                work(later)
+            later.join()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        cluster.close()
 
 
 # --- the pool ---

@@ -17,6 +17,7 @@ from pyspark_zkgroup.kafka import metadata, offsets
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.fetch import RawRecords, read_ranges
 from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.kafka.wire import EARLIEST_LOCAL, LATEST
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
@@ -124,12 +125,35 @@ def test_a_partition_that_is_not_there_has_no_offset(
 ) -> None:
     servers.create_topic(topic, 1)
     wanted = [TopicPartition(topic, 0), TopicPartition(topic, 1), TopicPartition("not-there", 0)]
-    found = offsets.look_up(cluster, wanted, -1, timeout_s=TIMEOUT_S)
+    found = offsets.look_up(cluster, wanted, LATEST, timeout_s=TIMEOUT_S)
     assert found.found == {wanted[0]: 0}
     assert found.missing == {
-        wanted[1]: "its topic has 1 partitions",
-        wanted[2]: "the brokers know no such topic",
+        wanted[1]: offsets.Missing("its topic has 1 partitions", lasting=True),
+        wanted[2]: offsets.Missing("the brokers know no such topic", lasting=True),
     }
+
+
+def test_a_question_the_broker_does_not_know_is_not_asked_twice(
+    servers: Sandbox, topic: str
+) -> None:
+    servers.create_topic(topic, 1)
+    tp = TopicPartition(topic, 0)
+    cluster = Cluster(settings_of(servers), broker_version=(2, 0))
+    try:
+        found = offsets.look_up(cluster, [tp], EARLIEST_LOCAL, timeout_s=TIMEOUT_S)
+        assert found.missing[tp].lasting
+        assert "IncompatibleBrokerVersion" in found.missing[tp].reason
+    finally:
+        cluster.close()
+
+
+def test_where_the_log_begins_on_the_broker_itself(
+    servers: Sandbox, cluster: Cluster, topic: str
+) -> None:
+    servers.create_topic(topic, 1)
+    tp = TopicPartition(topic, 0)
+    produce(servers.bootstrap_servers, tp, values(3))
+    assert offsets.look_up(cluster, [tp], EARLIEST_LOCAL, timeout_s=TIMEOUT_S).found == {tp: 0}
 
 
 # --- ranges ---

@@ -32,6 +32,7 @@ from kafka.record.legacy_records import LegacyRecordBatch
         (NetworkSelector.__init__, {"configs"}),
         (NetworkSelector.poll, {"timeout_ms"}),
         (NetworkSelector.sleep, {"delay"}),
+        (NetworkSelector.wakeup, set()),
         (NetworkSelector.close, set()),
         (KafkaConnectionManager.__init__, {"net", "configs"}),
         (
@@ -40,7 +41,6 @@ from kafka.record.legacy_records import LegacyRecordBatch
         ),
         (KafkaConnectionManager.wait_for, {"future", "timeout_ms"}),
         (KafkaConnectionManager.call_soon, {"coro", "args"}),
-        (KafkaConnectionManager.run, {"coro", "args"}),
         (KafkaConnectionManager.close, {"node_id"}),
         (KafkaConnection.send_request, {"request", "request_timeout_ms"}),
         (ClusterMetadata.update_metadata, {"metadata"}),
@@ -72,6 +72,15 @@ def test_functions_take_what_we_give_them(function: Any, parameters: set[str]) -
 )
 def test_the_manager_knows_our_settings(name: str) -> None:
     assert name in KafkaConnectionManager.DEFAULT_CONFIG
+
+
+def test_the_manager_says_whether_it_is_closed() -> None:
+    net = NetworkSelector()
+    manager = KafkaConnectionManager(net, bootstrap_servers=["127.0.0.1:1"])
+    assert manager.closed is False
+    manager.close()
+    assert manager.closed is True
+    net.close()
 
 
 def test_the_selector_knows_our_settings() -> None:
