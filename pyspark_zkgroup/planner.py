@@ -74,7 +74,7 @@ class Planner:
             self._wait_for_share()
         if first and self._available_now:
             self._ends = dict(self.brokers.latest(self.membership.subscribed()))
-        if self._idle and time.monotonic() < self._asked_at + _IDLE_ASK_S and not self._moved():
+        if self._idle and time.monotonic() < self._asked_at + _IDLE_ASK_S:
             return start
         for _ in range(_PROOFS_MAX):
             plan = self._plan(limit_rows)
@@ -184,9 +184,6 @@ class Planner:
         self._run = {}
         if self._standing.positions.keys() - before:
             self._idle = False
-
-    def _moved(self) -> bool:
-        return not self._idle
 
     def _drained(self, start: Offset, done: Mapping[TopicPartition, int]) -> Offset:
         """Commit, plan nothing: the query is about to be stopped."""
