@@ -16,8 +16,8 @@ from kafka.errors import CorruptRecordError
 from kafka.record.default_records import DefaultRecordBatch
 from kafka.record.legacy_records import LegacyRecordBatch
 
-from pyspark_zkgroup.errors import FetchError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.records.damage import damage
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.rows import TIMESTAMP_MS_MAX, Rows
 from pyspark_zkgroup.records.unpack import LZ4, UnpackError, unpack, unpack_old_lz4
@@ -80,7 +80,7 @@ class ReferenceDecoder:
                 else:
                     yield from self._old_message(partition, wanted, frame)
         except (DamagedError, *_DAMAGED) as error:
-            raise _fetch_error(partition, offset, error) from None
+            raise damage(partition, offset, error) from None
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         if len(self._rows):
@@ -223,14 +223,3 @@ def _packed_records(
         (offset + shift, outer_timestamp_ms if is_append_time else timestamp_ms, key, value)
         for offset, timestamp_ms, key, value in records
     ]
-
-
-def _fetch_error(partition: TopicPartition, offset: int, error: Exception) -> FetchError:
-    return FetchError(
-        f"The record batch at offset {offset} of {partition} cannot be read: {error}",
-        "Try again; if it stays so, the batch is damaged where the broker keeps it: look at it "
-        "with Kafka's tool for dumping log segments, or set the group's offset to one behind it",
-        topic=partition.topic,
-        partition=partition.partition,
-        offset=offset,
-    )

@@ -127,7 +127,8 @@ def test_connections_are_kept(sandbox: Sandbox) -> None:
         for _ in range(10):
             offsets.latest(cluster, [TopicPartition(topic, 0)], timeout_s=5)
             metadata.topics(cluster, [topic], timeout_s=5)
-        assert open_sockets() == before
+        # Others of this process may still be closing theirs.
+        assert open_sockets() <= before
     finally:
         cluster.close()
 
@@ -287,5 +288,6 @@ def test_a_forked_process_leaves_the_connections_of_its_parent_alone(sandbox: Sa
         assert again is first
         before = open_sockets()
         metadata.topics(again, timeout_s=5)
-        assert open_sockets() == before
+        # Others of this process may still be closing theirs.
+        assert open_sockets() <= before
     pool.close()
