@@ -4,7 +4,8 @@ on.
 The planner is a child of the driver's JVM, which gives it no other way in. Under
 `<temp>/zkgroup-<uid>/<pid of the JVM>/`, one file per planner says that it is there; `<name>.drain`
 asks it to plan nothing more, and may hold the end of the newest batch that Spark has reported as
-finished; `<name>.drained` is the answer: all that is finished is committed.
+finished; `<name>.drained` is the answer: all that is finished is committed. `<name>.settled` stands
+there while nothing is on its way.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class DrainBox:
         self.member = member
         self.group = group
         self._directory = directory_of(os.getppid())
-        self._open = False
+        self._open = self._settled = False
 
     def open(self) -> None:
         parent = self._directory.parent
@@ -74,11 +75,27 @@ class DrainBox:
         if self._open and not self._file("drained").exists():
             self._file("drained").write_text("")
 
+    def settle(self, settled: bool) -> None:
+        """Whether all that was read is committed: then a stop need not wait for another
+        boundary.
+        """
+        if not self._open or settled == self._settled:
+            return
+        if not settled:
+            self._file("settled").unlink(missing_ok=True)
+        else:
+            try:
+                self._file("settled").write_text("")
+            except OSError:
+                # A stop then waits for the next boundary; reading goes on.
+                return
+        self._settled = settled
+
     def close(self) -> None:
         if not self._open:
             return
         self._open = False
-        for kind in ("json", "drain", "drained"):
+        for kind in ("json", "drain", "drained", "settled"):
             self._file(kind).unlink(missing_ok=True)
         try:
             self._directory.rmdir()

@@ -63,29 +63,9 @@ class Planner:
         """The next plan, or `start` itself where there is nothing to read."""
         start = self._known_start(start)
         self._arrive(start)
-        done = {p: r.until for p, r in self._run.items()}
-        if self.drain.requested():
-            return self._drained(start, done)
-        first = self._asked_at == float("-inf")
-        if not done and self._idle and not self.membership.stirred():
-            self.membership.wait(max(0.0, self._asked_at + _IDLE_ASK_S - time.monotonic()))
-        self._boundary(done)
-        if first and (self._available_now or once):
-            self._wait_for_share()
-        if first and self._available_now:
-            self._ends = dict(self.brokers.latest(self.membership.subscribed()))
-        if self._idle and time.monotonic() < self._asked_at + _IDLE_ASK_S:
-            return start
-        for _ in range(_PROOFS_MAX):
-            plan = self._plan(limit_rows)
-            if plan is None:
-                self._idle = True
-                return start
-            if self.membership.prove():
-                return self._planned(start, plan)
-            self._boundary({})
-        _log.warning("the group changes faster than it can be proved: nothing is planned this time")
-        return start
+        offset = self._next(start, limit_rows, once)
+        self.drain.settle(offset is start and not self._run and not self.membership.unsettled)
+        return offset
 
     def partitions(self, start: Offset, end: Offset) -> list[TaskInput]:
         """The tasks of one batch: the same answer however often Spark asks."""
@@ -215,6 +195,31 @@ class Planner:
         return not self._standing.settled or bool(self._standing.expected)
 
     # -- planning
+
+    def _next(self, start: Offset, limit_rows: int | None, once: bool) -> Offset:
+        done = {p: r.until for p, r in self._run.items()}
+        if self.drain.requested():
+            return self._drained(start, done)
+        first = self._asked_at == float("-inf")
+        if not done and self._idle and not self.membership.stirred():
+            self.membership.wait(max(0.0, self._asked_at + _IDLE_ASK_S - time.monotonic()))
+        self._boundary(done)
+        if first and (self._available_now or once):
+            self._wait_for_share()
+        if first and self._available_now:
+            self._ends = dict(self.brokers.latest(self.membership.subscribed()))
+        if self._idle and time.monotonic() < self._asked_at + _IDLE_ASK_S:
+            return start
+        for _ in range(_PROOFS_MAX):
+            plan = self._plan(limit_rows)
+            if plan is None:
+                self._idle = True
+                return start
+            if self.membership.prove():
+                return self._planned(start, plan)
+            self._boundary({})
+        _log.warning("the group changes faster than it can be proved: nothing is planned this time")
+        return start
 
     def _plan(self, limit_rows: int | None) -> Plan | None:
         positions = self._standing.positions

@@ -72,22 +72,28 @@ def _drain(query: StreamingQuery, directory: Path, give_up_at: float) -> bool:
         if not query.isActive:
             return False
         boxes = _planners_of(query, directory)
+        # In this order: read before, the ends would be those of the batch before last where one
+        # ends in between, and the planner would not find its own among them.
+        idle = _is_idle(query)
         ends = _finished_ends(query)
-        idle = not query.status["isTriggerActive"]
         for box in boxes:
             _write(box, "drain", {"finished": ends.get(_member(box)) if idle else None})
         if boxes and all(box.with_suffix(".drained").exists() for box in boxes):
             return True
         # Between two triggers nothing runs, and with the request in place nothing more is planned:
         # Spark's progress names the newest batch, and the planner compares it with its own before
-        # it believes it.
-        if idle and boxes and all(_member(box) in ends for box in boxes) and _still_idle(query):
+        # it believes it. A batch planned just before the request is seen by its trigger, or by its
+        # end.
+        named = bool(boxes) and all(
+            _member(box) in ends or box.with_suffix(".settled").exists() for box in boxes
+        )
+        if idle and named and _is_idle(query) and _finished_ends(query) == ends:
             return True
         time.sleep(_LOOK_AGAIN_S)
     return False
 
 
-def _still_idle(query: StreamingQuery) -> bool:
+def _is_idle(query: StreamingQuery) -> bool:
     return query.isActive and not query.status["isTriggerActive"]
 
 

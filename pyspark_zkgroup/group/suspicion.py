@@ -57,3 +57,11 @@ def text(partition: TopicPartition, thread: ThreadId, strategy: str, order: str)
         f"rebalance.max.retries), or some member assigns by another partition.assignment.strategy, "
         f"or orders its round-robin differently (JVM members before and after 1.0 do)"
     )
+
+
+def busy_text(partition: TopicPartition, thread: ThreadId) -> str:
+    """The line where the target's member is a zkgroup one: its strategy is known to be ours."""
+    return (
+        f"{partition} has had no owner for {BOUNDARIES} boundaries: it belongs to {thread}, which "
+        f"claims it at its next boundary, so its batch under way takes long or is stuck"
+    )

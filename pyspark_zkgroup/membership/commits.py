@@ -5,6 +5,7 @@ on one round trip.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -69,6 +70,7 @@ def _commit_held(f: Footing, pending: list[TopicPartition]) -> None:
         done = known[partition].done
         if isinstance(outcome, Done):
             known[partition] = Known(outcome.written[0], done, done)
+            f.holdings.committed_at = time.monotonic()
         elif isinstance(outcome, InDoubt):
             known[partition] = replace(known[partition], doubt=done)
             unanswered += 1
@@ -111,6 +113,7 @@ def _apply(
         raise fenced(f, f"{f.paths.owner(partition)} is in the hands of another session")
     if found.verdict is Verdict.OURS and found.fence is not None:
         holdings.known[partition] = Known(found.fence, known.done, value)
+        holdings.committed_at = time.monotonic()
         _mine(f, partition, found.owner_version)
     elif found.verdict is Verdict.AGAIN:
         holdings.known[partition] = replace(known, doubt=None)

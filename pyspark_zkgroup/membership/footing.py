@@ -19,7 +19,8 @@ class Holdings:
     `remembered` has the checkpoint's positions, for offset nodes that are lost altogether.
     `doubtful` are claims that were never answered: the node may be there, or may come. `parked` are
     finished ranges that cannot be settled before their JVM owner has moved on. `dropped` counts
-    partitions lost to somebody else.
+    partitions lost to somebody else. `committed_at` is when an offset was last moved, by the
+    monotonic clock.
     """
 
     known: dict[TopicPartition, Known] = field(default_factory=dict)
@@ -28,6 +29,7 @@ class Holdings:
     doubtful: set[TopicPartition] = field(default_factory=set)
     parked: set[TopicPartition] = field(default_factory=set)
     dropped: int = 0
+    committed_at: float = float("-inf")
 
     def forget(self, partition: TopicPartition) -> None:
         self.held.pop(partition, None)

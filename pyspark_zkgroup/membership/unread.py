@@ -12,6 +12,7 @@ import time
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.group import suspicion
+from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 _PATIENCE_S = 10.0
@@ -25,6 +26,7 @@ class UnreadPartitions:
         self.suspects: tuple[TopicPartition, ...] = ()
         self._target: Mapping[TopicPartition, ThreadId] = {}
         self._owned: Collection[TopicPartition] = frozenset()
+        self._members: Mapping[str, Registration] = {}
         self._unread = suspicion.Unread()
         self._since: dict[TopicPartition, float] = {}
         self._said: set[TopicPartition] = set()
@@ -34,8 +36,10 @@ class UnreadPartitions:
         target: Mapping[TopicPartition, ThreadId],
         owned: Collection[TopicPartition],
         held: Collection[TopicPartition],
+        members: Mapping[str, Registration],
     ) -> None:
         self._target = target
+        self._members = members
         self._owned = frozenset(owned) | frozenset(held)
 
     def boundary(self) -> None:
@@ -46,10 +50,14 @@ class UnreadPartitions:
         suspects = [p for p in self._unread.suspects if now - self._since[p] >= _PATIENCE_S]
         self.suspects = tuple(suspects)
         self._said &= set(suspects)
-        self.named = [
-            suspicion.text(p, self._target[p], self.strategy, self.order) for p in suspects[:20]
-        ]
+        self.named = [self._text(p, self._target[p]) for p in suspects[:20]]
         for partition, line in zip(suspects, self.named, strict=False):
             if partition not in self._said:
                 self._said.add(partition)
                 _log.warning("%s", line)
+
+    def _text(self, partition: TopicPartition, thread: ThreadId) -> str:
+        member = self._members.get(thread.consumer)
+        if member is not None and member.is_zkgroup:
+            return suspicion.busy_text(partition, thread)
+        return suspicion.text(partition, thread, self.strategy, self.order)

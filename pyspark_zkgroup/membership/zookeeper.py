@@ -27,6 +27,7 @@ from pyspark_zkgroup.membership import claims, commits, replays
 from pyspark_zkgroup.membership.first_offsets import FirstOffsets
 from pyspark_zkgroup.membership.footing import Footing, Holdings
 from pyspark_zkgroup.membership.group_view import GroupReader, GroupView
+from pyspark_zkgroup.membership.hand_over import outwait_readers
 from pyspark_zkgroup.membership.nudge import Nudge
 from pyspark_zkgroup.membership.port import Brokers, Position, Standing
 from pyspark_zkgroup.membership.registrations import (
@@ -269,13 +270,14 @@ class ZookeeperMembership:
             if not self._look(footing):
                 return
             mine = {p: t.number for p, t in self._target.items() if t.consumer == self.consumer}
+            outwait_readers(self.keeper, mine.keys(), self._snapshot.members)
             moved = claims.rebalance(footing, mine, self._snapshot.topics, self.first, self.brokers)
         except BaseException:
             for cause in causes:
                 self.keeper.stir(cause)
             raise
         self.waiting.note(moved.waiting)
-        self.unread.look(self._target, moved.owned, self.holdings.held)
+        self.unread.look(self._target, moved.owned, self.holdings.held, self._snapshot.members)
         if moved.again:
             self._look_not_before = time.monotonic() + _LOOK_BACKOFF_S
             self.keeper.stir("the last rebalance was not complete")

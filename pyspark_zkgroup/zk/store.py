@@ -135,7 +135,7 @@ class Store:
         """One outcome for each transaction, in order. SessionLostError if the session is known to
         have ended.
         """
-        # One without operations is done as it is: a replay has nothing to ask of a claim it has made.
+        # One without operations is done as it is: a replay asks nothing of a claim it has made.
         outcomes: list[Outcome] = [InDoubt() if t else Done(()) for t in transactions]
         pending = deque(_packets([n for n, t in enumerate(transactions) if t], transactions))
         flying: deque[tuple[list[int], Any]] = deque()

@@ -1,4 +1,4 @@
-"""Transactions in packets: outcomes in order, one refusal does not keep the others from being done."""
+"""Transactions in packets: outcomes in order; one refusal does not keep the others from it."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def static(**threads: object) -> dict[str, object]:
 
 
 def wildcard(pattern: str, **threads: object) -> dict[str, object]:
-    return {"subscription": threads if threads else {pattern: 1}, "pattern": "white_list"}
+    return {"subscription": threads or {pattern: 1}, "pattern": "white_list"}
 
 
 @pytest.mark.parametrize("version", ALL)

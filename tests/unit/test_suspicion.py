@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pyspark_zkgroup.group.suspicion import BOUNDARIES, Unread, text
+from pyspark_zkgroup.group.suspicion import BOUNDARIES, Unread, busy_text, text
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -28,3 +28,12 @@ def test_the_text_names_partition_thread_and_rule() -> None:
     for part in ("t-1", "b-0", "roundrobin (old order)", "partition.assignment.strategy"):
         assert part in told
     assert "(old" not in text(P1, TARGET[P1], "range", "old")
+
+
+def test_a_zkgroup_member_is_not_suspected_of_another_strategy() -> None:
+    line = busy_text(TopicPartition("orders", 3), ThreadId("g_x", 1))
+
+    assert "orders-3" in line
+    assert "g_x-1" in line
+    assert "batch under way" in line
+    assert "strategy" not in line

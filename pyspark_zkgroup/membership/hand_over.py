@@ -1,0 +1,30 @@
+"""The pause between a commit and a release that a JVM member may take up.
+
+A JVM member reads the offsets of its share and then claims it, in two steps that nothing ties
+together. It reads 479; we commit 520 and release; it claims, reads on from 479, and our last batch
+comes twice. Both sides act on the same event, so this is not as rare as the few milliseconds
+between its steps suggest. So where such members are in the group, a release waits until the last
+commit is older than those steps take; their retries, 2 s apart, do not mind.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+
+from pyspark_zkgroup.group.registration import Registration
+from pyspark_zkgroup.membership.session_keeper import SessionKeeper
+from pyspark_zkgroup.model import TopicPartition
+
+_READ_THEN_CLAIM_S = 1.0
+
+
+def outwait_readers(
+    keeper: SessionKeeper, kept: Collection[TopicPartition], members: Mapping[str, Registration]
+) -> None:
+    """Before what is not in `kept` is released. Events stay for the next boundary."""
+    holdings = keeper.holdings
+    if not holdings.held.keys() - kept or all(m.is_zkgroup for m in members.values()):
+        return
+    while (left_s := holdings.committed_at + _READ_THEN_CLAIM_S - time.monotonic()) > 0:
+        keeper.wait(left_s)
