@@ -1,5 +1,5 @@
-# Wanted on the machine: Python 3.10 or later, Java 17 or later, make. All else is fetched by `make setup`, which the
-# targets call by themselves: packages into .venv, server jars into the user's cache.
+# Wanted on the machine: Python 3.10 or later, Java 17 or later, make; to read fast, also Rust and a C compiler. All else is
+# fetched by `make setup`, which the targets call by themselves: packages into .venv, server jars into the user's cache.
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
@@ -10,6 +10,8 @@ INSTALL := $(PYTHON) requirements/install.py
 # Spark's workers are to be those of .venv: without this they are started by the first python3 on the path.
 export PYSPARK_PYTHON := $(CURDIR)/.venv/bin/python
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/.venv/bin/python
+# What cargo builds stays out of the sources.
+export CARGO_TARGET_DIR := $(CURDIR)/.venv/native
 # Tests start several JVMs beside each other.
 TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_IP=127.0.0.1 MPLBACKEND=agg
 
@@ -72,4 +74,4 @@ lock:
 		--custom-compile-command "make lock" --output-file requirements/dev.txt $(PIN_ARGS)
 
 clean:
-	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	rm -rf build dist *.egg-info .venv/native .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse

@@ -14,8 +14,8 @@ from pyspark_zkgroup.kafka.fetch import read_ranges
 from pyspark_zkgroup.kafka.pool import ClusterPool
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.plan import TaskInput
+from pyspark_zkgroup.records.choice import decoder as chosen_decoder
 from pyspark_zkgroup.records.decoder import Decoder, Limits
-from pyspark_zkgroup.records.reference import ReferenceDecoder
 
 POOL = ClusterPool()
 
@@ -32,7 +32,7 @@ def read(task: TaskInput, settings: FetchSettings) -> Iterator[pa.RecordBatch]:
 
 
 def _decoder(settings: FetchSettings) -> Decoder:
-    return ReferenceDecoder(
+    return chosen_decoder(
         Limits(
             rows_max=settings.batch_rows_max,
             bytes_max=settings.batch_bytes_max,

@@ -4,6 +4,8 @@
     python3 requirements/install.py --java     looks for Java first, before anything is downloaded
 
 Where everything is in place already it does and says nothing. It needs nothing but Python itself.
+The native decoder is built where a Rust toolchain works; without one all else works, but reads
+slowly.
 """
 
 import sys
@@ -16,6 +18,7 @@ if sys.version_info < (3, 10):  # what stands below is read by an older one, not
 
 import argparse
 import configparser
+import functools
 import hashlib
 import json
 import os
@@ -32,6 +35,8 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "setup.json"
 PIP_LOG = VENV / "pip.log"
+RECORDS = ROOT / "pyspark_zkgroup" / "records"
+NATIVE_BUILD = VENV / "native"
 LARGE_MB = 20.0
 PIP_LINES_SHOWN = 12
 
@@ -82,7 +87,35 @@ def wanted() -> dict[str, str]:
         "python": "{}.{}".format(*sys.version_info),
         "place": str(ROOT),
         "digest": hashlib.sha256(b"\0".join(made_from)).hexdigest(),
+        "native": native_wanted(),
     }
+
+
+def native_wanted() -> str:
+    """What the native decoder is built from, and by which toolchain if any: one that comes later
+    builds it then.
+    """
+    folder = RECORDS / "_native"
+    sources = [*folder.glob("Cargo.*"), *folder.glob("src/*.rs")]
+    texts = [path.read_bytes() for path in sorted(sources)]
+    return hashlib.sha256(b"\0".join([*texts, toolchain().encode()])).hexdigest()
+
+
+@functools.cache
+def toolchain() -> str:
+    """What cargo and rustc say they are, or nothing. They are asked, not looked for: rustup leaves
+    a cargo on the path also where there is no toolchain behind it.
+    """
+    told = []
+    for program in ("cargo", "rustc"):
+        try:
+            answer = subprocess.run(
+                [program, "--version"], capture_output=True, text=True, timeout=60, check=True
+            )
+        except (OSError, subprocess.SubprocessError):
+            return ""
+        told.append(answer.stdout.strip())
+    return ", ".join(told)
 
 
 def made() -> dict[str, str]:
@@ -98,18 +131,46 @@ def is_done() -> bool:
     return made() == wanted() and PYTHON.exists()
 
 
+def are_packages_done() -> bool:
+    return {**made(), "native": ""} == {**wanted(), "native": ""} and PYTHON.exists()
+
+
 def install() -> None:
     began = time.monotonic()
-    version = ".".join(str(part) for part in sys.version_info[:3])
-    say(f"[1/4] Python {version} at {sys.executable}")
-    make_venv()
-    pins = pinned()
-    say(f"[3/4] {len(pins)} pinned packages (about 600 MB to download where none is cached)")
-    install_packages(len(pins))
-    say("[4/4] pyspark-zkgroup itself, editable")
-    pip("install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+    if are_packages_done():
+        say(".venv is there; the native decoder is to be built anew")
+    else:
+        version = ".".join(str(part) for part in sys.version_info[:3])
+        say(f"[1/4] Python {version} at {sys.executable}")
+        make_venv()
+        pins = pinned()
+        say(f"[3/4] {len(pins)} pinned packages (about 600 MB to download where none is cached)")
+        install_packages(len(pins))
+    say(f"[4/4] pyspark-zkgroup itself, editable, its native decoder by {toolchain() or 'no one'}")
+    install_itself()
     STAMP.write_text(json.dumps(wanted()) + "\n")
     say(f"ready in {time.monotonic() - began:.0f} s")
+
+
+def install_itself() -> None:
+    """Whatever hinders the native decoder does not hinder the rest."""
+    for built in RECORDS.glob("_decoder*.so"):
+        built.unlink()  # of older sources, if this fails
+    os.environ.setdefault("CARGO_TARGET_DIR", str(NATIVE_BUILD))
+    for line in pip_lines(
+        "install", "--verbose", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)
+    ):
+        if crate := re.match(r"\s+Compiling (\S+)", line):
+            progress(f"      compiling {crate[1]}", passing=True)
+    if any(RECORDS.glob("_decoder*.so")):
+        return
+    if toolchain():
+        why = f"building it failed, see {PIP_LOG.relative_to(ROOT)}"
+        remedy = f"Mend that, then: rm {STAMP.relative_to(ROOT)}; make setup"
+    else:
+        why = "`cargo --version` and `rustc --version` do not both answer"
+        remedy = "Install Rust from https://rustup.rs and a C compiler, then: make setup"
+    say(f"      reading Kafka will be slow: there is no native decoder, as {why}. {remedy}")
 
 
 def make_venv() -> None:

@@ -1,3 +1,12 @@
 """Fixtures for all tests: real servers (see the module for their names)."""
 
+from pyspark_zkgroup.records.choice import slow_because
+
 pytest_plugins = ["pyspark_zkgroup.sandbox.fixtures"]
+
+
+def pytest_report_header() -> str:
+    reason = slow_because()
+    if reason is None:
+        return "record decoder: native; the reference is what it is compared with"
+    return f"record decoder: reference, as there is no native one: {reason}"

@@ -1,0 +1,126 @@
+//! Reads what records are made of. Every length is compared with what is left before it is followed.
+
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    pub at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub fn new(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
+    }
+
+    /// A number of 64 bits; what is larger becomes the largest, which fits nothing here either.
+    #[inline(always)]
+    pub fn varint(&mut self) -> Option<i64> {
+        match self.short() {
+            Some(value) => Some(value),
+            None => self.long().map(clamped),
+        }
+    }
+
+    /// As the reference reads it, whose numbers have no end: ten bytes hold up to 70 bits.
+    #[inline(always)]
+    pub fn wide_varint(&mut self) -> Option<i128> {
+        match self.short() {
+            Some(value) => Some(i128::from(value)),
+            None => self.long(),
+        }
+    }
+
+    /// Bytes behind their length; below 0 it means null.
+    #[inline(always)]
+    pub fn nullable(&mut self) -> Option<Option<&'a [u8]>> {
+        let length = self.varint()?;
+        if length < 0 {
+            return Some(None);
+        }
+        let end = self.at.checked_add(usize::try_from(length).ok()?)?;
+        let found = self.bytes.get(self.at..end)?;
+        self.at = end;
+        Some(Some(found))
+    }
+
+    /// One or two bytes, as almost all are.
+    #[inline(always)]
+    fn short(&mut self) -> Option<i64> {
+        let first = *self.bytes.get(self.at)?;
+        if first < 0x80 {
+            self.at += 1;
+            return Some(unfolded(u64::from(first)));
+        }
+        let second = *self.bytes.get(self.at + 1)?;
+        if second < 0x80 {
+            self.at += 2;
+            return Some(unfolded(u64::from(first & 0x7f) | u64::from(second) << 7));
+        }
+        None
+    }
+
+    #[cold]
+    fn long(&mut self) -> Option<i128> {
+        let mut folded = 0u128;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.bytes.get(self.at)?;
+            self.at += 1;
+            folded |= u128::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                let half = i128::try_from(folded >> 1).ok()?;
+                return Some(if folded & 1 == 0 { half } else { !half });
+            }
+        }
+        None
+    }
+}
+
+/// 0, -1, 1, -2 and so on are written as 0, 1, 2, 3.
+#[inline(always)]
+fn unfolded(folded: u64) -> i64 {
+    (folded >> 1) as i64 ^ -((folded & 1) as i64)
+}
+
+fn clamped(value: i128) -> i64 {
+    i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cursor;
+
+    fn read(bytes: &[u8]) -> Option<(i64, usize)> {
+        let mut cursor = Cursor::new(bytes, 0);
+        cursor.varint().map(|value| (value, cursor.at))
+    }
+
+    #[test]
+    fn numbers_of_every_length() {
+        assert_eq!(read(&[0]), Some((0, 1)));
+        assert_eq!(read(&[1]), Some((-1, 1)));
+        assert_eq!(read(&[0x80, 1]), Some((64, 2)));
+        assert_eq!(read(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Some((-2_147_483_648, 5)));
+        let mut longest = [0xff; 10];
+        longest[9] = 1;
+        assert_eq!(read(&longest), Some((i64::MIN, 10)));
+        longest[9] = 0x7f;
+        assert_eq!(read(&longest), Some((i64::MIN, 10)));
+    }
+
+    #[test]
+    fn what_has_no_end_is_nothing() {
+        assert_eq!(read(&[]), None);
+        assert_eq!(read(&[0x80]), None);
+        assert_eq!(read(&[0x80; 3]), None);
+        assert_eq!(read(&[0x80; 20]), None);
+    }
+
+    #[test]
+    fn a_length_is_not_followed_beyond_the_end() {
+        assert_eq!(Cursor::new(&[4, 7, 8], 0).nullable(), Some(Some(&[7u8, 8][..])));
+        assert_eq!(Cursor::new(&[6, 7, 8], 0).nullable(), None);
+        assert_eq!(Cursor::new(&[1], 0).nullable(), Some(None));
+        let mut longest = [0xff; 10];
+        longest[0] = 0xfe;
+        longest[9] = 1;
+        assert_eq!(Cursor::new(&longest, 0).nullable(), None);
+    }
+}

@@ -1,0 +1,45 @@
+"""Which decoder reads: the native one where it is there, the reference where it is not."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+
+from pyspark_zkgroup.records.decoder import Decoder, Limits
+from pyspark_zkgroup.records.reference import ReferenceDecoder
+
+_log = logging.getLogger("pyspark_zkgroup.records")
+
+_REMEDY = (
+    "With a Rust toolchain (https://rustup.rs) and a C compiler on the machine, install "
+    "pyspark-zkgroup again (in a checkout: `make setup`), or install a wheel that was built on a "
+    "machine of the same kind that has them"
+)
+
+
+def decoder(limits: Limits) -> Decoder:
+    if slow_because() is not None:
+        return ReferenceDecoder(limits)
+    from pyspark_zkgroup.records.native import NativeDecoder
+
+    return NativeDecoder(limits)
+
+
+@cache
+def slow_because() -> str | None:
+    """Why the native decoder cannot be used, if so. The first question in a process also logs it.
+
+    Asked for, not when this module is imported: a driver that only plans needs no decoder.
+    """
+    try:
+        import pyspark_zkgroup.records.native  # noqa: F401
+    except ImportError as error:
+        reason = str(error)
+        _log.warning(
+            "Reading will be slow, a hundredth of what it could be: the native decoder of "
+            "pyspark-zkgroup cannot be used here (%s). %s.",
+            reason,
+            _REMEDY,
+        )
+        return reason
+    return None

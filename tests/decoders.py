@@ -1,0 +1,69 @@
+"""The native decoder beside the reference: the same bytes into both, and what comes out compared.
+
+What could be compared is compared: rows with all their columns, the sizes of the batches they come
+in, and where an error says the damage is. Only the reasons may be worded differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pyspark_zkgroup.errors import FetchError
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.records.decoder import Decoder, Limits
+from pyspark_zkgroup.records.native import NativeDecoder
+from pyspark_zkgroup.records.reference import ReferenceDecoder
+from pyspark_zkgroup.schema import arrow_schema
+
+TP = TopicPartition("orders", 3)
+LIMITS = Limits(rows_max=7, bytes_max=200, unpacked_bytes_max=100_000)
+ALL = OffsetRange(0, 2**62)
+
+Fed = tuple[TopicPartition, OffsetRange, bytes]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    batches: tuple[pa.RecordBatch, ...]
+    """Before the error, if there was one."""
+    error: FetchError | None
+
+
+def outcome(decoder: Decoder, fed: Sequence[Fed]) -> Outcome:
+    found: list[pa.RecordBatch] = []
+    try:
+        for partition, wanted, data in fed:
+            found += decoder.feed(partition, wanted, memoryview(data))
+        found += decoder.finish()
+    except FetchError as error:
+        return Outcome(tuple(found), error)
+    return Outcome(tuple(found), None)
+
+
+def disagreement(fed: Sequence[Fed], *, limits: Limits = LIMITS) -> str | None:
+    """None if both decoders make the same of it."""
+    native = NativeDecoder(limits)
+    ours, expected = outcome(native, fed), outcome(ReferenceDecoder(limits), fed)
+    for batch in ours.batches:
+        batch.validate(full=True)
+        if batch.schema != arrow_schema():
+            return f"the schema {batch.schema}"
+    if ours.error is None and expected.error is None:
+        return _different_rows(ours, expected, may_be_cut_otherwise=native.referred > 0)
+    if ours.error is None or expected.error is None:
+        return f"native: {ours.error or 'rows'}; reference: {expected.error or 'rows'}"
+    places = [(e.topic, e.partition, e.offset) for e in (ours.error, expected.error)]
+    return None if places[0] == places[1] else f"damage at {places[0]}, not {places[1]}"
+
+
+def _different_rows(ours: Outcome, expected: Outcome, *, may_be_cut_otherwise: bool) -> str | None:
+    tables = [pa.Table.from_batches(o.batches, arrow_schema()) for o in (ours, expected)]
+    if not tables[0].equals(tables[1]):
+        return f"native: {tables[0].to_pydict()}; reference: {tables[1].to_pydict()}"
+    sizes = [[batch.num_rows for batch in o.batches] for o in (ours, expected)]
+    if sizes[0] != sizes[1] and not may_be_cut_otherwise:
+        return f"native: batches of {sizes[0]} rows; reference: {sizes[1]}"
+    return None

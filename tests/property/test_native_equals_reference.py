@@ -1,0 +1,245 @@
+"""Whatever the bytes: the native decoder makes the same of them as the reference."""
+
+from __future__ import annotations
+
+import random
+import struct
+import time
+from itertools import islice
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip(
+    "pyspark_zkgroup.records._decoder",
+    reason="the native decoder is not built: it takes a Rust toolchain and `make setup`",
+)
+
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.records.decoder import Limits
+from pyspark_zkgroup.records.native import NativeDecoder
+from tests.decoders import ALL, LIMITS, TP, Fed, disagreement, outcome
+from tests.mutations import cases
+from tests.record_batches import (
+    APPEND_TIME_BIT,
+    CODECS,
+    CONTROL_BIT,
+    LZ4,
+    NONE,
+    SNAPPY,
+    ZSTD,
+    Record,
+    batch,
+    compress,
+    old_messages,
+    seal,
+)
+
+FUZZ_SECONDS = 3.0
+RECORDS_AT = 61
+
+TEXTS = st.none() | st.binary(max_size=40)
+HEADERS = st.lists(st.tuples(st.text(max_size=5), TEXTS), max_size=2)
+TIMES = st.integers(-(2**40), 2**45)
+PARTITIONS = st.sampled_from(
+    [TP, TopicPartition("payments", 0), TopicPartition("p\u00e4", 2**31 - 1)]
+)
+SOME = [
+    Record(100, b"k0", b"v0", 1_700_000_000_000),
+    Record(101, None, b"v1", 1_700_000_000_001, headers=[("h", b"x"), ("\u00e9", None)]),
+    Record(102, b"", None, 1_700_000_000_002),
+    Record(105, b"k5", b"", 1_699_999_999_999),
+]
+
+
+def agree(data: bytes, wanted: OffsetRange = ALL) -> None:
+    assert disagreement([(TP, wanted, data)]) is None, data.hex()
+
+
+@st.composite
+def records(draw: st.DrawFn, *, with_headers: bool = True) -> list[Record]:
+    offset = draw(st.integers(0, 2**40))
+    made = []
+    for gap in draw(st.lists(st.integers(1, 5), min_size=1, max_size=12)):
+        offset += gap
+        headers = draw(HEADERS) if with_headers else []
+        made.append(Record(offset, draw(TEXTS), draw(TEXTS), draw(TIMES), headers))
+    return made
+
+
+@st.composite
+def feeds(draw: st.DrawFn) -> Fed:
+    """One to three batches of one partition, of any form, and a part of them that is wanted."""
+    built, low, high = b"", 2**41, 0
+    for _ in range(draw(st.integers(1, 3))):
+        is_old = draw(st.booleans()) and draw(st.booleans())
+        made = draw(records(with_headers=not is_old))
+        low, high = min(low, made[0].offset), max(high, made[-1].offset)
+        codec = draw(st.sampled_from(list(CODECS.values())))
+        if is_old:
+            built += old_messages(made, magic=1, codec=NONE if codec == ZSTD else codec)
+        else:
+            bits = draw(st.sampled_from([0, 0, APPEND_TIME_BIT, CONTROL_BIT]))
+            built += batch(made, codec=codec, attributes=bits)
+    start = draw(st.integers(max(0, low - 1), high + 1))
+    return draw(PARTITIONS), OffsetRange(start, draw(st.integers(start, high + 2))), built
+
+
+@settings(deadline=None)
+@given(st.lists(feeds(), max_size=3))
+def test_on_whatever_was_built(fed: list[Fed]) -> None:
+    assert disagreement(fed) is None
+
+
+@settings(deadline=None)
+@given(
+    st.lists(feeds(), max_size=3),
+    st.builds(Limits, st.integers(1, 30), st.integers(1, 300), st.integers(1, 600)),
+)
+def test_under_any_limits(fed: list[Fed], limits: Limits) -> None:
+    assert disagreement(fed, limits=limits) is None
+
+
+@pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
+def test_with_any_single_byte_changed(codec: int) -> None:
+    data = batch(SOME, codec=codec)
+    for at in range(len(data)):
+        for value in {0, 0xFF, data[at] ^ 0x01, data[at] ^ 0x80, (data[at] + 2) % 256}:
+            changed = bytearray(data)
+            changed[at] = value
+            agree(bytes(changed))
+            # Again below the checksum, which is at 17, and behind the length, which sealing sets.
+            agree(seal(changed))
+
+
+@pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
+def test_with_any_byte_of_its_records_changed_before_they_are_packed(codec: int) -> None:
+    plain = batch(SOME)
+    for at in range(RECORDS_AT, len(plain)):
+        for value in {0, 0xFF, plain[at] ^ 0x01, plain[at] ^ 0x80, (plain[at] + 2) % 256}:
+            changed = bytearray(plain)
+            changed[at] = value
+            agree(batch(SOME, codec=codec, packed=compress(codec, bytes(changed[RECORDS_AT:]))))
+
+
+@pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
+def test_cut_off_anywhere(codec: int) -> None:
+    data = batch(SOME, codec=codec)
+    for size in range(len(data)):
+        agree(data[:size])
+        if size >= RECORDS_AT:
+            agree(seal(bytearray(data[:size])))
+
+
+@pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
+def test_with_something_behind_what_is_packed(codec: int) -> None:
+    packed = compress(codec, batch(SOME)[RECORDS_AT:])
+    skipped = b"\x50\x2a\x4d\x18\x00\x00\x00\x00"  # a frame that lz4 and zstd pass over
+    half = len(batch(SOME)[RECORDS_AT:]) // 2
+    parts = [batch(SOME)[RECORDS_AT:][:half], batch(SOME)[RECORDS_AT:][half:]]
+    two = b"".join(compress(codec, part) for part in parts)
+    tails = [b"\0" * n for n in range(1, 20)] + [packed[:n] for n in range(len(packed))]
+    forms = [packed + tail for tail in tails]
+    forms += [two, skipped + packed, packed + skipped]
+    forms += [packed + skipped + b"\0" * n for n in range(1, 5)]
+    forms += [packed + compress(codec, b""), compress(codec, b"") + packed]
+    for form in forms:
+        agree(batch(SOME, codec=codec, packed=form))
+
+
+def test_with_numbers_of_more_than_64_bits() -> None:
+    """Ten bytes of a varint hold up to 70 bits, and kafka-python keeps all of them."""
+    numbers = [b"\xff" * 9 + bytes([last]) for last in (0, 1, 2, 3, 0x7E, 0x7F, 0x80)]
+    numbers += [b"\xfe" * 9 + b"\x01", b"\x80" * 9 + b"\x02", b"\x80\x80\x00", b"\x81\x80\x00"]
+    # attributes, time, offset, key, value, headers
+    ordinary = [b"\0", b"\0", b"\0", b"\1", b"\1", b"\0"]
+    for at in range(len(ordinary)):
+        for number in numbers:
+            body = b"".join([*ordinary[:at], number, *ordinary[at + 1 :]])
+            for first_ms in (0, -(2**63), 2**63 - 1):
+                for bits in (0, APPEND_TIME_BIT):
+                    built = bytearray(batch([Record(100)], attributes=bits)[:RECORDS_AT])
+                    struct.pack_into(">q", built, 27, first_ms)
+                    agree(seal(built + bytes([2 * len(body)]) + body))
+
+
+def test_at_the_ends_of_the_numbers_in_a_head() -> None:
+    ends = [-(2**63), -(2**63) + 1, -1, 0, 2**62, 2**63 - 2, 2**63 - 1]
+    for field, bits in ((0, 0), (27, 0), (35, APPEND_TIME_BIT)):
+        for number in ends:
+            built = bytearray(batch(SOME, attributes=bits))
+            struct.pack_into(">q", built, field, number)
+            agree(seal(built))
+    for field in (23, 57):
+        for number in (-(2**31), -1, 0, 3, 5, 2**31 - 1):
+            built = bytearray(batch(SOME))
+            struct.pack_into(">i", built, field, number)
+            agree(seal(built))
+
+
+def test_on_snappy_without_the_frame_of_java() -> None:
+    packed = compress(SNAPPY, batch(SOME)[RECORDS_AT:], xerial=False)
+    for at in range(len(packed)):
+        for value in {0, 0xFF, packed[at] ^ 0x01, packed[at] ^ 0x80}:
+            changed = packed[:at] + bytes([value]) + packed[at + 1 :]
+            agree(batch(SOME, codec=SNAPPY, packed=changed))
+
+
+@pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
+def test_on_large_batches(codec: int) -> None:
+    """Blocks of lz4 and snappy, and windows of zstd, are no longer alone."""
+    chance = random.Random(codec)
+    made = [
+        Record(n, b"%d" % n, chance.randbytes(chance.choice([0, 5, 300])) * chance.choice([1, 9]))
+        for n in range(3000)
+    ]
+    data = batch(made, codec=codec)
+    limits = Limits(rows_max=1000, bytes_max=100_000, unpacked_bytes_max=10_000_000)
+    assert disagreement([(TP, ALL, data)], limits=limits) is None
+    for _ in range(15):
+        changed = bytearray(data)
+        changed[chance.randrange(RECORDS_AT, len(data))] = chance.randrange(256)
+        found = disagreement([(TP, ALL, seal(changed))], limits=limits)
+        assert found is None, found[:300]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200))
+def test_on_any_bytes(data: bytes) -> None:
+    agree(data)
+
+
+@settings(deadline=None)
+@given(feeds())
+def test_the_native_one_did_the_work(one: Fed) -> None:
+    """What was built without a fault never goes to the reference, but for old message sets."""
+    native = NativeDecoder(LIMITS)
+    assert outcome(native, [one]).error is None
+    data, at = one[2], 0
+    old = 0
+    while at < len(data):
+        (length,) = struct.unpack_from(">i", data, at + 8)
+        old += data[at + 16] < 2
+        at += 12 + length
+    assert native.referred <= old
+    assert (native.referred == 0) == (old == 0)
+
+
+@pytest.mark.parametrize("codec", [LZ4, ZSTD])
+def test_only_what_is_refused_goes_to_the_reference(codec: int) -> None:
+    native = NativeDecoder(LIMITS)
+    good, bad = batch(SOME, codec=codec), batch(SOME, codec=codec, packed=b"\xff" * 40)
+    found = outcome(native, [(TP, ALL, good + bad)])
+    assert (found.error is not None, native.referred) == (True, 1)
+
+
+def test_on_mutations() -> None:
+    """A little of it every day, with another seed each day; see tests/mutations.py for more."""
+    seed = int(time.time()) // 86_400
+    deadline = time.monotonic() + FUZZ_SECONDS
+    for data, start, until in islice(cases(random.Random(seed)), 1_000_000):
+        found = disagreement([(TP, OffsetRange(start, until), data)])
+        assert found is None, f"seed {seed}, [{start}, {until}), {data.hex()}: {found[:500]}"
+        if time.monotonic() > deadline:
+            return
