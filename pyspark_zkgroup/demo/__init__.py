@@ -1,0 +1,1 @@
+"""`zkgroup demo`: a group of real Spark drivers on real servers, watched while members change."""

@@ -1,0 +1,134 @@
+"""Scenes around append_once in one Spark driver: python -m tests.spark.delta_races DIR
+
+Prints, as JSON, what each scene found. Two writers are two threads here; between processes the lock
+of the table keeps them apart, which test_delta.py shows by the jobs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.types import LongType
+
+from pyspark_zkgroup import delta
+from tests.delta_table import records
+from tests.waiting import wait_until
+
+original_fresh = delta._fresh
+
+
+def frame(spark: SparkSession, partition: int, start: int, until: int) -> DataFrame:
+    return spark.range(start, until).select(
+        f.lit("t").alias("topic"),
+        f.lit(partition).alias("partition"),
+        f.col("id").alias("offset"),
+        f.lit(b"value").alias("value"),
+    )
+
+
+def count(table: Path) -> list[int]:
+    found = records(table)
+    return [len(found), len(set(found))]
+
+
+def replace_fresh(by: Callable[[DataFrame, Iterable[Row], str], DataFrame]) -> None:
+    delta._fresh = by  # type: ignore[assignment]
+
+
+def again_and_overlapping(spark: SparkSession, table: Path) -> dict[str, Any]:
+    """The same batch twice, then one that holds some of it, then nothing."""
+    read = [
+        delta.append_once(frame(spark, 0, start, until), str(table))
+        for start, until in ((0, 100), (0, 100), (50, 150), (0, 0))
+    ]
+    return {"read": read, "found": count(table)}
+
+
+def rival_before_the_write(spark: SparkSession, table: Path) -> dict[str, Any]:
+    """The rival appends after our frame was made and before our write begins."""
+    tries: list[int] = []
+    delta.append_once(frame(spark, 0, 0, 150), str(table))
+
+    def fresh(batch: DataFrame, parts: Iterable[Row], path: str) -> DataFrame:
+        made = original_fresh(batch, parts, path)
+        if not tries:
+            frame(spark, 0, 150, 200).write.format("delta").mode("append").save(path)
+        tries.append(1)
+        return made
+
+    replace_fresh(fresh)
+    delta.append_once(frame(spark, 0, 120, 250), str(table))
+    replace_fresh(original_fresh)
+    return {"tries": len(tries), "found": count(table)}
+
+
+def rival_within_the_write(spark: SparkSession, table: Path, partition: int) -> dict[str, Any]:
+    """The rival appends while our write runs: its rows are held up until the rival is done."""
+    tries: list[int] = []
+    delta.append_once(frame(spark, 0, 0, 1), str(table))
+    running, go = table / "_running", table / "_go"
+
+    @f.udf(LongType())
+    def hold(offset: int) -> int:
+        if offset == 349:  # one task only: the rival needs the other slot
+            running.touch()
+            wait_until(go.exists, 60, "the rival")
+        return offset
+
+    def fresh(batch: DataFrame, parts: Iterable[Row], path: str) -> DataFrame:
+        made = original_fresh(batch, parts, path)
+        tries.append(1)
+        return made.withColumn("offset", hold("offset")) if len(tries) == 1 else made
+
+    def rival() -> None:
+        wait_until(running.exists, 60, "our write to run")
+        rows = frame(spark, partition, 200, 300)
+        rows.write.format("delta").mode("append").save(str(table))
+        go.touch()
+
+    replace_fresh(fresh)
+    beside = threading.Thread(target=rival)
+    beside.start()
+    delta.append_once(frame(spark, 0, 200, 350), str(table))
+    beside.join()
+    replace_fresh(original_fresh)
+    return {"tries": len(tries), "found": count(table)}
+
+
+def many_make_the_table(spark: SparkSession, table: Path) -> dict[str, Any]:
+    writers = [
+        threading.Thread(
+            target=delta.append_once,
+            args=(frame(spark, n % 2, 0, 100 + n), str(table)),
+        )
+        for n in range(4)
+    ]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    return {"found": count(table)}
+
+
+def main(table: Path) -> None:
+    spark = delta.session("delta races", print)
+    scenes = {
+        "again": again_and_overlapping(spark, table / "again"),
+        "before": rival_before_the_write(spark, table / "before"),
+        "same partition": rival_within_the_write(spark, table / "same", 0),
+        "other partition": rival_within_the_write(spark, table / "other", 1),
+        "new": many_make_the_table(spark, table / "new"),
+    }
+    print(json.dumps(scenes))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
