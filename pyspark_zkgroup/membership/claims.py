@@ -247,7 +247,7 @@ def prove(f: Footing) -> bool:
     outcomes = f.store.commit(
         [claim.proof_request(f.paths, p, known[p], held[p]) for p in partitions]
     )
-    *nodes, registration = f.store.stats(
+    *nodes, registration = f.store.nodes(
         [*(f.paths.owner(p) for p in partitions), f.paths.id(f.consumer)]
     )
     if registration is not None and registration.ephemeral_owner != f.session:

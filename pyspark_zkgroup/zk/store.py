@@ -21,6 +21,7 @@ from kazoo.exceptions import (
     NotEmptyError,
     RolledBackError,
     RuntimeInconsistency,
+    UnimplementedError,
 )
 from kazoo.protocol import serialization
 from kazoo.security import OPEN_ACL_UNSAFE
@@ -37,6 +38,7 @@ from pyspark_zkgroup.group.ops import (
     SetData,
     Transaction,
 )
+from pyspark_zkgroup.zk.multi_read import MultiRead
 from pyspark_zkgroup.zk.session import DisconnectedError, Session, SessionLostError
 
 # ZooKeeper refuses packets above jute.maxbuffer (1 MiB unless set); half of it leaves room for what
@@ -45,6 +47,9 @@ _PACKET_BYTES_MAX = 512 * 1024
 _OP_BYTES = 64
 _EPHEMERAL = 1
 _READS_IN_FLIGHT_MAX = 2000
+# From so many reads on one request for all is worth its name; and so many go into one.
+_MULTI_READ_MIN = 16
+_MULTI_READ_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,7 @@ class Store:
         self.session = session
         self.requests = 0
         self._chroot = session.client.chroot
+        self._reads_many: bool | None = None
         self._open_acl = OPEN_ACL_UNSAFE
         self._acl = session.acl() or OPEN_ACL_UNSAFE
 
@@ -79,10 +85,35 @@ class Store:
 
     def nodes(self, paths: Sequence[str], *, watch: bool = False) -> list[Node | None]:
         client = self.session.client
+        if not watch and len(paths) >= _MULTI_READ_MIN and self._reads_many is not False:
+            return self._nodes_at_once(paths)
         answers = self._many(
             client.get_async(p, watch=self.session.watcher(p) if watch else None) for p in paths
         )
         return [None if a is None else _node(a[0], a[1]) for a in answers]
+
+    def _nodes_at_once(self, paths: Sequence[str]) -> list[Node | None]:
+        client = self.session.client
+        if not self.session.connected:
+            raise self._offline()
+        answers: list[Any] = []
+        for at in range(0, len(paths), _MULTI_READ_MAX):
+            part = tuple(self._chroot + path for path in paths[at : at + _MULTI_READ_MAX])
+            answers.append(client.handler.async_result())
+            self.requests += 1
+            client._call(MultiRead(part), answers[-1])
+        try:
+            found = [one for answer in answers for one in self.session.ask(answer)]
+        except (UnimplementedError, DisconnectedError) as error:
+            # A server before 3.6 refuses the request and closes the connection behind it. Whether
+            # it was that, a first failure does not tell, so the request is not tried again.
+            self._reads_many = self._reads_many or False
+            raise DisconnectedError("many reads in one request were not answered") from error
+        self._reads_many = True
+        for path, one in zip(paths, found, strict=True):
+            if isinstance(one, int):
+                raise NoAuthError(f"{path} may not be read (error {one})")
+        return [None if one is None else _node(*one) for one in found]
 
     def stats(self, paths: Sequence[str], *, watch: bool = False) -> list[Node | None]:
         """Like nodes(), without the data; a watch is set on a missing node too."""

@@ -9,8 +9,9 @@ import pytest
 
 from pyspark_zkgroup.group.ops import Check, Create, Delete, Done, InDoubt, Refused, SetData
 from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.zk.session import Session, SessionSettings
+from pyspark_zkgroup.zk.session import DisconnectedError, Session, SessionSettings
 from pyspark_zkgroup.zk.store import Store
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -98,3 +99,36 @@ def test_no_answer_is_doubt_and_no_refusal(new_sandbox: Callable[..., Sandbox]) 
     store.sync()
     assert store.stats(["/p/a"]) != [None]
     session.close()
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_many_reads_are_one_request_where_the_server_knows_it(store: Store, at_once: bool) -> None:
+    store.ensure(["/many"])
+    store.commit([(Create(f"/many/{n}", b"%d" % n, ephemeral=n == 7),) for n in range(0, 2500, 2)])
+    store._reads_many = at_once
+    before = store.requests
+    found = store.nodes([f"/many/{n}" for n in range(2500)])
+    assert store.requests - before == (3 if at_once else 2500)
+    assert [None if n is None else n.data for n in found] == [
+        None if n % 2 else b"%d" % n for n in range(2500)
+    ]
+    assert found[8] == store.nodes(["/many/8"])[0]
+
+
+def test_a_server_that_does_not_know_it_is_asked_one_by_one_from_then_on(store: Store) -> None:
+    """The refusal of servers before 3.6, provoked with a request that none knows: the connection is
+    closed, the session is not."""
+    from pyspark_zkgroup.zk import multi_read
+
+    store.ensure(["/few"])
+    session = store.session.id
+    known = multi_read.MultiRead.type
+    try:
+        multi_read.MultiRead.type = 77
+        with pytest.raises(DisconnectedError):
+            store.nodes(["/few"] * 20)
+        found = wait_until(lambda: store.nodes(["/few"] * 20 + ["/none"]), 10, "reads one by one")
+    finally:
+        multi_read.MultiRead.type = known
+    assert [n is None for n in found] == [False] * 20 + [True]
+    assert store.session.client.client_id[0] == session
