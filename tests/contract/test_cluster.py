@@ -139,7 +139,8 @@ def test_closing_leaves_nothing_open(sandbox: Sandbox) -> None:
         cluster = Cluster(settings(sandbox.bootstrap_servers))
         metadata.topics(cluster, timeout_s=5)
         cluster.close()
-    assert open_sockets() == before
+    # Others of this process may still be closing theirs.
+    assert open_sockets() <= before
 
 
 def open_sockets() -> set[str]:
@@ -214,7 +215,8 @@ def test_a_lease_that_fails_is_closed(sandbox: Sandbox) -> None:
 
     with pytest.raises(RuntimeError, match="on purpose"):
         fail()
-    assert open_sockets() == before
+    # Others of this process may still be closing theirs.
+    assert open_sockets() <= before
     with pool.lease(settings(sandbox.bootstrap_servers)) as second:
         assert second not in used
     pool.close()
