@@ -247,7 +247,7 @@ def test_the_pool_keeps_a_bounded_number(sandbox: Sandbox) -> None:
     per_cluster = 3  # a selector and the two ends of its wake-up
     assert len(open_sockets()) - before <= 8 * per_cluster
     pool.close()
-    assert len(open_sockets()) == before
+    assert len(open_sockets()) <= before
 
 
 def test_threads_get_clusters_of_their_own(sandbox: Sandbox) -> None:

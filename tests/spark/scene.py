@@ -224,18 +224,26 @@ class Scene:
     # -- the group, as ZooKeeper shows it
 
     def owners(self, topic: str) -> dict[TopicPartition, Owner]:
-        found = {}
         path = f"/consumers/{self.group}/owners/{topic}"
-        try:
-            for name in self.client.get_children(path):
-                data, stat = self.client.get(f"{path}/{name}")
-                found[TopicPartition(topic, int(name))] = Owner(
-                    data.decode(), stat.czxid, stat.ctime / 1000.0
+
+        def read() -> list[tuple[TopicPartition, Owner]]:
+            # One that goes between the two reads fails this look; the next one knows.
+            return [
+                (
+                    TopicPartition(topic, int(name)),
+                    Owner(data.decode(), stat.czxid, stat.ctime / 1e3),
                 )
+                for name in self._children(path)
+                for data, stat in [self.client.get(f"{path}/{name}")]
+            ]
+
+        return dict(wait_until(lambda: (read(),), PATIENCE_S, "a whole look", interval_s=0.01)[0])
+
+    def _children(self, path: str) -> list[str]:
+        try:
+            return list(self.client.get_children(path))
         except NoNodeError:
-            # One has gone between two reads: whoever waits looks again.
-            return {}
-        return found
+            return []
 
     def wait_shares(
         self, topic: str, shares: Mapping[str, int], why: str
