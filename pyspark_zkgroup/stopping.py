@@ -40,8 +40,9 @@ def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
     if not drained:
         _log.warning("stopping query %s without having drained it", query.id)
     boxes = _planners_of(query, directory)
+    named = bool(_members(query))
     query.stop()
-    _wait_until_left(boxes)
+    _wait_until_left(boxes, named)
     return drained
 
 
@@ -161,9 +162,18 @@ def _write(box: Path, kind: str, value: dict[str, Any]) -> None:
     partial.replace(box.with_suffix(f".{kind}"))
 
 
-def _wait_until_left(boxes: list[Path]) -> None:
-    """Spark does not wait for its planner process; who stops a query wants its partitions free."""
-    _until(lambda: not any(box.exists() and _alive(box) for box in boxes), _LEAVE_S_MAX)
+def _wait_until_left(boxes: list[Path], named: bool) -> None:
+    """Spark does not wait for its planner process; who stops a query wants its partitions free.
+
+    Where no progress has named the query's own planner, `boxes` has those of the driver's other
+    queries as well; then the first one to leave is it.
+    """
+
+    def left() -> bool:
+        present = sum(box.exists() and _alive(box) for box in boxes)
+        return present == 0 or (not named and present < len(boxes))
+
+    _until(left, _LEAVE_S_MAX)
     for box in boxes:
         for kind in (".drain", ".drained"):
             box.with_suffix(kind).unlink(missing_ok=True)
