@@ -82,8 +82,9 @@ class Drain:
 
     def report(self, seconds: float) -> str:
         progress = self.query.lastProgress if self.query is not None else None
+        batches = "1 batch" if self.batches == 1 else f"{self.batches} batches"
         return (
-            f"read {self.rows} rows in {self.batches} batches in {seconds:.1f} s"
+            f"read {self.rows} rows in {batches} in {seconds:.1f} s"
             f" into {self.arguments.table}; {_standing(progress)}"
         )
 

@@ -1,8 +1,9 @@
-"""Fetches the server jars of the tests and the demo, once per user; says nothing if it has them."""
+"""Fetches the jars of the tests and the demo, once per user; says nothing if it has them."""
 
 import sys
 
 from pyspark_zkgroup.errors import SandboxError
+from pyspark_zkgroup.sandbox.delta_jars import delta_jars
 from pyspark_zkgroup.sandbox.java import find_java
 from pyspark_zkgroup.sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
 
@@ -10,7 +11,12 @@ from pyspark_zkgroup.sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
 def main() -> None:
     java = find_java()
     for line in KAFKA_VERSIONS:
-        kafka_jars(line, java, lambda text: print(text, flush=True))
+        kafka_jars(line, java, say)
+    delta_jars(java, say)
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """Scenes around append_once in one Spark driver: python -m tests.spark.delta_races DIR
 
-Prints, as JSON, what each scene found. Two writers are two threads here; between processes the lock
-of the table keeps them apart, which test_delta.py shows by the jobs.
+Prints, as JSON, what each scene found. Writers are threads here, or another process that holds the
+table's lock.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -102,6 +104,48 @@ def rival_within_the_write(spark: SparkSession, table: Path, partition: int) -> 
     return {"tries": len(tries), "found": count(table)}
 
 
+HOLDER = """
+import fcntl, sys
+with open(sys.argv[1], "a") as lock:
+    fcntl.lockf(lock, fcntl.LOCK_EX)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+class Said(logging.Handler):
+    """What the writer logs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage())
+
+
+def another_process_writes(spark: SparkSession, table: Path) -> dict[str, Any]:
+    """Another process holds the table's lock; it is killed, and the write goes on."""
+    delta.append_once(frame(spark, 0, 0, 10), str(table))
+    delta.WAITING_SAID_EVERY_S = 0.1
+    said = Said()
+    logging.getLogger("pyspark_zkgroup.delta").addHandler(said)
+    writer = threading.Thread(target=delta.append_once, args=(frame(spark, 0, 0, 20), str(table)))
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(table / delta.LOCK)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        writer.start()
+        wait_until(lambda: said.texts, 60, "the writer to wait")
+        waited = count(table)
+        holder.kill()
+    writer.join()
+    return {"waited": waited, "found": count(table), "said": said.texts[0]}
+
+
 def many_make_the_table(spark: SparkSession, table: Path) -> dict[str, Any]:
     writers = [
         threading.Thread(
@@ -124,6 +168,7 @@ def main(table: Path) -> None:
         "before": rival_before_the_write(spark, table / "before"),
         "same partition": rival_within_the_write(spark, table / "same", 0),
         "other partition": rival_within_the_write(spark, table / "other", 1),
+        "other process": another_process_writes(spark, table / "held"),
         "new": many_make_the_table(spark, table / "new"),
     }
     print(json.dumps(scenes))

@@ -59,6 +59,15 @@ def test_writers_that_find_no_table_make_one(scenes: Mapping[str, Any]) -> None:
     assert scenes["new"]["found"] == [205, 205]
 
 
+def test_writers_of_two_processes_are_kept_apart_on_a_local_disk(
+    scenes: Mapping[str, Any],
+) -> None:
+    found = scenes["other process"]
+    assert found["waited"] == [10, 10]
+    assert found["said"].startswith("waiting for another process that writes to /")
+    assert found["found"] == [20, 20]
+
+
 def test_plain_python_without_the_jars_of_a_submitted_job_is_told_what_to_do(
     tmp_path: Path,
 ) -> None:

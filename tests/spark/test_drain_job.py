@@ -100,7 +100,7 @@ def test_it_drains_by_python_and_submitted_and_the_table_holds_each_record_once(
     )
     told = scene.ended(by_python)
     assert by_python.status == 0
-    assert told[-1].startswith("drain: read 3000 rows in 1 batches in ")
+    assert told[-1].startswith("drain: read 3000 rows in 1 batch in ")
     assert "lag 0 on 3 partitions of by-python_" in told[-1]
     assert scene.committed("by-python") == scene.produced.end_offsets
     assert scene.owners("by-python") == 0
@@ -109,20 +109,16 @@ def test_it_drains_by_python_and_submitted_and_the_table_holds_each_record_once(
     submitted = scene.run("submitted", scene.jobs.drain())
     told = scene.ended(submitted)
     assert submitted.status == 0
-    assert told[-1].startswith("drain: read 3000 rows in 1 batches in ")
+    assert told[-1].startswith("drain: read 3000 rows in 1 batch in ")
     assert judge(scene.produced.offsets(), records(scene.jobs.table)).exactly_once
 
-    # And the project's own judge says so, unless a row is missing.
+    # The demo's own judge sees it when one row is taken away.
     path = scene.jobs.directory / "produced.json"
     path.write_text(json.dumps({"topic": scene.jobs.topic, "ranges": scene.produced.ranges}))
-    for removed, status in ((0, 0), (1, 1)):
-        command = scene.jobs.verify(path, remove_one_row=bool(removed))
-        verify = scene.run(f"verify-{removed}", command)
-        scene.ended(verify)
-        assert verify.lines("produced ") == [
-            f"produced 3000, in Delta {3000 - removed}, missing {removed}, duplicates 0"
-        ]
-        assert verify.status == status
+    verify = scene.run("verify", scene.jobs.verify(path, remove_one_row=True))
+    scene.ended(verify)
+    assert verify.lines("produced ") == ["produced 3000, in Delta 2999, missing 1, duplicates 0"]
+    assert verify.status == 1
 
 
 def test_sigterm_ends_it_with_all_that_was_read_committed(scene: Scene) -> None:
