@@ -10,42 +10,42 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from kazoo.exceptions import (
-    BadVersionError,
     KazooException,
     NoAuthError,
-    NodeExistsError,
     NoNodeError,
-    NotEmptyError,
-    RolledBackError,
-    RuntimeInconsistency,
     UnimplementedError,
 )
-from kazoo.protocol import serialization
 from kazoo.security import OPEN_ACL_UNSAFE
 
 from pyspark_zkgroup.group.ops import (
-    Check,
     Create,
     Done,
     InDoubt,
     NodeVersion,
-    Op,
     Outcome,
     Refused,
-    SetData,
     Transaction,
 )
 from pyspark_zkgroup.zk.multi_read import MultiRead
+from pyspark_zkgroup.zk.multi_write import MultiWrite, acl_bytes
 from pyspark_zkgroup.zk.session import DisconnectedError, Session, SessionLostError
 
 # ZooKeeper refuses packets above jute.maxbuffer (1 MiB unless set); half of it leaves room for what
 # is not counted.
 _PACKET_BYTES_MAX = 512 * 1024
 _OP_BYTES = 64
-_EPHEMERAL = 1
+# Error numbers of the operations of a transaction that was refused.
+_ROLLED_BACK, _NOT_REACHED = 0, -2
+_REASONS: dict[int, Literal["exists", "missing", "version", "not empty", "forbidden"]] = {
+    -110: "exists",
+    -101: "missing",
+    -103: "version",
+    -111: "not empty",
+    -102: "forbidden",
+}
 _READS_IN_FLIGHT_MAX = 2000
 # From so many reads on one request for all is worth its name; and so many go into one.
 _MULTI_READ_MIN = 16
@@ -73,8 +73,8 @@ class Store:
         self.requests = 0
         self._chroot = session.client.chroot
         self._reads_many: bool | None = None
-        self._open_acl = OPEN_ACL_UNSAFE
-        self._acl = session.acl() or OPEN_ACL_UNSAFE
+        self._open_acl = acl_bytes(OPEN_ACL_UNSAFE)
+        self._acl = acl_bytes(session.acl() or OPEN_ACL_UNSAFE)
 
     # -- reads: None where the node is missing
 
@@ -185,26 +185,12 @@ class Store:
         return outcomes
 
     def _send(self, packet: list[int], transactions: Sequence[Transaction]) -> Any:
-        """kazoo's own transaction normalises every path again, which costs more than all the rest
-        of a large claim; ours are spelt in one place and normal.
-        """
         self.requests += 1
         client = self.session.client
-        operations = [self._operation(op) for index in packet for op in transactions[index]]
+        operations = [op for index in packet for op in transactions[index]]
         answer = client.handler.async_result()
-        client._call(serialization.Transaction(operations), answer)
+        client._call(MultiWrite(operations, self._chroot, self._acl, self._open_acl), answer)
         return answer
-
-    def _operation(self, op: Op) -> Any:
-        path = self._chroot + op.path
-        if isinstance(op, Create):
-            acl = self._open_acl if op.world_open else self._acl
-            return serialization.Create(path, op.data, acl, _EPHEMERAL if op.ephemeral else 0)
-        if isinstance(op, SetData):
-            return serialization.SetData(path, op.data, op.version)
-        if isinstance(op, Check):
-            return serialization.CheckVersion(path, op.version)
-        return serialization.Delete(path, op.version)
 
     def _receive(
         self,
@@ -234,8 +220,7 @@ class Store:
                 outcomes[index] = refusal
                 return [packet[:place], packet[place + 1 :]]
         for place, index in enumerate(packet):
-            written = (r for r in parts[place] if hasattr(r, "czxid"))
-            outcomes[index] = Done(tuple(NodeVersion(r.czxid, r.version) for r in written))
+            outcomes[index] = Done(tuple(r for r in parts[place] if r is not None))
         return []
 
     def ensure(self, paths: Iterable[str], *, world_open: bool = False) -> None:
@@ -287,21 +272,11 @@ def _packets(indexes: list[int], transactions: Sequence[Transaction]) -> list[li
     return packets
 
 
-def _refusal(results: Sequence[Any]) -> Refused | None:
+def _refusal(results: Sequence[NodeVersion | int | None]) -> Refused | None:
     """The failed operation of one transaction; none if another one rolled it back."""
     for index, result in enumerate(results):
-        if isinstance(result, RolledBackError | RuntimeInconsistency):
-            continue
-        if isinstance(result, NodeExistsError):
-            return Refused(index, "exists")
-        if isinstance(result, NoNodeError):
-            return Refused(index, "missing")
-        if isinstance(result, BadVersionError):
-            return Refused(index, "version")
-        if isinstance(result, NotEmptyError):
-            return Refused(index, "not empty")
-        if isinstance(result, NoAuthError):
-            return Refused(index, "forbidden")
-        if isinstance(result, Exception):
-            return Refused(index, "other", type(result).__name__)
+        if isinstance(result, int) and result not in (_ROLLED_BACK, _NOT_REACHED):
+            if result in _REASONS:
+                return Refused(index, _REASONS[result])
+            return Refused(index, "other", f"error {result}")
     return None
