@@ -21,6 +21,11 @@ DEADLINE_S = 1500.0
 DEMO = [sys.executable, "-c", "from pyspark_zkgroup.cli.main import main; main()", "demo"]
 
 
+def obey_ctrl_c() -> None:
+    """What a shell starts in the background ignores it, and hands that down to all it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def demo(directory: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """It keeps all it makes below `directory`."""
@@ -34,6 +39,7 @@ def demo(directory: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             text=True,
+            preexec_fn=obey_ctrl_c,
         )
         try:
             yield running
