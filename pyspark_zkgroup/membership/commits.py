@@ -18,6 +18,7 @@ from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import read_owners
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.session import DisconnectedError
+from pyspark_zkgroup.zk.store import partitions_below
 
 # A commit is refused only if somebody else touched the node in the same moment.
 _ROUNDS_MAX = 3
@@ -38,13 +39,7 @@ def present_offsets(f: Footing, topics: Collection[str]) -> set[TopicPartition]:
     """Which partitions have an offset node at all: one request for each topic."""
     names = sorted(topics)
     listed = f.store.children([f.paths.offset_topic(t) for t in names])
-    return {
-        TopicPartition(topic, int(name))
-        for topic, children in zip(names, listed, strict=True)
-        if children is not None
-        for name in children.names
-        if name.isascii() and name.isdecimal()
-    }
+    return partitions_below(names, listed)
 
 
 def commit_finished(f: Footing) -> None:

@@ -28,7 +28,7 @@ from pyspark_zkgroup.group.snapshot import Snapshot, read_snapshot, topics_of
 from pyspark_zkgroup.group.topics import parse_topic
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.zk.store import Store
+from pyspark_zkgroup.zk.store import Store, partitions_below
 
 _LOOKS_MAX = 5
 _log = logging.getLogger("pyspark_zkgroup.group")
@@ -158,13 +158,7 @@ def read_owned(store: Store, paths: GroupPaths, topics: Collection[str]) -> set[
     listed = store.children([paths.owner_topic(t) for t in names], watch=True)
     missing = [t for t, c in zip(names, listed, strict=True) if c is None]
     store.stats([paths.owner_topic(t) for t in missing], watch=True)
-    return {
-        TopicPartition(topic, int(name))
-        for topic, children in zip(names, listed, strict=True)
-        if children is not None
-        for name in children.names
-        if name.isascii() and name.isdecimal()
-    }
+    return partitions_below(names, listed)
 
 
 def read_owners(

@@ -11,7 +11,7 @@ from pyspark_zkgroup.group.paths import BROKER_TOPICS, GroupPaths, topic_path
 from pyspark_zkgroup.group.topics import parse_topic
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.session import Session, SessionSettings
-from pyspark_zkgroup.zk.store import Store
+from pyspark_zkgroup.zk.store import Store, partitions_below
 
 _TIMEOUT_MS = 10_000
 
@@ -55,13 +55,7 @@ def _read(store: Store, paths: GroupPaths) -> GroupRead:
 
 def _owners(store: Store, paths: GroupPaths, topics: list[str]) -> dict[TopicPartition, str]:
     listed = store.children([paths.owner_topic(topic) for topic in topics])
-    partitions = [
-        TopicPartition(topic, int(name))
-        for topic, children in zip(topics, listed, strict=True)
-        if children is not None
-        for name in sorted(children.names)
-        if name.isascii() and name.isdecimal()
-    ]
+    partitions = sorted(partitions_below(topics, listed))
     nodes = store.nodes([paths.owner(p) for p in partitions])
     return {
         p: n.data.decode("utf-8", "replace")

@@ -29,6 +29,7 @@ from pyspark_zkgroup.group.ops import (
     Refused,
     Transaction,
 )
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.multi_read import MultiRead
 from pyspark_zkgroup.zk.multi_write import MultiWrite, acl_bytes
 from pyspark_zkgroup.zk.session import DisconnectedError, Session, SessionLostError
@@ -245,6 +246,21 @@ class Store:
                     raise DisconnectedError(f"{path} may not have been made")
                 if isinstance(outcome, Refused) and outcome.reason != "exists":
                     raise KazooException(f"{path} could not be made: {outcome.reason}")
+
+
+def partitions_below(
+    topics: Sequence[str], listed: Sequence[Children | None]
+) -> set[TopicPartition]:
+    """The partitions that stand below each topic's node, under owners/ or offsets/. A name that is
+    no number is nobody's partition.
+    """
+    return {
+        TopicPartition(topic, int(name))
+        for topic, children in zip(topics, listed, strict=True)
+        if children is not None
+        for name in children.names
+        if name.isascii() and name.isdecimal()
+    }
 
 
 def _node(data: bytes | None, stat: Any) -> Node:
