@@ -158,16 +158,18 @@ def _live(
     chosen = assignor or "range"
     parsed.strategy(chosen)
     # Here, so that a question about a file starts without a ZooKeeper client.
+    from pyspark_zkgroup.cli.reach import store_of
     from pyspark_zkgroup.zk.group_reader import read_group
 
-    read = read_group(connect, group)
+    with store_of(connect) as store:
+        read = read_group(store, group)
     return Question(
         chosen,
         parsed,
         read.topics,
-        read.ids,
+        {consumer: seen.data for consumer, seen in read.ids.items()},
         True if exclude_internal is None else exclude_internal,
-        read.owners,
+        {p: seen.data.decode("utf-8", "replace") for p, seen in read.owners.items()},
     )
 
 

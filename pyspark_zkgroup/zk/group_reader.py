@@ -1,64 +1,141 @@
-"""A live group as it stands in ZooKeeper, read once and without joining: for the command line."""
+"""Groups as they stand in ZooKeeper, read without joining them: for the command line."""
 
 from __future__ import annotations
 
 import queue
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
 from pyspark_zkgroup.connect_string import parse_connect_string
-from pyspark_zkgroup.group.paths import BROKER_TOPICS, GroupPaths, topic_path
+from pyspark_zkgroup.errors import BadZnodeError, OptionError
+from pyspark_zkgroup.group.brokers import parse_broker
+from pyspark_zkgroup.group.paths import (
+    BROKER_IDS,
+    BROKER_TOPICS,
+    CONSUMERS,
+    GroupPaths,
+    broker_path,
+    topic_path,
+)
+from pyspark_zkgroup.group.report import GroupFacts, Seen
 from pyspark_zkgroup.group.topics import parse_topic
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.session import Session, SessionSettings
-from pyspark_zkgroup.zk.store import Store, partitions_below
+from pyspark_zkgroup.zk.store import Node, Store, partitions_below
 
-_TIMEOUT_MS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRead:
-    """`ids`: the registrations as they lie there. `topics`: all of the cluster."""
-
-    ids: Mapping[str, bytes]
-    topics: Mapping[str, tuple[int, ...]]
-    owners: Mapping[TopicPartition, str]
+_SESSION_MS = 10_000
+_CONNECT_MS = 5_000
 
 
-def read_group(connect: str, group: str) -> GroupRead:
-    where = parse_connect_string(connect)
-    settings = SessionSettings(where.hosts, where.chroot, _TIMEOUT_MS, _TIMEOUT_MS)
+@contextmanager
+def opened(connect: str) -> Iterator[Store]:
+    """A session of its own, that claims nothing."""
+    try:
+        where = parse_connect_string(connect)
+    except ValueError as error:
+        raise OptionError(
+            f"The ZooKeeper address {connect!r} {error}",
+            "Give host:port[,host:port...][/chroot], as in zookeeper.connect of the brokers",
+        ) from error
+    settings = SessionSettings(where.hosts, where.chroot, _SESSION_MS, _CONNECT_MS)
     session = Session(settings, queue.SimpleQueue())
     session.open()
     try:
-        return _read(Store(session), GroupPaths(group))
+        yield Store(session)
     finally:
         session.close()
 
 
-def _read(store: Store, paths: GroupPaths) -> GroupRead:
-    ids, topics, owned = store.children([paths.ids, BROKER_TOPICS, paths.owners])
+def read_groups(store: Store) -> tuple[str, ...]:
+    """The names of all groups that have ever had a member or an offset."""
+    (listed,) = store.children([CONSUMERS])
+    return tuple(sorted(listed.names)) if listed else ()
+
+
+def read_group(store: Store, group: str) -> GroupFacts:
+    """Owner and offset of a partition are read in one request: together they were true at one
+    time.
+    """
+    paths = GroupPaths(group)
+    ids, owned, kept = store.children([paths.ids, paths.owners, paths.offsets])
     consumers = sorted(ids.names) if ids else []
     registrations = store.nodes([paths.id(consumer) for consumer in consumers])
-    names = sorted(topics.names) if topics else []
-    nodes = store.nodes([topic_path(topic) for topic in names])
-    return GroupRead(
-        ids={c: n.data for c, n in zip(consumers, registrations, strict=True) if n is not None},
-        topics={
-            topic: parse_topic(topic_path(topic), node.data)
-            for topic, node in zip(names, nodes, strict=True)
-            if node is not None
-        },
-        owners=_owners(store, paths, sorted(owned.names) if owned else []),
+    below_owners = _below(store, [paths.owner_topic(t) for t in _names(owned)], _names(owned))
+    below_offsets = _below(store, [paths.offset_topic(t) for t in _names(kept)], _names(kept))
+    partitions = sorted(below_owners | below_offsets)
+    both = store.nodes([path for p in partitions for path in (paths.owner(p), paths.offset(p))])
+    owners = dict(zip(partitions, both[0::2], strict=True))
+    offsets = dict(zip(partitions, both[1::2], strict=True))
+    facts = GroupFacts(
+        group=group,
+        ids={c: _seen(n) for c, n in zip(consumers, registrations, strict=True) if n is not None},
+        topics=read_topics(store),
+        owners={p: _seen(n) for p, n in owners.items() if n is not None},
+        offsets={p: n.data for p, n in offsets.items() if n is not None},
     )
+    return _with_newcomers(store, paths, facts)
 
 
-def _owners(store: Store, paths: GroupPaths, topics: list[str]) -> dict[TopicPartition, str]:
-    listed = store.children([paths.owner_topic(topic) for topic in topics])
-    partitions = sorted(partitions_below(topics, listed))
-    nodes = store.nodes([paths.owner(p) for p in partitions])
-    return {
-        p: n.data.decode("utf-8", "replace")
-        for p, n in zip(partitions, nodes, strict=True)
-        if n is not None
+def _with_newcomers(store: Store, paths: GroupPaths, facts: GroupFacts) -> GroupFacts:
+    """Settles who owns what without being registered, as far as we have read.
+
+    A member that joined and claimed after the registrations were read owns, and seems to be nobody;
+    so does one that left between two reads, since its nodes go all together. Whoever still owns
+    after its registration was looked for once more, and not found, is truly not registered.
+    """
+    strays = {
+        p: owner.data.decode("utf-8", "replace").rpartition("-")[0]
+        for p, owner in facts.owners.items()
     }
+    strays = {p: consumer for p, consumer in strays.items() if consumer not in facts.ids}
+    consumers = sorted({c for c in strays.values() if c and "/" not in c})
+    if not strays:
+        return facts
+    partitions = list(strays)
+    registrations = store.nodes([paths.id(c) for c in consumers])
+    again = store.nodes([paths.owner(p) for p in partitions])
+    found = {c: _seen(n) for c, n in zip(consumers, registrations, strict=True) if n is not None}
+    owners = {p: owner for p, owner in facts.owners.items() if p not in strays}
+    owners.update((p, _seen(n)) for p, n in zip(partitions, again, strict=True) if n is not None)
+    return replace(facts, ids={**facts.ids, **found}, owners=owners)
+
+
+def read_topics(store: Store) -> dict[str, tuple[int, ...]]:
+    """All topics of the brokers that register in this ZooKeeper."""
+    (listed,) = store.children([BROKER_TOPICS])
+    names = _names(listed)
+    nodes = store.nodes([topic_path(topic) for topic in names])
+    return {
+        topic: parse_topic(topic_path(topic), node.data)
+        for topic, node in zip(names, nodes, strict=True)
+        if node is not None
+    }
+
+
+def read_brokers(store: Store) -> tuple[str, ...]:
+    """host:port of the brokers registered there; without those that cannot be spoken to."""
+    (listed,) = store.children([BROKER_IDS])
+    paths = [broker_path(name) for name in _names(listed)]
+    found = []
+    for path, node in zip(paths, store.nodes(paths), strict=True):
+        try:
+            address = None if node is None else parse_broker(path, node.data)
+        except BadZnodeError:
+            continue
+        if address:
+            found.append(address)
+    return tuple(found)
+
+
+def _names(listed: object) -> list[str]:
+    names: Collection[str] = getattr(listed, "names", ())
+    return sorted(names)
+
+
+def _below(store: Store, paths: Sequence[str], topics: Sequence[str]) -> set[TopicPartition]:
+    return partitions_below(topics, store.children(paths))
+
+
+def _seen(node: Node) -> Seen:
+    return Seen(node.data, node.ephemeral_owner, node.made_ms)

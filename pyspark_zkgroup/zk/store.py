@@ -59,6 +59,8 @@ class Node:
     node: NodeVersion
     ephemeral_owner: int
     children_version: int
+    made_ms: int = 0
+    """When, by the clock of the server that led then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +271,7 @@ def _node(data: bytes | None, stat: Any) -> Node:
         node=NodeVersion(stat.czxid, stat.version),
         ephemeral_owner=stat.ephemeralOwner,
         children_version=stat.cversion,
+        made_ms=stat.ctime,
     )
 
 

@@ -1,0 +1,50 @@
+"""`zkgroup groups`: all groups of a ZooKeeper, with members, owned partitions and topics."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from pyspark_zkgroup.cli.reach import json_option, store_of, zookeeper_option
+
+
+@click.command("groups")
+@zookeeper_option
+@json_option
+def groups(connect: str, as_json: bool) -> None:
+    """List the groups that have members or offsets in this ZooKeeper."""
+    from pyspark_zkgroup.zk.group_reader import read_group, read_groups
+
+    rows = []
+    with store_of(connect) as store:
+        for name in read_groups(store):
+            facts = read_group(store, name)
+            if facts.ids or facts.offsets or facts.owners:
+                topics = sorted({p.topic for p in (*facts.offsets, *facts.owners)})
+                rows.append(
+                    {
+                        "group": name,
+                        "members": len(facts.ids),
+                        "owned": len(facts.owners),
+                        "partitions": len(facts.offsets.keys() | facts.owners.keys()),
+                        "topics": topics,
+                    }
+                )
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    table = Table(title=f"{len(rows)} groups")
+    table.add_column("group", overflow="fold")
+    for title in ("members", "owned", "partitions"):
+        table.add_column(title, justify="right")
+    table.add_column("topics", overflow="fold")
+    for row in rows:
+        table.add_row(
+            str(row["group"]),
+            *(str(row[name]) for name in ("members", "owned", "partitions")),
+            ", ".join(row["topics"] if isinstance(row["topics"], list) else ()),
+        )
+    Console().print(table)

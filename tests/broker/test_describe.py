@@ -1,0 +1,106 @@
+"""Commands on a live group: what they say is what the nodes hold, while members come and go."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from pyspark_zkgroup.cli.main import main
+from pyspark_zkgroup.sandbox import Sandbox
+from tests.group import Group, group_of, settle
+from tests.waiting import wait_until
+
+
+def zkgroup(group: Group, *arguments: str) -> Result:
+    environment = {"ZKGROUP_ZOOKEEPER": group.sandbox.kafka_zookeeper_connect, "COLUMNS": "160"}
+    return CliRunner().invoke(main, arguments, env=environment)
+
+
+def told(group: Group, *arguments: str) -> Any:
+    result = zkgroup(group, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_describe_tells_who_owns_what_and_how_far_they_are(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(4)
+        a, b = group.query(topic), group.query(topic)
+        group.produce(topic, 10)
+        settle(a, b)
+        group.produce(topic, 5)
+        seen = told(group, "describe", group.name)
+        owners = {row["partition"]: row["owner"] for row in seen["partitions"]}
+        assert owners == group.owners(topic)
+        assert {row["state"] for row in seen["partitions"]} == {"owned"}
+        assert {(row["committed"], row["end"], row["lag"]) for row in seen["partitions"]} == {
+            (10, 15, 5)
+        }
+        assert {(m["consumer"], m["kind"], m["owns"]) for m in seen["members"]} == {
+            (q.membership.consumer, "zkgroup", 2) for q in (a, b)
+        }
+        assert (seen["lag"], seen["partitions_without_lag"], seen["notes"]) == (20, 0, [])
+
+
+def test_a_dead_member_is_described_until_its_session_ends(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        query = group.query(topic)
+        group.produce(topic, 1)
+        settle(query)
+        query.crash()
+        assert len(told(group, "describe", group.name)["members"]) == 1
+
+        def gone() -> bool:
+            seen = told(group, "describe", group.name)
+            states = {row["state"] for row in seen["partitions"]}
+            # Never stuck: the nodes of a session go together, however the reads fall.
+            assert states <= {"owned", "unread"}, states
+            return not seen["members"]
+
+        wait_until(gone, 15.0, "the session to end")
+
+
+def test_a_persistent_owner_node_is_stuck(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(1)
+        group.client.create(f"/consumers/{group.name}/owners/{topic}/0", b"nobody-0", makepath=True)
+        (row,) = told(group, "describe", group.name)["partitions"]
+        assert (row["state"], row["owner"]) == ("stuck", "nobody-0")
+        assert "stuck" in zkgroup(group, "describe", group.name).stdout
+
+
+def test_lag_by_topic_and_its_exit_status_for_monitors(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        query = group.query(topic)
+        group.produce(topic, 3)
+        settle(query)
+        assert zkgroup(group, "lag", group.name, "--fail-above", "0").exit_code == 0
+        group.produce(topic, 4)
+        shown = zkgroup(group, "lag", group.name, "--fail-above", "7")
+        assert (shown.exit_code, "lag 8" in shown.stdout) == (3, True)
+        assert zkgroup(group, "lag", group.name, "--fail-above", "8").exit_code == 0
+        assert told(group, "lag", group.name)["lag"] == 8
+
+
+def test_groups_are_listed_and_a_missing_one_is_named(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        query = group.query(group.topic(1))
+        settle(query)
+        (found,) = [row for row in told(group, "groups") if row["group"] == group.name]
+        assert (found["members"], found["owned"]) == (1, 1)
+    missing = zkgroup(group, "describe", "no-such-group")
+    assert missing.exit_code == 1
+    assert "There is no group 'no-such-group'" in missing.stderr
+    assert "zkgroup groups" in missing.stderr
+
+
+def test_servers_that_do_not_answer_are_named() -> None:
+    result = CliRunner().invoke(
+        main, ["describe", "g", "--zookeeper", "127.0.0.1:1"], catch_exceptions=False
+    )
+    assert result.exit_code == 1
+    assert "ZooKeeper at 127.0.0.1:1 did not answer" in result.stderr
