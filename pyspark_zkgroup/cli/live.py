@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.cli.reach import LogEnds, checked_group, store_of
 from pyspark_zkgroup.errors import OptionError, ServerError
+from pyspark_zkgroup.group.ops import Done
+from pyspark_zkgroup.group.ownership import OffsetRead
+from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.report import GroupFacts, GroupReport, report, topics_read
+from pyspark_zkgroup.group.reset import LogSpan, Move, parents, writes
 from pyspark_zkgroup.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -19,17 +23,27 @@ if TYPE_CHECKING:
 class LiveGroup:
     """Looks as often as it is asked, over the same connections."""
 
-    def __init__(self, store: Store, group: str, ends: LogEnds, *, exclude_internal: bool) -> None:
+    def __init__(
+        self,
+        store: Store,
+        group: str,
+        ends: LogEnds,
+        *,
+        exclude_internal: bool,
+        may_be_new: bool,
+    ) -> None:
         self._store = store
         self._ends = ends
         self._exclude_internal = exclude_internal
+        self._may_be_new = may_be_new
         self.group = group
 
     def facts(self) -> GroupFacts:
         from pyspark_zkgroup.zk.group_reader import read_group
 
         facts = read_group(self._store, self.group)
-        if not facts.ids and not facts.offsets and not facts.owners:
+        is_there = facts.ids or facts.offsets or facts.owners
+        if not is_there and not self._may_be_new:
             raise OptionError(
                 f"There is no group {self.group!r}: no member, no owner, no offset",
                 "`zkgroup groups` lists all; check the chroot of --zookeeper",
@@ -54,10 +68,67 @@ class LiveGroup:
             return replace(seen, notes=(*seen.notes, f"no ends, so no lag: {error}"))
         return report(facts, ends, exclude_internal=self._exclude_internal)
 
+    def spans(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, LogSpan]:
+        starts, ends = self._ends.starts(partitions), self._ends.read(partitions)
+        self._check_answered(partitions, starts, ends)
+        return {p: LogSpan(starts[p], ends[p]) for p in partitions}
+
+    def at(self, partitions: Sequence[TopicPartition], at_ms: int) -> dict[TopicPartition, int]:
+        """The first record at or after a time; the end of the log where there is none."""
+        found, ends = self._ends.at(partitions, at_ms), self._ends.read(partitions)
+        self._check_answered(partitions, found, ends)
+        return {p: ends[p] if found[p] < 0 else found[p] for p in partitions}
+
+    def _check_answered(
+        self, partitions: Sequence[TopicPartition], *answers: Mapping[TopicPartition, int]
+    ) -> None:
+        absent = [p for p in partitions if any(p not in answer for answer in answers)]
+        if absent:
+            more = f", nor those of {len(absent) - 1} more" if len(absent) > 1 else ""
+            raise ServerError(
+                f"No broker tells the offsets of the log of {absent[0]}{more}",
+                "Check that the topic exists and that its leader runs",
+            )
+
+    def write(self, wanted: Sequence[Move], *, whatever_is_there: bool) -> None:
+        """All of a transaction or nothing of it. An offset that is no longer what was shown is
+        overwritten only if told so.
+        """
+        paths = GroupPaths(self.group)
+        nodes = self._store.nodes([paths.offset(move.partition) for move in wanted])
+        present = {
+            move.partition: OffsetRead(node.data, node.node)
+            for move, node in zip(wanted, nodes, strict=True)
+            if node is not None
+        }
+        for move in wanted:
+            node = present.get(move.partition)
+            now = None if node is None else node.value
+            if now != move.before and not whatever_is_there:
+                raise ServerError(
+                    f"The offset of {move.partition} was {move.before} and is {now} by now",
+                    "Somebody else changes the group's offsets: look again, and try again",
+                )
+        self._store.ensure(parents(self.group, wanted))
+        parts = writes(self.group, wanted, present)
+        outcomes = self._store.commit([transaction for _, transaction in parts])
+        for (part, _), outcome in zip(parts, outcomes, strict=True):
+            if not isinstance(outcome, Done):
+                raise ServerError(
+                    f"The offsets of {part[0].partition} to {part[-1].partition} are not set: "
+                    f"somebody changed one of them meanwhile, or no answer came ({outcome})",
+                    "Look at them with `zkgroup offsets show`, and try again",
+                )
+
 
 @contextmanager
 def live_group(
-    connect: str, bootstrap: str, group: str, *, exclude_internal: bool = True
+    connect: str,
+    bootstrap: str,
+    group: str,
+    *,
+    exclude_internal: bool = True,
+    may_be_new: bool = False,
 ) -> Iterator[LiveGroup]:
     from pyspark_zkgroup.zk.group_reader import read_brokers
 
@@ -65,6 +136,8 @@ def live_group(
     with store_of(connect) as store:
         ends = LogEnds(bootstrap, () if bootstrap else read_brokers(store))
         try:
-            yield LiveGroup(store, name, ends, exclude_internal=exclude_internal)
+            yield LiveGroup(
+                store, name, ends, exclude_internal=exclude_internal, may_be_new=may_be_new
+            )
         finally:
             ends.close()

@@ -82,6 +82,19 @@ class LogEnds:
             return {}
         return offsets.latest(self._connected(), partitions, timeout_s=_ANSWER_S)
 
+    def starts(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        from pyspark_zkgroup.kafka import offsets
+
+        return offsets.earliest(self._connected(), partitions, timeout_s=_ANSWER_S)
+
+    def at(
+        self, partitions: Collection[TopicPartition], at_ms: int
+    ) -> Mapping[TopicPartition, int]:
+        """The first offset at or after a time; below 0 where there is none."""
+        from pyspark_zkgroup.kafka import offsets
+
+        return offsets.look_up(self._connected(), partitions, at_ms, timeout_s=_ANSWER_S).found
+
     def _connected(self) -> Any:
         from pyspark_zkgroup.kafka.connection import Cluster
         from pyspark_zkgroup.kafka.settings import FetchSettings

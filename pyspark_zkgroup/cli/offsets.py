@@ -1,0 +1,281 @@
+"""`zkgroup offsets`: show, save, restore and set the committed offsets of a group."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import IO, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from pyspark_zkgroup.cli.live import LiveGroup, live_group
+from pyspark_zkgroup.cli.offset_file import read_file, written
+from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.group.ownership import parse_offset
+from pyspark_zkgroup.group.report import GroupFacts, topics_read
+from pyspark_zkgroup.group.reset import Move, moves, shifted
+from pyspark_zkgroup.model import TopicPartition
+
+_TOPIC = re.compile(r"([a-zA-Z0-9._-]+)(?::([0-9]+(?:,[0-9]+)*))?")
+_SHOWN_MAX = 200
+
+
+@click.group("offsets")
+def offsets() -> None:
+    """Show, save, restore and set the committed offsets of a group."""
+
+
+@offsets.command("show")
+@click.argument("group")
+@zookeeper_option
+@json_option
+def show(group: str, connect: str, as_json: bool) -> None:
+    """Show the committed offsets of GROUP as its nodes hold them."""
+    with live_group(connect, "", group) as live:
+        found = _committed(live.facts())
+    if as_json:
+        click.echo(json.dumps(written(found), indent=1))
+        return
+    table = Table(title=f"group {group}: {len(found)} offsets")
+    table.add_column("topic", overflow="fold")
+    table.add_column("partition", justify="right")
+    table.add_column("committed", justify="right")
+    for p, offset in sorted(found.items()):
+        table.add_row(p.topic, str(p.partition), "-" if offset is None else f"{offset:,}")
+    Console().print(table)
+
+
+@offsets.command("export")
+@click.argument("group")
+@zookeeper_option
+@click.option("--to", "file", type=click.File("w"), default="-", help="A file; - is stdout.")
+def export(group: str, connect: str, file: IO[str]) -> None:
+    """Write the committed offsets of GROUP as JSON: {"topic": {"partition": offset}}."""
+    with live_group(connect, "", group) as live:
+        found = _committed(live.facts())
+    json.dump(written({p: n for p, n in found.items() if n is not None}), file, indent=1)
+    file.write("\n")
+
+
+def _writing(command: Any) -> Any:
+    """The options of every command that sets offsets."""
+    for option in (
+        click.option("--execute", is_flag=True, help="Do it; without this it is only shown."),
+        click.option("--force", is_flag=True, help="Also while members live."),
+        click.option(
+            "--undo",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Where to save the offsets as they were [GROUP-<time>.undo.json].",
+        ),
+        json_option,
+        bootstrap_option,
+        zookeeper_option,
+    ):
+        command = option(command)
+    return command
+
+
+@offsets.command("import")
+@click.argument("group")
+@click.argument("file", type=click.File("r"))
+@_writing
+def import_(
+    group: str,
+    file: IO[str],
+    connect: str,
+    bootstrap: str,
+    as_json: bool,
+    undo: Path | None,
+    force: bool,
+    execute: bool,
+) -> None:
+    """Set the offsets of GROUP to those of FILE, as export, an undo file or Spark write them.
+
+    Partitions that FILE does not name stay as they are.
+    """
+    asked = read_file(file.read(), getattr(file, "name", "-"))
+    with live_group(connect, bootstrap, group, may_be_new=True) as live:
+        _set(live, asked, execute=execute, force=force, undo=undo, as_json=as_json)
+
+
+@offsets.command("reset")
+@click.argument("group")
+@click.option("--to-earliest", "where", flag_value="earliest", help="To the start of the logs.")
+@click.option("--to-latest", "where", flag_value="latest", help="To the end of the logs.")
+@click.option("--to-time", metavar="ISO|MS", help="To the first record at or after this time.")
+@click.option("--to-offset", type=click.IntRange(min=0), help="To this offset.")
+@click.option("--shift-by", type=int, help="From where it is, by +N or -N.")
+@click.option(
+    "--topic", "topics", multiple=True, metavar="TOPIC[:P,...]", help="Only these; repeatable."
+)
+@_writing
+def reset(
+    group: str,
+    where: str | None,
+    to_time: str | None,
+    to_offset: int | None,
+    shift_by: int | None,
+    topics: tuple[str, ...],
+    connect: str,
+    bootstrap: str,
+    as_json: bool,
+    undo: Path | None,
+    force: bool,
+    execute: bool,
+) -> None:
+    """Set the offsets of GROUP, of all its topics or only of some.
+
+    An offset beyond a log's end or below its start is drawn to there. Members notice at their next
+    boundary; the batch that is running then comes out all the same.
+    """
+    chosen = [value for value in (where, to_time, to_offset, shift_by) if value is not None]
+    if len(chosen) != 1:
+        raise click.UsageError(
+            "give one of --to-earliest, --to-latest, --to-time, --to-offset, --shift-by"
+        )
+    at_ms = None if to_time is None else _time_ms(to_time)
+    with live_group(connect, bootstrap, group, may_be_new=True) as live:
+        facts = live.facts()
+        partitions = _chosen(facts, topics)
+        committed = _committed(facts)
+        if to_offset is not None:
+            asked = dict.fromkeys(partitions, to_offset)
+        elif shift_by is not None:
+            asked = shifted(shift_by, {p: committed.get(p) for p in partitions})
+        elif at_ms is not None:
+            asked = live.at(partitions, at_ms)
+        else:
+            spans = live.spans(partitions)
+            asked = {p: s.start if where == "earliest" else s.end for p, s in spans.items()}
+        _set(live, asked, execute=execute, force=force, undo=undo, as_json=as_json)
+
+
+def _committed(facts: GroupFacts) -> dict[TopicPartition, int | None]:
+    return {p: parse_offset(raw) for p, raw in facts.offsets.items()}
+
+
+def _chosen(facts: GroupFacts, topics: tuple[str, ...]) -> list[TopicPartition]:
+    """All partitions of the topics named, or of all that the group reads or has read."""
+    if not topics:
+        named: Mapping[str, set[int]] = {topic: set() for topic in topics_read(facts)}
+    else:
+        named = dict(_topic(text) for text in topics)
+    found = []
+    for topic, numbers in sorted(named.items()):
+        present = facts.topics.get(topic)
+        if not present:
+            if not topics:
+                continue  # read once, deleted since
+            raise OptionError(
+                f"There is no topic {topic!r}", f"Topics there are: {_listed(facts.topics)}"
+            )
+        absent = sorted(numbers - set(present))
+        if absent:
+            raise OptionError(
+                f"Topic {topic!r} has no partition {absent[0]}",
+                f"It has {len(present)}: {min(present)} to {max(present)}",
+            )
+        found += [TopicPartition(topic, n) for n in sorted(numbers or present)]
+    if not found:
+        raise OptionError(
+            f"Group {facts.group!r} reads no topic that is there", "Name topics with --topic"
+        )
+    return found
+
+
+def _listed(topics: Mapping[str, object]) -> str:
+    text = ", ".join(sorted(topics)) or "none"
+    return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "..."
+
+
+def _topic(text: str) -> tuple[str, set[int]]:
+    match = _TOPIC.fullmatch(text)
+    if match is None:
+        raise OptionError(
+            f"--topic {text!r} is not TOPIC or TOPIC:P,P", "Give orders or orders:0,3"
+        )
+    return match[1], {int(number) for number in (match[2] or "").split(",") if number}
+
+
+def _time_ms(text: str) -> int:
+    """A date and time (of the machine's zone, where none is said), or milliseconds since 1970."""
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    try:
+        return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        raise OptionError(
+            f"--to-time {text!r} is no time", "Give 2026-01-31T08:00:00+01:00, or milliseconds"
+        ) from error
+
+
+def _set(
+    live: LiveGroup,
+    asked: Mapping[TopicPartition, int],
+    *,
+    execute: bool,
+    force: bool,
+    undo: Path | None,
+    as_json: bool,
+) -> None:
+    facts = live.facts()
+    wanted = moves(asked, _committed(facts), live.spans(sorted(asked)))
+    if not as_json:
+        Console().print(_table(live.group, wanted))
+    if execute:
+        if facts.ids and not force:
+            raise OptionError(
+                f"Group {live.group!r} has {len(facts.ids)} live members: {_listed(facts.ids)}",
+                "Stop them first, or give --force: zkgroup members go on from the new offsets, JVM "
+                "members overwrite them with theirs",
+            )
+        saved = undo or Path(f"{live.group}-{int(time.time())}.undo.json")
+        before = {m.partition: m.before for m in wanted if m.before is not None}
+        saved.write_text(json.dumps(written(before), indent=1) + "\n")
+        live.write(wanted, whatever_is_there=force)
+        click.echo(
+            f"{len(wanted)} offsets are set. Back: "
+            f"zkgroup offsets import {live.group} {saved} --execute",
+            err=True,
+        )
+    else:
+        click.echo("Nothing was changed: give --execute to set them", err=True)
+    if as_json:
+        click.echo(json.dumps([_value(move) for move in wanted], indent=1))
+
+
+def _value(move: Move) -> dict[str, Any]:
+    return {
+        "topic": move.partition.topic,
+        "partition": move.partition.partition,
+        "before": move.before,
+        "after": move.after,
+        "note": move.note,
+    }
+
+
+def _table(group: str, wanted: tuple[Move, ...]) -> Table:
+    changed = sum(move.changes for move in wanted)
+    at = datetime.now(timezone.utc).strftime("%H:%M:%S UTC")
+    table = Table(title=f"group {group}, {at}: {changed} of {len(wanted)} offsets change")
+    table.add_column("topic", overflow="fold")
+    for name in ("partition", "before", "after", "by"):
+        table.add_column(name, justify="right")
+    table.add_column("note", overflow="fold")
+    for move in wanted:
+        table.add_row(
+            move.partition.topic,
+            str(move.partition.partition),
+            "-" if move.before is None else f"{move.before:,}",
+            f"{move.after:,}",
+            "" if move.before is None else f"{move.after - move.before:+,}",
+            move.note,
+        )
+    return table

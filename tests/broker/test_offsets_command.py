@@ -1,0 +1,142 @@
+"""`zkgroup offsets` on a live group: what is set is where members go on, and can be undone."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pyspark_zkgroup.cli.main import main
+from pyspark_zkgroup.sandbox import Sandbox
+from tests.group import Group, group_of, settle
+
+
+def run(group: Group, *arguments: str) -> Result:
+    environment = {"ZKGROUP_ZOOKEEPER": group.sandbox.kafka_zookeeper_connect, "COLUMNS": "160"}
+    return CliRunner().invoke(main, ["offsets", *arguments], env=environment)
+
+
+def done(group: Group, *arguments: str) -> str:
+    result = run(group, *arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def read_once(group: Group, topic: str) -> None:
+    query = group.query(topic)
+    settle(query)
+    query.stop()
+
+
+def test_reset_and_undo(sandbox: Sandbox, tmp_path: Path) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        group.produce(topic, 10)
+        read_once(group, topic)
+        undo = str(tmp_path / "undo.json")
+
+        shown = run(group, "reset", group.name, "--to-offset", "4", "--undo", undo)
+        assert "Nothing was changed" in shown.stderr
+        assert "2 of 2 offsets change" in shown.stdout
+        assert group.offsets(topic) == {0: b"10", 1: b"10"}
+
+        done(group, "reset", group.name, "--to-offset", "4", "--undo", undo, "--execute")
+        assert group.offsets(topic) == {0: b"4", 1: b"4"}
+        again = group.query(topic)
+        settle(again)
+        again.stop()
+        assert sorted(again.rows) == [(topic, p, n) for p in (0, 1) for n in range(4, 10)]
+
+        done(group, "reset", group.name, "--to-earliest", "--undo", undo, "--execute")
+        done(group, "import", group.name, undo, "--undo", undo, "--execute")
+        assert group.offsets(topic) == {0: b"10", 1: b"10"}
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (("--to-latest",), {0: b"10", 1: b"10"}),
+        (("--to-earliest",), {0: b"0", 1: b"0"}),
+        (("--shift-by", "-3"), {0: b"7", 1: b"7"}),
+        (("--shift-by", "+3"), {0: b"10", 1: b"10"}),
+        (("--to-time", "0"), {0: b"0", 1: b"0"}),
+        (("--to-time", "2999-01-01T00:00:00Z"), {0: b"10", 1: b"10"}),
+        (("--to-offset", "3", "--topic", "{topic}:1"), {0: b"10", 1: b"3"}),
+    ],
+)
+def test_where_to(
+    sandbox: Sandbox, tmp_path: Path, where: tuple[str, ...], expected: dict[int, bytes]
+) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        group.produce(topic, 10)
+        read_once(group, topic)
+        arguments = [argument.replace("{topic}", topic) for argument in where]
+        done(group, "reset", group.name, *arguments, "--undo", str(tmp_path / "u"), "--execute")
+        assert group.offsets(topic) == expected
+
+
+def test_to_a_time_between_two_records(sandbox: Sandbox, tmp_path: Path) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(1)
+        group.produce(topic, 5)
+        between = int(time.time() * 1000) + 1
+        while time.time() * 1000 <= between:
+            pass
+        group.produce(topic, 5)
+        read_once(group, topic)
+        undo = str(tmp_path / "u")
+        done(group, "reset", group.name, "--to-time", str(between), "--undo", undo, "--execute")
+        assert group.offsets(topic) == {0: b"5"}
+
+
+def test_live_members_refuse_a_reset_unless_forced(sandbox: Sandbox, tmp_path: Path) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        group.produce(topic, 10)
+        query = group.query(topic)
+        settle(query)
+        arguments = ("reset", group.name, "--to-earliest", "--undo", str(tmp_path / "u"))
+        refused = run(group, *arguments, "--execute")
+        assert refused.exit_code == 1
+        assert query.membership.consumer in refused.stderr
+        assert group.offsets(topic) == {0: b"10", 1: b"10"}
+
+        done(group, *arguments, "--execute", "--force")
+        group.produce(topic, 1)
+        query.until(20 + 2 + 20)
+        assert len(query.rows) == 42
+
+
+def test_a_new_group_can_be_given_offsets(sandbox: Sandbox, tmp_path: Path) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        group.produce(topic, 10)
+        file = tmp_path / "saved.json"
+        file.write_text(json.dumps({topic: {"1": 6}}))
+        done(group, "import", group.name, str(file), "--undo", str(tmp_path / "u"), "--execute")
+        assert json.loads(done(group, "export", group.name)) == {topic: {"1": 6}}
+        assert json.loads(done(group, "show", group.name, "--json")) == {topic: {"1": 6}}
+
+
+def test_what_cannot_be_meant_is_refused_by_name(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        read_once(group, topic)
+        assert (
+            "no topic 'nowhere'"
+            in run(group, "reset", group.name, "--to-latest", "--topic", "nowhere").stderr
+        )
+        assert (
+            "has no partition 2"
+            in run(group, "reset", group.name, "--to-latest", "--topic", f"{topic}:2").stderr
+        )
+        assert (
+            "'yesterday' is no time"
+            in run(group, "reset", group.name, "--to-time", "yesterday").stderr
+        )
+        both = run(group, "reset", group.name, "--to-latest", "--to-offset", "1")
+        assert (both.exit_code, "give one of" in both.stderr) == (2, True)
