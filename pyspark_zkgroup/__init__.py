@@ -14,10 +14,18 @@ from pyspark_zkgroup._version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from pyspark_zkgroup.member_progress import progress, progress_frame
     from pyspark_zkgroup.source import DefaultSource
     from pyspark_zkgroup.stopping import stop
 
-__all__ = ["DefaultSource", "__version__", "register", "stop"]
+__all__ = ["DefaultSource", "__version__", "progress", "progress_frame", "register", "stop"]
+
+_LATER = {
+    "DefaultSource": "pyspark_zkgroup.source",
+    "stop": "pyspark_zkgroup.stopping",
+    "progress": "pyspark_zkgroup.member_progress",
+    "progress_frame": "pyspark_zkgroup.member_progress",
+}
 
 
 def register(spark: SparkSession) -> None:
@@ -28,12 +36,8 @@ def register(spark: SparkSession) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DefaultSource":
-        from pyspark_zkgroup.source import DefaultSource
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return DefaultSource
-    if name == "stop":
-        from pyspark_zkgroup.stopping import stop
-
-        return stop
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)

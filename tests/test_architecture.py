@@ -92,7 +92,7 @@ def test_the_import_contracts_hold() -> None:
         ("plan.py", "from random import random", "Decisions are pure"),
         ("planner.py", "import kazoo.client", "Only zk speaks ZooKeeper"),
         ("planner.py", "import kafka", "Only kafka and records speak Kafka"),
-        ("membership/port.py", "from pyspark.sql import Row", "Only source, stopping and delta"),
+        ("membership/port.py", "from pyspark.sql import Row", "Only source, stopping, delta"),
         ("kafka/settings.py", "import pyspark_zkgroup.zk.session", "Imports point downward"),
         (
             "kafka/settings.py",
@@ -208,7 +208,14 @@ def test_the_project_stands_alone_and_is_finished() -> None:
 
 
 def test_the_public_names_are_sorted_and_exact() -> None:
-    assert pyspark_zkgroup.__all__ == ["DefaultSource", "__version__", "register", "stop"]
+    assert pyspark_zkgroup.__all__ == [
+        "DefaultSource",
+        "__version__",
+        "progress",
+        "progress_frame",
+        "register",
+        "stop",
+    ]
     assert pyspark_zkgroup.__all__ == sorted(pyspark_zkgroup.__all__)
     for name in pyspark_zkgroup.__all__:
         assert getattr(pyspark_zkgroup, name)

@@ -3,8 +3,9 @@
     python -m tests.spark.driver EVENTS_FILE
 
 It runs the jobs that come as lines on its input, one after the other: a job ends at SIGTERM by
-draining, at the line `stop` by a bare query.stop(), or by itself. What happens is added to
-EVENTS_FILE as JSON lines. The end of the input ends the process.
+draining, at the line `stop` by a bare query.stop(), or by itself. At the line `progress` it says
+how its query stands in the group. What happens is added to EVENTS_FILE as JSON lines; the metrics
+are in a file beside it. The end of the input ends the process.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
+from pyspark_zkgroup import progress, progress_frame
+from pyspark_zkgroup.listener import ProgressListener
 from pyspark_zkgroup.stopping import stop_on_sigterm
 from tests.spark.job import AVAILABLE_NOW, ONCE, Job
 from tests.spark.sink import deliver, write_whole
@@ -163,8 +166,11 @@ class Driver:
         """On a thread of its own: the main one waits for the query, and for SIGTERM."""
         for line in sys.stdin:
             word = line.strip()
-            if word != "stop":
+            if word not in ("stop", "progress"):
                 self.jobs.put(Job.from_json(word))
+            elif self.query is not None and word == "progress":
+                rows = [row.asDict() for row in progress_frame(self.query, self.spark).collect()]
+                self.events.add("asked", progress=progress(self.query), rows=rows)
             elif self.query is not None:
                 self.query.stop()
                 self.events.add("stopped")
@@ -193,14 +199,17 @@ def main() -> None:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN")
     spark.streams.addListener(Listener(events))
+    metrics = ProgressListener(file=Path(sys.argv[1]).with_suffix(".prom"), port=0)
+    spark.streams.addListener(metrics)
     context = spark.sparkContext
     assert context._jvm is not None
     jvm = int(context._jvm.java.lang.ProcessHandle.current().pid())
     warm_up(spark)
     driver = Driver(spark, events)
     threading.Thread(target=driver.listen, daemon=True).start()
-    events.add("ready", jvm=jvm, python=os.getpid())
+    events.add("ready", jvm=jvm, python=os.getpid(), metrics_port=metrics.port)
     driver.run()
+    metrics.close()
     spark.stop()
 
 

@@ -57,7 +57,7 @@ class Driver:
                 stderr=log,
                 start_new_session=True,
             )
-        self.jvm = 0
+        self.jvm = self.metrics_port = 0
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -91,7 +91,9 @@ class Driver:
             assert self.process.poll() is None, f"{self.name} ended, see {self.log}"
             return self.events("ready")
 
-        self.jvm = int(wait_until(ready, START_DEADLINE_S, f"{self.name} to start")[0]["jvm"])
+        said = wait_until(ready, START_DEADLINE_S, f"{self.name} to start")[0]
+        self.metrics_port = int(said["metrics_port"])
+        self.jvm = int(said["jvm"])
 
     @property
     def progress(self) -> list[dict[str, Any]]:
@@ -122,6 +124,20 @@ class Driver:
     def sigterm(self) -> None:
         """As a job is stopped: stop_on_sigterm drains the query. The driver itself lives on."""
         self.process.send_signal(signal.SIGTERM)
+
+    def ask(self) -> dict[str, Any]:
+        """What `progress` and `progress_frame` say of the running query."""
+        before = len(self.events("asked"))
+        self._say("progress")
+
+        def answered() -> list[dict[str, Any]]:
+            return self.events("asked")[before:]
+
+        return wait_until(answered, END_DEADLINE_S, "the driver to tell its progress")[0]
+
+    @property
+    def metrics_file(self) -> Path:
+        return self._events.with_suffix(".prom")
 
     def bare_stop(self) -> None:
         self._say("stop")

@@ -1,0 +1,191 @@
+"""A query's progress, as Spark reports it after each trigger, read as that of a group's member.
+
+Spark keeps what a source says of itself as text: the plan as `endOffset`, and what the planner
+reported with it as `latestOffset`. Here they become values again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pyspark_zkgroup.errors import PlanError
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.plan import Plan, decode
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_DDL = (
+    "group string, member string, batch long, topic string, partition int, thread int, "
+    "start long, end long, latest long, lag long"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionProgress:
+    """`start` to `end` is what the newest batch read; `latest` is the end of the log by then."""
+
+    topic: str
+    partition: int
+    thread: int
+    start: int
+    end: int
+    latest: int | None
+
+    @property
+    def lag(self) -> int | None:
+        return None if self.latest is None else max(0, self.latest - self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberProgress:
+    """One zkgroup source of a query. `waiting` says for each partition that is ours and not held
+    for whom it waits, and for how long.
+    """
+
+    query: str
+    name: str
+    batch: int
+    at: str
+    rows: int
+    rows_per_second: float
+    input_rows_per_second: float
+    trigger_ms: int
+    group: str
+    protocol: str
+    member: str
+    members: int
+    held: int
+    lag: int
+    waiting: Mapping[str, str] = field(default_factory=dict)
+    waiting_count: int = 0
+    dropped: int = 0
+    data_loss: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    generation: int | None = None
+    partitions: tuple[PartitionProgress, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        found = asdict(self)
+        found["notes"] = list(self.notes)
+        found["partitions"] = [{**asdict(p), "lag": p.lag} for p in self.partitions]
+        return found
+
+
+def progress(query: StreamingQuery) -> dict[str, Any] | None:
+    """How the query stands in its group after its newest trigger; None before the first one.
+
+    Of a query with several zkgroup sources it is the first; `all_progress` has them all.
+    """
+    found = all_progress(query)
+    return found[0].as_dict() if found else None
+
+
+def all_progress(query: StreamingQuery) -> tuple[MemberProgress, ...]:
+    newest = query.lastProgress
+    return () if newest is None else read_progress(json.loads(newest.json))
+
+
+def progress_frame(query: StreamingQuery, spark: SparkSession) -> DataFrame:
+    """One row for each partition held: what was read last, the end of its log, and the lag."""
+    rows = [
+        (
+            m.group,
+            m.member,
+            m.batch,
+            p.topic,
+            p.partition,
+            p.thread,
+            p.start,
+            p.end,
+            p.latest,
+            p.lag,
+        )
+        for m in all_progress(query)
+        for p in m.partitions
+    ]
+    return spark.createDataFrame(rows, _DDL)
+
+
+def read_progress(report: Mapping[str, Any]) -> tuple[MemberProgress, ...]:
+    """Of `StreamingQueryProgress.json`, parsed. Sources that are not zkgroup's are passed over."""
+    return tuple(_members(report))
+
+
+def _members(report: Mapping[str, Any]) -> Iterator[MemberProgress]:
+    for source in report.get("sources", ()):
+        latest = _object(source.get("latestOffset"))
+        plan = _plan(source.get("endOffset")) or _plan(source.get("startOffset"))
+        if plan is None:
+            continue
+        yield MemberProgress(
+            query=str(report.get("id", "")),
+            name=str(report.get("name") or ""),
+            batch=int(report.get("batchId", -1)),
+            at=str(report.get("timestamp", "")),
+            rows=int(source.get("numInputRows", 0)),
+            rows_per_second=_rate(source.get("processedRowsPerSecond")),
+            input_rows_per_second=_rate(source.get("inputRowsPerSecond")),
+            trigger_ms=int(report.get("durationMs", {}).get("triggerExecution", 0)),
+            group=plan.group,
+            protocol=plan.protocol,
+            member=str(latest.get("member") or plan.member),
+            members=int(latest.get("members", 0)),
+            held=int(latest.get("held", len(plan.ranges))),
+            lag=int(latest.get("lag", 0)),
+            waiting=latest.get("waiting", {}),
+            waiting_count=int(latest.get("waitingCount", 0)),
+            dropped=int(latest.get("dropped", 0)),
+            data_loss=latest.get("dataLoss", {}),
+            notes=tuple(latest.get("notes", ())),
+            generation=latest.get("generation"),
+            partitions=_partitions(plan, latest.get("latest", {})),
+        )
+
+
+def _partitions(
+    plan: Plan, latest: Mapping[str, Mapping[str, int]]
+) -> tuple[PartitionProgress, ...]:
+    def end_of(p: TopicPartition) -> int | None:
+        return latest.get(p.topic, {}).get(str(p.partition))
+
+    return tuple(
+        PartitionProgress(
+            r.partition.topic,
+            r.partition.partition,
+            r.thread,
+            r.range.start,
+            r.range.until,
+            end_of(r.partition),
+        )
+        for r in plan.ranges
+    )
+
+
+def _plan(offset: object) -> Plan | None:
+    value = _object(offset)
+    if "protocol" not in value:
+        return None
+    try:
+        return decode(value)
+    except PlanError:
+        return None
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    """Spark shows an offset as an object, or as its text."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _rate(value: object) -> float:
+    """Absent, or NaN as a text, where no time has passed."""
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,131 @@
+"""Members' progress as Prometheus text, for a scraper or a file that one collects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pyspark_zkgroup.member_progress import MemberProgress
+
+_Labels = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counted over the batches that were seen."""
+
+    rows: int = 0
+    batches: int = 0
+
+
+def text(members: Iterable[tuple[MemberProgress, Totals]]) -> str:
+    """In the exposition format: HELP, TYPE and all samples of a metric together."""
+    every = list(members)
+    out: list[str] = []
+    for name, kind, about, samples in _metrics(every):
+        if not samples:
+            continue
+        out += [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
+        out += [f"{name}{_labels(labels)} {value}" for labels, value in samples]
+    return "".join(line + "\n" for line in out)
+
+
+def _metrics(
+    every: list[tuple[MemberProgress, Totals]],
+) -> list[tuple[str, str, str, list[tuple[_Labels, float]]]]:
+    members = [m for m, _ in every]
+    by_partition = [
+        ({**_of(m), "topic": p.topic, "partition": p.partition}, p)
+        for m in members
+        for p in m.partitions
+    ]
+    return [
+        (
+            "zkgroup_lag_records",
+            "gauge",
+            "Records between what was read last and the end of the log.",
+            [(labels, p.lag) for labels, p in by_partition if p.lag is not None],
+        ),
+        (
+            "zkgroup_position",
+            "gauge",
+            "The next offset to read.",
+            [(labels, p.end) for labels, p in by_partition],
+        ),
+        (
+            "zkgroup_log_end",
+            "gauge",
+            "The end of the log.",
+            [(labels, p.latest) for labels, p in by_partition if p.latest is not None],
+        ),
+        *_gauges(members),
+        (
+            "zkgroup_rows_total",
+            "counter",
+            "Rows delivered since the listener was added.",
+            [(_of(m), t.rows) for m, t in every],
+        ),
+        (
+            "zkgroup_batches_total",
+            "counter",
+            "Batches with rows since the listener was added.",
+            [(_of(m), t.batches) for m, t in every],
+        ),
+        (
+            "zkgroup_dropped_total",
+            "counter",
+            "Commits dropped because the partition had been taken over.",
+            [(_of(m), m.dropped) for m in members],
+        ),
+        (
+            "zkgroup_data_loss_records_total",
+            "counter",
+            "Records that were gone before they were read.",
+            [(_of(m), m.data_loss.get("records", 0)) for m in members],
+        ),
+    ]
+
+
+def _gauges(
+    members: list[MemberProgress],
+) -> list[tuple[str, str, str, list[tuple[_Labels, float]]]]:
+    return [
+        (
+            "zkgroup_members",
+            "gauge",
+            "Members of the group.",
+            [(_of(m), m.members) for m in members],
+        ),
+        (
+            "zkgroup_held_partitions",
+            "gauge",
+            "Partitions this member holds.",
+            [(_of(m), m.held) for m in members],
+        ),
+        (
+            "zkgroup_waiting_partitions",
+            "gauge",
+            "Partitions that are this member's and not free yet.",
+            [(_of(m), m.waiting_count) for m in members],
+        ),
+        (
+            "zkgroup_trigger_seconds",
+            "gauge",
+            "How long the newest trigger took.",
+            [(_of(m), m.trigger_ms / 1000) for m in members],
+        ),
+    ]
+
+
+def _of(member: MemberProgress) -> _Labels:
+    """Not the consumer id: each start makes another, and each would be a series of its own."""
+    return {"group": member.group, "query": member.name or member.query}
+
+
+def _labels(labels: _Labels) -> str:
+    shown = ",".join(f'{name}="{_escaped(str(value))}"' for name, value in labels.items())
+    return "{" + shown + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
