@@ -42,6 +42,9 @@ class ClusterView:
             response_bytes_max=options.fetch_response_bytes_max,
             fetch_wait_max_ms=options.fetch_wait_max_ms,
             request_timeout_ms=options.request_timeout_ms,
+            isolation=options.isolation_level,
+            fail_on_data_loss=options.fail_on_data_loss,
+            include_headers=options.include_headers,
         )
 
     def found(self, addresses: Collection[str]) -> None:
@@ -58,6 +61,9 @@ class ClusterView:
 
     def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return offsets.latest(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
+
+    def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return offsets.ends(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
 
     def close(self) -> None:
         if self._cluster is not None:

@@ -5,10 +5,13 @@ changed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NewType
+from typing import Literal, NewType
 
 Fence = NewType("Fence", str)
 """What a range is read and committed under. Opaque to all but the membership that issued it."""
+
+Isolation = Literal["read_uncommitted", "read_committed"]
+"""Which records count: all, or without those of aborted and open transactions."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -55,3 +58,11 @@ class OffsetRange:
 
     def __str__(self) -> str:
         return f"[{self.start}, {self.until})"
+
+
+@dataclass(frozen=True, slots=True)
+class AbortedTransaction:
+    """Records of this producer from `first_offset` to its next abort marker do not count."""
+
+    producer_id: int
+    first_offset: int

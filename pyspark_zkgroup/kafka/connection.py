@@ -1,26 +1,27 @@
 """Connections to the brokers of one cluster, driven on the caller's thread: no thread of its own,
 no work while idle.
 
-Only this file knows kafka-python's KafkaConnectionManager and its selector; what is asked over them
-stands in wire.py. A Cluster belongs to one thread at a time and to the process that made it. It
-asks for metadata only when it is told to: kafka-python's own bootstrap and refresh loop, which
-would go on in the background, are never started.
+Only this file and receiving.py know kafka-python's KafkaConnectionManager and its selector; what is
+asked over them stands in wire.py. A Cluster belongs to one thread at a time and to the process that
+made it. It asks for metadata only when it is told to: kafka-python's own bootstrap and refresh
+loop, which would go on in the background, are never started.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import kafka.errors
-from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
 from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.kafka.receiving import Connections
+from pyspark_zkgroup.kafka.record_sizes import RecordSizes
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.kafka.signals import HeldSignals
 from pyspark_zkgroup.model import TopicPartition
@@ -33,6 +34,7 @@ _ATTEMPT_S_MIN = 1.0
 _GRACE_MS = 100.0
 _CLOSING_ROUNDS = 5
 _ROUND_MS = 1000.0  # the loop ends its rounds earlier when anything happens
+_NO_TIMER_MS = 24 * 3600 * 1000.0
 
 # Errors of our side that no other attempt will mend.
 _LASTING = (
@@ -54,6 +56,30 @@ class Lost:
     throttles this client."""
 
 
+class Call:
+    """A request under way to one broker. Its answer comes in whenever the cluster is given time."""
+
+    def __init__(self, node: int, timeout_s: float) -> None:
+        self.node = node
+        self.left_s = timeout_s
+        """Only waiting counts: what came while its owner was busy elsewhere is not late."""
+        self.connection: Any = None
+        self.future: Any = None
+        self.late: Lost | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.late is not None or bool(self.future.is_done)
+
+    @property
+    def answer(self) -> Response | Lost:
+        if self.late is not None:
+            return self.late
+        if self.future.exception is not None:
+            raise self.future.exception
+        return self.future.value
+
+
 class Cluster:
     """Opens nothing until it is asked something; opens again whatever was closed."""
 
@@ -70,6 +96,7 @@ class Cluster:
         self.clock = clock
         self.requests = 0
         self.leaders: dict[TopicPartition, int] = {}
+        self.sizes = RecordSizes()
         self._rng = rng or Random()
         self._answered: int | str | None = None
         self._losses: dict[int | str, str] = {}
@@ -77,7 +104,7 @@ class Cluster:
             client_id=settings.client_id,
             slow_task_threshold_secs=0,  # decoding an answer of 16 MiB is no accident
         )
-        self._manager = KafkaConnectionManager(
+        self._manager = Connections(
             self._net,
             bootstrap_servers=list(settings.bootstrap),
             client_id=settings.client_id,
@@ -122,6 +149,48 @@ class Cluster:
             if not isinstance(answer, Lost):
                 self._answered = node
         return answers
+
+    def start(self, node: int, request: Request, *, timeout_s: float) -> Call:
+        """Returns when the request is written, or at once where there is no connection yet."""
+        call = Call(node, timeout_s)
+        with HeldSignals(self._net.wakeup):
+            self._net.poll(timeout_ms=0)
+            call.future = self._manager.call_soon(self._send_call, call, request)
+            self._net.poll(timeout_ms=0)
+        return call
+
+    def first(self, calls: Sequence[Call], *, timeout_s: float) -> Call | None:
+        """The first of them that has its answer; None if none has within the time."""
+        left_s = min(timeout_s, min(call.left_s for call in calls))
+        began = self.clock.monotonic()
+        with HeldSignals(self._net.wakeup) as signals:
+            self._net.poll(timeout_ms=0)
+            while not any(call.is_done for call in calls):
+                round_s = left_s - (self.clock.monotonic() - began)
+                if round_s <= 0:
+                    break
+                self._net.poll(timeout_ms=min(round_s * 1000, _ROUND_MS))
+                signals.deliver()
+        waited_s = self.clock.monotonic() - began
+        for call in calls:
+            call.left_s -= waited_s
+            if call.left_s <= 0 and not call.is_done:
+                self._give_up(call)
+        return next((call for call in calls if call.is_done), None)
+
+    def take_in(self) -> None:
+        """What has arrived leaves the sockets, so that the brokers can send on."""
+        with HeldSignals(self._net.wakeup):
+            self._net.poll(timeout_ms=0)
+
+    def abandon(self, calls: Iterable[Call]) -> None:
+        """Closes the connections that owe an answer nobody will take."""
+        if self._manager.closed:
+            return
+        for call in calls:
+            if not call.is_done and call.connection is not None:
+                call.connection.close()
+        self.take_in()
 
     def learn(self, response: Response) -> None:
         """Takes the brokers' addresses from an answer to a metadata request."""
@@ -174,22 +243,41 @@ class Cluster:
     async def _send(self, node: int | str, request: Request, timeout_s: float) -> Response | Lost:
         timeout_ms = timeout_s * 1000
         try:
-            connection = self._manager.get_connection(
-                node, timeout_ms=timeout_ms, refresh_metadata_on_err=False
-            )
+            connection = self._manager.get_connection(node, timeout_ms=timeout_ms)
             self.requests += 1
             sent = connection.send_request(request, request_timeout_ms=timeout_ms)
             # The request's own timer closes the connection. This one, a little later, is for a
             # request that is still waiting for its connection, whose timer does not run yet.
             answer = await self._manager.wait_for(sent, timeout_ms + _GRACE_MS)
-        except kafka.errors.NodeNotReadyError as error:
-            return Lost(self._losses.get(node, str(error)), was_sent=False)
         except kafka.errors.KafkaError as error:
-            reason = f"{self._address(node)}: {self._text(error)}"
-            self._losses[node] = reason
-            return Lost(reason, retryable=not isinstance(error, _LASTING))
+            return self._lost(node, error)
         self._losses.pop(node, None)
         return answer
+
+    async def _send_call(self, call: Call, request: Request) -> Response | Lost:
+        """Without timers of kafka-python's: those run on while the caller is busy elsewhere."""
+        node = call.node
+        try:
+            call.connection = self._manager.get_connection(node, timeout_ms=call.left_s * 1000)
+            self.requests += 1
+            answer = await call.connection.send_request(request, request_timeout_ms=_NO_TIMER_MS)
+        except kafka.errors.KafkaError as error:
+            return self._lost(node, error)
+        self._losses.pop(node, None)
+        return answer
+
+    def _give_up(self, call: Call) -> None:
+        error = kafka.errors.KafkaTimeoutError("no answer in time")
+        call.late = self._lost(call.node, error)
+        if call.connection is not None:
+            call.connection.close(error)
+
+    def _lost(self, node: int | str, error: kafka.errors.KafkaError) -> Lost:
+        if isinstance(error, kafka.errors.NodeNotReadyError):
+            return Lost(self._losses.get(node, str(error)), was_sent=False)
+        reason = f"{self._address(node)}: {self._text(error)}"
+        self._losses[node] = reason
+        return Lost(reason, retryable=not isinstance(error, _LASTING))
 
     async def _send_all(
         self, requests: Mapping[int, Request], timeout_s: float

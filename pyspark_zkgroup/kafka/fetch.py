@@ -4,12 +4,14 @@ and no further.
 A range ends at `until` whether or not a record stands just before it: what stood there may have
 been compacted away, or be the marker of a transaction. Whatever may pass (a leader that moves, a
 broker that restarts, throttling, a log that is a little behind) is asked again with back-off, until
-a partition has made no progress for `deadline_s`. What will not pass is an error at once. Nothing
-is ever skipped in silence.
+a partition has made no progress for `deadline_s`. What will not pass is an error at once. Records
+that are gone are one too, or a warning, as `fail_on_data_loss` says. Nothing is ever skipped in
+silence.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -17,7 +19,7 @@ from random import Random
 from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.errors import FetchError, OffsetOutOfRangeError, ServerError
 from pyspark_zkgroup.kafka import leaders, offsets
-from pyspark_zkgroup.kafka.connection import Cluster, Lost
+from pyspark_zkgroup.kafka.connection import Call, Cluster, Lost
 from pyspark_zkgroup.kafka.leaders import NoLeader
 from pyspark_zkgroup.kafka.offsets import Missing
 from pyspark_zkgroup.kafka.outcome import (
@@ -39,12 +41,16 @@ from pyspark_zkgroup.kafka.wire import (
     fetch_answer,
     fetch_request,
 )
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
+
+_log = logging.getLogger("pyspark_zkgroup.kafka")
 
 _ANEW = (
     "Set the group's offset to one that exists, and start the query with a new checkpointLocation"
 )
 _LOOK_UP_S = 10.0
+# All brokers have heard of a topic long before; one that has just restarted may not have.
+_GONE_S = 30.0
 _RESPONSE_BYTES_MIN = 1024 * 1024
 
 
@@ -55,19 +61,29 @@ class RawRecords:
     partition: TopicPartition
     wanted: OffsetRange
     data: memoryview
+    aborted: tuple[AbortedTransaction, ...] = ()
+    """Of those that reach into `data`; only asked for under read_committed."""
 
 
 def read_ranges(
     cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange], *, rng: Random | None = None
 ) -> Iterator[RawRecords]:
-    """The records of one partition come in order; partitions take turns."""
+    """The records of one partition come in order; partitions take turns.
+
+    While they are handed over, the next request to their leader is under way. So there are, at
+    most: `response_bytes_max` on the way from all leaders, and as much handed over.
+    """
     reading = _Reading(cluster, ranges, rng or Random())
-    while reading.open:
-        found = reading.step()
-        # What the reader does with the records is not a delay of the brokers.
-        handed_over = cluster.clock.monotonic()
-        yield from found
-        reading.elsewhere_s += cluster.clock.monotonic() - handed_over
+    try:
+        while reading.open:
+            found = reading.step()
+            # What the reader does with the records is not a delay of the brokers.
+            handed_over = cluster.clock.monotonic()
+            yield from found
+            reading.elsewhere_s += cluster.clock.monotonic() - handed_over
+    finally:
+        # A task that is killed here leaves nothing on a connection for the next one to wait behind.
+        reading.abandon()
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +95,8 @@ class _Range:
     not_before: float = 0.0
     stuck_since: float | None = None
     stuck: Again | None = None
+    is_asked: bool = False
+    """A request for it is under way, and no other is made."""
 
 
 class _Reading:
@@ -93,30 +111,75 @@ class _Reading:
         self._cluster = cluster
         self._settings = cluster.settings
         self._rng = rng
+        self._lost = 0
+        self._calls: dict[Call, list[_Range]] = {}
         self.open = [
             _Range(tp, r.start, r.until, delays(rng)) for tp, r in sorted(ranges.items()) if len(r)
         ]
 
     def step(self) -> list[RawRecords]:
-        """One request to each leader, for what is due; or a wait, when nothing is."""
-        now = self._now()
-        due = [r for r in self.open if r.not_before <= now]
-        if not due:
-            self._cluster.wait(min(r.not_before for r in self.open) - now)
-            return []
-        by_leader = self._by_leader(due)
-        found = [
-            raw
-            for node, answer in self._ask(by_leader).items()
-            for raw in self._take(by_leader[node], answer)
-        ]
+        """The next answer, from whatever leader; the request after it is already sent."""
+        self._ask()
+        call = self._next_call()
+        found: list[RawRecords] = []
+        if call is not None:
+            asked = self._calls.pop(call)
+            for r in asked:
+                r.is_asked = False
+            answer = call.answer
+            if not isinstance(answer, Lost):
+                answer = fetch_answer(answer, self._settings.isolation)
+            found += self._take(asked, answer)
+        for r in self.open:
+            self._check_patience(r)
         served = {raw.partition for raw in found}
         self.open = sorted(
             (r for r in self.open if r.position < r.until), key=lambda r: r.partition in served
         )
-        for r in self.open:
-            self._check_patience(r)
+        self._ask()
         return found
+
+    def abandon(self) -> None:
+        if self._calls:
+            self._cluster.abandon(self._calls)
+
+    def _ask(self) -> None:
+        """One request to each leader that has none, for what is due of it."""
+        now = self._now()
+        due = [r for r in self.open if not r.is_asked and r.not_before <= now]
+        if not due:
+            return
+        by_leader = self._by_leader(due)
+        busy = {call.node for call in self._calls}
+        # The answers of all leaders may be in memory at once.
+        share = self._settings.response_bytes_max // max(1, len(busy | by_leader.keys()))
+        for node in by_leader.keys() - busy:
+            request = fetch_request(
+                [(r.partition, r.position) for r in by_leader[node]],
+                partition_bytes_max=self._bytes_of_one(by_leader[node]),
+                bytes_max=max(_RESPONSE_BYTES_MIN, share),
+                wait_max_ms=self._settings.fetch_wait_max_ms,
+                isolation=self._settings.isolation,
+            )
+            timeout_s = self._settings.request_timeout_ms / 1000
+            self._calls[self._cluster.start(node, request, timeout_s=timeout_s)] = by_leader[node]
+            for r in by_leader[node]:
+                r.is_asked = True
+
+    def _bytes_of_one(self, asked: Sequence[_Range]) -> int:
+        sizes, bytes_max = self._cluster.sizes, self._settings.fetch_bytes_max
+        return max(sizes.bytes_for(r.partition, r.until - r.position, bytes_max) for r in asked)
+
+    def _next_call(self) -> Call | None:
+        """The first that is answered; None when time has brought something to ask for instead."""
+        now = self._now()
+        later = [r.not_before - now for r in self.open if not r.is_asked and r.not_before > now]
+        if not self._calls:
+            if later:
+                self._cluster.wait(min(later))
+            return None
+        timeout_s = min([self._settings.request_timeout_ms / 1000, *later])
+        return self._cluster.first(list(self._calls), timeout_s=timeout_s)
 
     def _by_leader(self, due: Sequence[_Range]) -> dict[int, list[_Range]]:
         timeout_s = max(0.1, min(self._patience_s(r) for r in due))
@@ -125,33 +188,10 @@ class _Reading:
         for r in due:
             leader = led[r.partition]
             if isinstance(leader, NoLeader):
-                self._postpone(r, Again(leader.reason))
+                self._postpone(r, Again(leader.reason, is_gone=not leader.exists))
             else:
                 by_leader.setdefault(leader, []).append(r)
         return by_leader
-
-    def _ask(
-        self, by_leader: Mapping[int, Sequence[_Range]]
-    ) -> dict[int, Lost | BrokerError | list[FetchedPartition]]:
-        if not by_leader:
-            return {}
-        # All answers of a step are in memory at once.
-        share = max(_RESPONSE_BYTES_MIN, self._settings.response_bytes_max // len(by_leader))
-        requests = {
-            node: fetch_request(
-                [(r.partition, r.position) for r in asked],
-                partition_bytes_max=self._settings.fetch_bytes_max,
-                bytes_max=share,
-                wait_max_ms=self._settings.fetch_wait_max_ms,
-            )
-            for node, asked in by_leader.items()
-        }
-        timeout_s = self._settings.request_timeout_ms / 1000
-        answers = self._cluster.ask_each(requests, timeout_s=timeout_s)
-        return {
-            node: answer if isinstance(answer, Lost) else fetch_answer(answer)
-            for node, answer in answers.items()
-        }
 
     def _take(
         self, asked: Sequence[_Range], answer: Lost | BrokerError | list[FetchedPartition]
@@ -171,11 +211,12 @@ class _Reading:
             outcome = judge(
                 fetched, position=r.position, until=r.until, is_served_first=is_served_first
             )
-            if fetched is not None and fetched.records:
+            if fetched is not None and len(fetched.records):
                 is_served_first = False
             if isinstance(outcome, Read) and outcome.size > 0 and fetched is not None:
                 wanted = OffsetRange(r.position, min(outcome.next_offset, r.until))
-                yield RawRecords(r.partition, wanted, memoryview(fetched.records)[: outcome.size])
+                data = fetched.records[: outcome.size]
+                yield RawRecords(r.partition, wanted, data, fetched.aborted)
             self._act(r, outcome)
 
     def _without_answer(self, asked: Sequence[_Range], answer: Lost | BrokerError) -> None:
@@ -188,11 +229,14 @@ class _Reading:
 
     def _act(self, r: _Range, outcome: Outcome) -> None:
         match outcome:
-            case Read(next_offset=next_offset):
+            case Read(size=size, next_offset=next_offset):
+                if size:
+                    self._cluster.sizes.seen(r.partition, next_offset - r.position, size)
                 self._advance(r, next_offset)
             case NothingLeft():
                 self._end_without_records(r)
             case TakesTurn():
+                self._cluster.sizes.too_little(r.partition, self._settings.fetch_bytes_max)
                 r.stuck = r.stuck_since = None
             case Again():
                 if outcome.leader_moved:
@@ -238,6 +282,8 @@ class _Reading:
         leaders.forget(self._cluster, [r.partition])
         if isinstance(start, Missing) or isinstance(end, Missing):
             self._postpone(r, Again("its leader says out of range, and then nothing more"))
+        elif r.position < start and not self._settings.fail_on_data_loss:
+            self._lose(r, min(start, r.until), f"its log begins at {start}")
         elif r.position < start:
             tp = r.partition
             raise OffsetOutOfRangeError(
@@ -263,11 +309,17 @@ class _Reading:
         return looked_up.missing[r.partition]
 
     def _check_patience(self, r: _Range) -> None:
-        if r.stuck is None or self._patience_s(r) > 0:
+        if r.stuck is None or r.is_asked or self._patience_s(r) > 0:
             return
-        waited = f"for {self._settings.deadline_s:g} s"
+        waited = f"for {self._patience_max_s(r):g} s"
+        if not self._settings.fail_on_data_loss and r.stuck.is_gone:
+            self._lose(r, r.until, f"{r.stuck.reason}, {waited}")
+            return
         if r.stuck.log_end is None:
             raise self._error(r, f"{r.stuck.reason}, {waited}")
+        if not self._settings.fail_on_data_loss:
+            self._lose(r, r.until, f"its log ends at {r.stuck.log_end}, {waited}")
+            return
         tp = r.partition
         raise FetchError(
             f"{tp} cannot be read from offset {r.position} up to {r.until}: its log ends at "
@@ -278,6 +330,20 @@ class _Reading:
             partition=tp.partition,
             offset=r.position,
         )
+
+    def _lose(self, r: _Range, until: int, reason: str) -> None:
+        """Goes on behind records that are gone, where the user has said so (failOnDataLoss)."""
+        self._lost += until - r.position
+        _log.warning(
+            "%s: offsets [%d, %d) are lost: %s. The task goes on without them (failOnDataLoss is "
+            "false); %d offsets are lost to it so far.",
+            r.partition,
+            r.position,
+            until,
+            reason,
+            self._lost,
+        )
+        self._advance(r, until)
 
     def _error(self, r: _Range, reason: str) -> FetchError:
         tp = r.partition
@@ -292,7 +358,11 @@ class _Reading:
 
     def _patience_s(self, r: _Range) -> float:
         since = self._now() if r.stuck_since is None else r.stuck_since
-        return self._settings.deadline_s - (self._now() - since)
+        return self._patience_max_s(r) - (self._now() - since)
+
+    def _patience_max_s(self, r: _Range) -> float:
+        may_lose = not self._settings.fail_on_data_loss and r.stuck is not None and r.stuck.is_gone
+        return min(self._settings.deadline_s, _GONE_S) if may_lose else self._settings.deadline_s
 
     def _now(self) -> float:
         return self._cluster.clock.monotonic() - self.elsewhere_s

@@ -37,7 +37,7 @@ class Frames:
     """Where to go on reading; the position itself if there was no whole batch."""
 
 
-def frames(data: bytes, position: int, until: int) -> Frames:
+def frames(data: bytes | memoryview, position: int, until: int) -> Frames:
     """The whole batches of an answer to a fetch at `position`."""
     at = 0
     next_offset = position

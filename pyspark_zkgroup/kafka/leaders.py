@@ -29,11 +29,13 @@ def find(
     without: dict[TopicPartition, NoLeader] = {}
     if unknown:
         answer = metadata.read(cluster, {tp.topic for tp in unknown}, timeout_s=timeout_s)
+        # Of whole topics: the next task of this process is given another partition.
+        for name, topic in answer.topics.items():
+            for number, broker in topic.leaders.items():
+                cluster.leaders[TopicPartition(name, number)] = broker
         for tp in unknown:
             leader = _leader(answer, tp)
-            if isinstance(leader, int):
-                cluster.leaders[tp] = leader
-            else:
+            if not isinstance(leader, int):
                 without[tp] = leader
     return {tp: without[tp] if tp in without else cluster.leaders[tp] for tp in wanted}
 

@@ -18,7 +18,7 @@ from pyspark_zkgroup.kafka.wire import (
     offsets_answer,
     offsets_request,
 )
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.model import Isolation, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,18 @@ class LogOffsets:
 def latest(
     cluster: Cluster, partitions: Iterable[TopicPartition], *, timeout_s: float
 ) -> dict[TopicPartition, int]:
-    """The offset the next visible record will get. Partitions that did not answer in time are left
-    out.
+    """The offset the next visible record will get; under read_committed, the last stable one.
+    Partitions that did not answer in time are left out.
     """
     return dict(look_up(cluster, partitions, LATEST, timeout_s=timeout_s).found)
+
+
+def ends(
+    cluster: Cluster, partitions: Iterable[TopicPartition], *, timeout_s: float
+) -> dict[TopicPartition, int]:
+    """Where the logs end, transactions that are still open included, whatever the isolation."""
+    found = look_up(cluster, partitions, LATEST, timeout_s=timeout_s, isolation="read_uncommitted")
+    return dict(found.found)
 
 
 def earliest(
@@ -54,7 +62,12 @@ def earliest(
 
 
 def look_up(
-    cluster: Cluster, partitions: Iterable[TopicPartition], at: int, *, timeout_s: float
+    cluster: Cluster,
+    partitions: Iterable[TopicPartition],
+    at: int,
+    *,
+    timeout_s: float,
+    isolation: Isolation | None = None,
 ) -> LogOffsets:
     """Asks until every partition has answered, or is said not to exist, or the time is over.
 
@@ -62,6 +75,7 @@ def look_up(
     is away while others answer, is a value: the caller goes on with the rest.
     """
     deadline = cluster.clock.monotonic() + timeout_s
+    isolation = isolation or cluster.settings.isolation
     waits = delays(Random())
     found: dict[TopicPartition, int] = {}
     missing = dict.fromkeys(partitions, Missing("not asked yet", lasting=False))
@@ -71,7 +85,7 @@ def look_up(
         if not open_ or left <= 0:
             return LogOffsets(found, missing)
         try:
-            answers = _ask_once(cluster, open_, at, deadline)
+            answers = _ask_once(cluster, open_, at, isolation, deadline)
         except ServerError:
             if found:
                 return LogOffsets(found, missing)
@@ -88,7 +102,11 @@ def look_up(
 
 
 def _ask_once(
-    cluster: Cluster, partitions: Iterable[TopicPartition], at: int, deadline: float
+    cluster: Cluster,
+    partitions: Iterable[TopicPartition],
+    at: int,
+    isolation: Isolation,
+    deadline: float,
 ) -> dict[TopicPartition, int | Missing]:
     answers: dict[TopicPartition, int | Missing] = {}
     by_leader: dict[int, list[TopicPartition]] = {}
@@ -101,7 +119,7 @@ def _ask_once(
     left = deadline - cluster.clock.monotonic()
     if not by_leader or left <= 0:
         return answers
-    requests = {node: offsets_request(tps, at) for node, tps in by_leader.items()}
+    requests = {node: offsets_request(tps, at, isolation) for node, tps in by_leader.items()}
     for node, response in cluster.ask_each(requests, timeout_s=left).items():
         asked = by_leader[node]
         if isinstance(response, Lost):

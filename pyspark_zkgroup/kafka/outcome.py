@@ -37,6 +37,8 @@ class Again:
     reason: str
     log_end: int | None = None
     leader_moved: bool = False
+    is_gone: bool = False
+    """The brokers know no such partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def judge(
         if fetched.error.retryable:
             return Again(f"its leader answered {fetched.error}", leader_moved=True)
         return Failed(f"its leader answered {fetched.error}")
-    if fetched.records:
+    if len(fetched.records):
         try:
             whole = frames(fetched.records, position, until)
         except FramingError as error:
@@ -81,9 +83,6 @@ def judge(
         return Again("its leader sent only a part of a batch") if is_served_first else TakesTurn()
     if not is_served_first:
         return TakesTurn()
-    if fetched.high_watermark >= until:
+    if fetched.end >= until:
         return NothingLeft()
-    return Again(
-        f"its log ends at {fetched.high_watermark}, before the end of the range",
-        log_end=fetched.high_watermark,
-    )
+    return Again(f"its log ends at {fetched.end}, before the end of the range", log_end=fetched.end)

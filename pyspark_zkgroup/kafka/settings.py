@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from pyspark_zkgroup.model import Isolation
+
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:.%a-z]+\]|[^\s:,\[\]]+):([0-9]{1,5})")
 _MIB = 1024 * 1024
 _INT32_MAX = 2**31 - 1  # the protocol counts bytes in 32 bits
@@ -17,12 +19,12 @@ class FetchSettings:
     bootstrap: tuple[str, ...]
     """host:port of some brokers; the rest are learned from them."""
     client_id: str = "zkgroup"
-    fetch_bytes_max: int = _MIB
+    fetch_bytes_max: int = 4 * _MIB
     """Bytes asked of one partition in one request. A larger record batch comes all the same, alone.
     """
     response_bytes_max: int = 16 * _MIB
-    """Bytes asked of all partitions and brokers in one step: the memory a task fills before it
-    hands rows over.
+    """Bytes asked of all partitions and brokers at a time. While they come in, as much again may be
+    in the hands of the decoder.
     """
     fetch_wait_max_ms: int = 500
     """How long a broker holds a request for which it has nothing yet."""
@@ -36,6 +38,12 @@ class FetchSettings:
     """Rows and bytes of keys and values in one Arrow batch; one larger record is a batch of its
     own.
     """
+    isolation: Isolation = "read_uncommitted"
+    """read_committed: aborted transactions are named, open ones are not read."""
+    fail_on_data_loss: bool = True
+    """False: records that are gone before they were read are a warning, not an error."""
+    include_headers: bool = False
+    """Rows have one column more."""
 
     def __post_init__(self) -> None:
         if not self.bootstrap:

@@ -4,8 +4,8 @@ Only this file knows kafka-python's generated request classes, and only connecti
 connections. Neither is a promised interface of kafka-python; tests/contract/test_kafka_python.py
 fails when they change.
 
-Versions are negotiated per connection. Fetch stays at 12, the last that names topics: from 13 on
-they are ids, which a range of an older plan does not hold.
+Versions are negotiated per connection. Fetch stays at those that fetch_response.py reads. From 13
+on topics are ids, which a range of an older plan does not hold.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import kafka.errors
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.kafka import fetch_response
+from pyspark_zkgroup.kafka.fetch_response import FetchResponse
+from pyspark_zkgroup.model import AbortedTransaction, Isolation, TopicPartition
 
 EARLIEST = -2
 LATEST = -1
@@ -26,8 +28,7 @@ EARLIEST_LOCAL = (
     -4
 )  # the first offset on the broker itself, where older ones were moved to remote storage
 
-_FETCH_VERSION_MAX = 12
-_NO_ERROR = 0
+_ISOLATION_LEVELS: Mapping[Isolation, int] = {"read_uncommitted": 0, "read_committed": 1}
 _OFFSET_OUT_OF_RANGE = 1
 _UNKNOWN_TOPIC_OR_PARTITION = 3
 
@@ -76,8 +77,10 @@ class Metadata:
 class FetchedPartition:
     partition: TopicPartition
     error: BrokerError | None
-    high_watermark: int
-    records: bytes
+    end: int
+    """Of what may be seen: the high watermark, or the last stable offset under read_committed."""
+    records: memoryview
+    aborted: tuple[AbortedTransaction, ...] = ()
 
 
 def metadata_request(topics: Iterable[str] | None) -> Any:
@@ -114,8 +117,12 @@ def metadata_answer(response: Any) -> Metadata:
     )
 
 
-def offsets_request(partitions: Iterable[TopicPartition], at: int) -> Any:
-    """`at` is EARLIEST, LATEST (the high watermark), EARLIEST_LOCAL or a time in milliseconds."""
+def offsets_request(
+    partitions: Iterable[TopicPartition], at: int, isolation: Isolation = "read_uncommitted"
+) -> Any:
+    """`at` is EARLIEST, LATEST (the high watermark; the last stable offset under read_committed),
+    EARLIEST_LOCAL or a time in milliseconds.
+    """
     entry = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
     by_topic: dict[str, list[Any]] = {}
     for tp in sorted(partitions):
@@ -124,7 +131,7 @@ def offsets_request(partitions: Iterable[TopicPartition], at: int) -> Any:
         )
     return ListOffsetsRequest(
         replica_id=-1,
-        isolation_level=0,
+        isolation_level=_ISOLATION_LEVELS[isolation],
         topics=[
             ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=entries)
             for topic, entries in by_topic.items()
@@ -152,6 +159,7 @@ def fetch_request(
     partition_bytes_max: int,
     bytes_max: int,
     wait_max_ms: int,
+    isolation: Isolation,
 ) -> Any:
     """Partitions keep their order: a broker fills its answer in that order, and only the first is
     sure of a batch.
@@ -176,29 +184,36 @@ def fetch_request(
         max_wait_ms=wait_max_ms,
         min_bytes=1,
         max_bytes=bytes_max,
-        isolation_level=0,
+        isolation_level=_ISOLATION_LEVELS[isolation],
         session_id=0,
         session_epoch=-1,
         topics=topics,
         forgotten_topics_data=[],
         rack_id="",
-        max_version=_FETCH_VERSION_MAX,
+        max_version=fetch_response.VERSION_MAX,
     )
 
 
-def fetch_answer(response: Any) -> BrokerError | list[FetchedPartition]:
+def fetch_answer(
+    response: FetchResponse, isolation: Isolation
+) -> BrokerError | list[FetchedPartition]:
     error = _error(response.error_code)
     if error is not None:
         return error
     return [
         FetchedPartition(
-            partition=TopicPartition(topic.topic, entry.partition_index),
-            error=_error(entry.error_code),
-            high_watermark=entry.high_watermark,
-            records=entry.records or b"",
+            partition=TopicPartition(data.topic, data.partition),
+            error=_error(data.error_code),
+            # A broker that knows no transactions (before 0.11) tells no last stable offset.
+            end=(
+                data.last_stable_offset
+                if isolation == "read_committed" and data.last_stable_offset >= 0
+                else data.high_watermark
+            ),
+            records=data.records,
+            aborted=data.aborted,
         )
-        for topic in response.responses
-        for entry in topic.partitions
+        for data in response.partitions
     ]
 
 

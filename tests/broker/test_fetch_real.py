@@ -70,7 +70,7 @@ def connected(servers: Sandbox, **settings: Any) -> Iterator[Cluster]:
 def read_offsets(raw: Iterator[RawRecords]) -> list[int]:
     limits = Limits(rows_max=10_000, bytes_max=1 << 24, unpacked_bytes_max=1 << 26)
     decoder = ReferenceDecoder(limits)
-    found = [b for r in raw for b in decoder.feed(r.partition, r.wanted, r.data)]
+    found = [b for r in raw for b in decoder.feed(r.partition, r.wanted, r.data, r.aborted)]
     return [n for b in (*found, *decoder.finish()) for n in b["offset"].to_pylist()]
 
 

@@ -1,4 +1,5 @@
-"""What kafka/connection.py, kafka/wire.py and records/reference.py use of kafka-python's inside.
+"""What kafka/connection.py, kafka/receiving.py, kafka/wire.py and records/reference.py use of
+kafka-python's inside.
 
 None of it is a promised interface. When a new version of kafka-python changes one of these, this
 fails with its name, before a fetch fails in a way that has to be explained.
@@ -13,17 +14,28 @@ import kafka.errors
 import pytest
 from kafka.cluster import ClusterMetadata
 from kafka.net.connection import KafkaConnection
+from kafka.net.inet import create_connection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaTCPTransport
 from kafka.protocol.consumer import (
     FetchRequest,
-    FetchResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
+from kafka.protocol.frame import KafkaBytes
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from kafka.protocol.parser import KafkaProtocol
 from kafka.record.default_records import DefaultRecordBatch
 from kafka.record.legacy_records import LegacyRecordBatch
+
+from pyspark_zkgroup.kafka import receiving
+from pyspark_zkgroup.kafka.connection import Cluster
+from pyspark_zkgroup.kafka.fetch import read_ranges
+from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from tests.fakes.fetch_broker import NODE, FetchBroker
+from tests.record_batches import Record, batch
 
 
 @pytest.mark.parametrize(
@@ -35,14 +47,29 @@ from kafka.record.legacy_records import LegacyRecordBatch
         (NetworkSelector.wakeup, set()),
         (NetworkSelector.close, set()),
         (KafkaConnectionManager.__init__, {"net", "configs"}),
-        (
-            KafkaConnectionManager.get_connection,
-            {"node_id", "timeout_ms", "refresh_metadata_on_err"},
-        ),
+        (KafkaConnectionManager.get_connection, {"node_id", "timeout_ms"}),
+        (KafkaConnectionManager.maybe_raise_auth_failure, {"node_id"}),
+        (KafkaConnectionManager.connection_delay, {"node_id"}),
+        (KafkaConnectionManager._connect, {"node", "conn", "timeout_at"}),
+        (KafkaConnectionManager._build_transport, {"node", "timeout_at"}),
         (KafkaConnectionManager.wait_for, {"future", "timeout_ms"}),
         (KafkaConnectionManager.call_soon, {"coro", "args"}),
         (KafkaConnectionManager.close, {"node_id"}),
+        (KafkaConnection.__init__, {"net", "node_id", "broker_version_data", "configs"}),
         (KafkaConnection.send_request, {"request", "request_timeout_ms"}),
+        (KafkaConnection.connection_made, {"transport"}),
+        (KafkaConnection.data_received, {"data"}),
+        (KafkaConnection.close, {"error"}),
+        (create_connection, {"net", "host", "port", "socket_options", "proxy_url", "timeout_at"}),
+        (KafkaTCPTransport.__init__, {"net", "sock", "host"}),
+        (KafkaTCPTransport._read_from_sock, set()),
+        (KafkaTCPTransport.write, {"data"}),
+        (KafkaTCPTransport.abort, {"error"}),
+        (KafkaProtocol.__init__, {"config"}),
+        (KafkaProtocol.receive_bytes, {"data"}),
+        (KafkaProtocol._process_response, {"read_buffer"}),
+        (KafkaBytes.write, {"data"}),
+        (KafkaBytes.seek, {"idx"}),
         (ClusterMetadata.update_metadata, {"metadata"}),
         (ClusterMetadata.brokers, set()),
         (ClusterMetadata.bootstrap_brokers, set()),
@@ -68,6 +95,8 @@ def test_functions_take_what_we_give_them(function: Any, parameters: set[str]) -
         "reconnect_backoff_max_ms",
         "socket_connection_setup_timeout_ms",
         "api_version",
+        "socket_options",
+        "proxy_url",
     ],
 )
 def test_the_manager_knows_our_settings(name: str) -> None:
@@ -81,6 +110,47 @@ def test_the_manager_says_whether_it_is_closed() -> None:
     manager.close()
     assert (before, manager.closed) == (False, True)
     net.close()
+
+
+def test_what_receiving_reads_and_writes_in_its_base_classes() -> None:
+    net = NetworkSelector()
+    manager = KafkaConnectionManager(net, bootstrap_servers=["127.0.0.1:1"])
+    assert (manager._net, manager._conns) == (net, {})
+    assert manager.broker_version_data is None
+    assert vars(KafkaConnection(net, node_id=1)).keys() >= {"parser", "config", "node_id"}
+    transport = vars(KafkaTCPTransport(net, None))
+    assert transport.keys() >= {"_net", "_sock", "_protocol", "_writing", "last_read"}
+    assert (transport["_read"], transport["_closed"], transport["_writing"]) == (False,) * 3
+    manager.close()
+    net.close()
+
+
+def test_a_request_on_its_way_is_known_by_its_header() -> None:
+    parser = KafkaProtocol(client_id="c")
+    request = FetchRequest(topics=[], forgotten_topics_data=[])
+    request.API_VERSION = 11
+    correlation_id = parser.send_request(request)
+    (header,) = parser.in_flight_requests
+    found = (header.request_api_key, header.request_api_version, header.correlation_id)
+    assert found == (1, 11, correlation_id)
+
+
+def test_answers_really_come_whole(fetch_broker: FetchBroker) -> None:
+    """A connection may be made in another way one day: then this transport would not be asked."""
+    cluster = Cluster(FetchSettings((fetch_broker.bootstrap_servers,)))
+    fetch_broker.create_topic("t", 1)
+    tp = TopicPartition("t", 0)
+    fetch_broker.append(tp, batch([Record(0)]))
+    (raw,) = read_ranges(cluster, {tp: OffsetRange(0, 1)})
+    connection = cluster._manager.get_connection(NODE, timeout_ms=1000)
+    try:
+        assert type(connection.transport).__module__ == receiving.__name__
+        assert type(connection.parser).__module__ == receiving.__name__
+        # The records stand in the very bytes that were received, with the answer around them.
+        assert isinstance(raw.data.obj, bytes)
+        assert len(raw.data.obj) > len(raw.data)
+    finally:
+        cluster.close()
 
 
 def test_the_selector_knows_our_settings() -> None:
@@ -175,12 +245,6 @@ def test_errors_of_the_protocol_have_their_codes() -> None:
                 "log_start_offset",
                 "partition_max_bytes",
             },
-        ),
-        (FetchResponse, {"error_code", "responses"}),
-        (FetchResponse.FetchableTopicResponse, {"topic", "partitions"}),
-        (
-            FetchResponse.FetchableTopicResponse.PartitionData,
-            {"partition_index", "error_code", "high_watermark", "records"},
         ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -28,7 +28,7 @@ def of(
     first: bool = True,
     until: int = 50,
 ) -> Outcome:
-    fetched = FetchedPartition(TP, error, end, records)
+    fetched = FetchedPartition(TP, error, end, memoryview(records))
     return judge(fetched, position=10, until=until, is_served_first=first)
 
 
