@@ -27,7 +27,10 @@ def read(task: TaskInput, settings: FetchSettings) -> Iterator[pa.RecordBatch]:
     decoder = _decoder(settings)
     with POOL.lease(settings) as cluster:
         for raw in read_ranges(cluster, ranges):
-            yield from decoder.feed(raw.partition, raw.wanted, raw.data)
+            for batch in decoder.feed(raw.partition, raw.wanted, raw.data, raw.aborted):
+                # The next answer comes in meanwhile; the kernel alone holds only some of it.
+                cluster.take_in()
+                yield batch
     yield from decoder.finish()
 
 
@@ -37,5 +40,6 @@ def _decoder(settings: FetchSettings) -> Decoder:
             rows_max=settings.batch_rows_max,
             bytes_max=settings.batch_bytes_max,
             unpacked_bytes_max=settings.record_batch_bytes_max,
-        )
+        ),
+        headers=settings.include_headers,
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from pyspark_zkgroup.errors import FetchError
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Decoder, Limits
 from pyspark_zkgroup.records.native import NativeDecoder
 from pyspark_zkgroup.records.reference import ReferenceDecoder
@@ -22,7 +23,12 @@ TP = TopicPartition("orders", 3)
 LIMITS = Limits(rows_max=7, bytes_max=200, unpacked_bytes_max=100_000)
 ALL = OffsetRange(0, 2**62)
 
-Fed = tuple[TopicPartition, OffsetRange, bytes]
+
+class Fed(NamedTuple):
+    partition: TopicPartition
+    wanted: OffsetRange
+    data: bytes
+    aborted: tuple[AbortedTransaction, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,32 +41,38 @@ class Outcome:
 def outcome(decoder: Decoder, fed: Sequence[Fed]) -> Outcome:
     found: list[pa.RecordBatch] = []
     try:
-        for partition, wanted, data in fed:
-            found += decoder.feed(partition, wanted, memoryview(data))
+        for one in fed:
+            found += decoder.feed(one.partition, one.wanted, memoryview(one.data), one.aborted)
         found += decoder.finish()
     except FetchError as error:
         return Outcome(tuple(found), error)
     return Outcome(tuple(found), None)
 
 
-def disagreement(fed: Sequence[Fed], *, limits: Limits = LIMITS) -> str | None:
+def disagreement(
+    fed: Sequence[Fed], *, limits: Limits = LIMITS, headers: bool = True
+) -> str | None:
     """None if both decoders make the same of it."""
-    native = NativeDecoder(limits)
-    ours, expected = outcome(native, fed), outcome(ReferenceDecoder(limits), fed)
+    native = NativeDecoder(limits, headers=headers)
+    reference = ReferenceDecoder(limits, headers=headers)
+    ours, expected = outcome(native, fed), outcome(reference, fed)
     for batch in ours.batches:
         batch.validate(full=True)
-        if batch.schema != arrow_schema():
+        if batch.schema != arrow_schema(headers):
             return f"the schema {batch.schema}"
     if ours.error is None and expected.error is None:
-        return _different_rows(ours, expected, may_be_cut_otherwise=native.referred > 0)
+        return _different_rows(ours, expected, headers, may_be_cut_otherwise=native.referred > 0)
     if ours.error is None or expected.error is None:
         return f"native: {ours.error or 'rows'}; reference: {expected.error or 'rows'}"
     places = [(e.topic, e.partition, e.offset) for e in (ours.error, expected.error)]
     return None if places[0] == places[1] else f"damage at {places[0]}, not {places[1]}"
 
 
-def _different_rows(ours: Outcome, expected: Outcome, *, may_be_cut_otherwise: bool) -> str | None:
-    tables = [pa.Table.from_batches(o.batches, arrow_schema()) for o in (ours, expected)]
+def _different_rows(
+    ours: Outcome, expected: Outcome, headers: bool, *, may_be_cut_otherwise: bool
+) -> str | None:
+    schema = arrow_schema(headers)
+    tables = [pa.Table.from_batches(o.batches, schema) for o in (ours, expected)]
     if not tables[0].equals(tables[1]):
         return f"native: {tables[0].to_pydict()}; reference: {tables[1].to_pydict()}"
     sizes = [[batch.num_rows for batch in o.batches] for o in (ours, expected)]

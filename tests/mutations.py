@@ -3,9 +3,9 @@ that looks at the checksum first would otherwise never see them.
 
     python -m tests.mutations --seconds 600 [--seed N] [--extension FILE]
 
-compares the native decoder with the reference on as many as there is time for. `--extension` takes
-the native decoder from a file instead of from where it is installed. What it finds is to be kept in
-golden/mutations, which every run begins with.
+compares the native decoder with the reference on as many as there is time for; `make fuzz` is the
+same. `--extension` takes the native decoder from a file instead of from where it is installed. What
+it finds is to be kept in golden/mutations, which every run begins with.
 """
 
 from __future__ import annotations
@@ -17,18 +17,27 @@ import struct
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
 from tests.record_batches import (
     APPEND_TIME_BIT,
     CODECS,
     CONTROL_BIT,
+    NONE,
+    TRANSACTIONAL_BIT,
     Record,
     batch,
     compress,
+    marker,
     old_messages,
     seal,
 )
+
+if TYPE_CHECKING:
+    from tests.decoders import Fed  # which imports the native decoder
 
 GOLDEN = Path(__file__).parent / "golden"
 EXTENSION = "pyspark_zkgroup.records._decoder"
@@ -39,8 +48,25 @@ _RECORDS = [
     Record(101, None, b"v1", 1_700_000_000_001, headers=[("h", b"x"), ("h\u00e9", None)]),
     Record(102, b"", None, 1_700_000_000_002),
     Record(105, b"k5" * 40, b"", 1_699_999_999_999),
-    Record(106, None, None, 1_700_000_000_003, headers=[("", b"")]),
+    Record(106, None, None, 1_700_000_000_003, headers=[("", b""), (b"\xed\xa0\x80", b"y")]),
 ]
+_TP = TopicPartition("orders", 3)
+_ABORTED = (AbortedTransaction(7, 101), AbortedTransaction(7, 109), AbortedTransaction(8, 0))
+
+
+@dataclass(frozen=True)
+class Case:
+    data: bytes
+    start: int = 0
+    until: int = 2**62
+    aborted: tuple[AbortedTransaction, ...] = ()
+    headers: bool = True
+
+    @property
+    def fed(self) -> Fed:
+        from tests.decoders import Fed
+
+        return Fed(_TP, OffsetRange(self.start, self.until), self.data, self.aborted)
 
 
 def seeds() -> list[bytes]:
@@ -53,26 +79,66 @@ def seeds() -> list[bytes]:
         batch([Record(n, b"%d" % n) for n in range(300)]),
         old_messages(_RECORDS, magic=1),
         batch(_RECORDS[:2]) + batch(_RECORDS[2:], codec=CODECS["lz4"]),
+        marker(107, 7),
+        marker(107, 7, aborts=False),
+        batch(_RECORDS, attributes=TRANSACTIONAL_BIT, producer_id=7),
+        _transactions(),
     ]
     # More than a test lets one batch become.
     large = batch([Record(0, None, bytes(200_000))])[_RECORDS_AT:]
     made += [
-        batch([Record(0)], codec=codec, packed=compress(codec, large)) for codec in CODECS.values()
+        batch([Record(0)], codec=codec, packed=compress(codec, large))
+        for codec in CODECS.values()
+        if codec != NONE
     ]
-    for folder in ("records", "mutations"):
+    for folder in ("records", "clients", "mutations"):
         made += [path.read_bytes() for path in sorted((GOLDEN / folder).glob("*.bin"))]
     return made
 
 
+def _transactions() -> bytes:
+    def one(offset: int, producer_id: int, codec: int = NONE) -> bytes:
+        bits = TRANSACTIONAL_BIT
+        record = Record(offset, headers=[("h", b"x")])
+        return batch([record], codec=codec, attributes=bits, producer_id=producer_id)
+
+    zstd = CODECS["zstd"]
+    aborted = one(101, 7) + one(102, 8, zstd) + marker(103, 7) + one(104, 7, zstd)
+    return aborted + marker(105, 8) + one(106, 8) + marker(107, 8, aborts=False) + one(109, 7)
+
+
 def mutated(chance: random.Random, data: bytes) -> bytes:
-    """One of the batches that `data` holds, changed."""
+    """One or all of the batches that `data` holds, changed."""
     if len(data) > _RECORDS_AT and data[16] == 2 and chance.random() < 0.3:
         return _repacked(chance, data)
+    frames = _frames(data)
+    if len(frames) > 1 and chance.random() < 0.7:
+        at = chance.randrange(len(frames))
+        frames[at] = seal(_long_enough(_changed(chance, frames[at])))
+        return b"".join(frames)
     changed = _changed(chance, data)
     if len(changed) > _RECORDS_AT and chance.random() < 0.9:
         changed[16] = 2
         return seal(changed)
     return bytes(changed)
+
+
+def _frames(data: bytes) -> list[bytes]:
+    """Its batches, if all of them are of magic 2."""
+    found, at = [], 0
+    while at + _RECORDS_AT <= len(data) and data[at + 16] == 2:
+        (length,) = struct.unpack_from(">i", data, at + 8)
+        found.append(data[at : at + 12 + length])
+        at += len(found[-1])
+        if length < 0:
+            return []
+    return found if at == len(data) else []
+
+
+def _long_enough(changed: bytearray) -> bytearray:
+    changed += bytes(max(0, _RECORDS_AT - len(changed)))
+    changed[16] = 2
+    return changed
 
 
 def _repacked(chance: random.Random, data: bytes) -> bytes:
@@ -113,15 +179,22 @@ def _changed(chance: random.Random, data: bytes) -> bytearray:
     return changed
 
 
-def cases(chance: random.Random) -> Iterator[tuple[bytes, int, int]]:
-    """A batch and the range that is wanted of it, without end; the seeds themselves come first."""
+def cases(chance: random.Random) -> Iterator[Case]:
+    """Without end; the seeds themselves come first."""
     known = seeds()
     for data in known:
-        yield data, 0, 2**62
+        yield Case(data)
+        yield Case(data, headers=False)
+        yield Case(data, aborted=_ABORTED)
     while True:
         start = chance.choice([0, 0, 0, 101, 103])
-        until = chance.choice([2**62, 2**62, 105])
-        yield mutated(chance, chance.choice(known)), start, until
+        yield Case(
+            mutated(chance, chance.choice(known)),
+            start,
+            chance.choice([2**62, 2**62, 105]),
+            chance.choice([(), _ABORTED]),
+            chance.random() < 0.7,
+        )
 
 
 def main() -> None:
@@ -132,18 +205,17 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.extension is not None:
         load(asked.extension)
-    from pyspark_zkgroup.model import OffsetRange
-    from tests.decoders import TP, disagreement
+    from tests.decoders import disagreement
 
     deadline = time.monotonic() + asked.seconds
     print(f"seed {asked.seed}", flush=True)
-    for number, (data, start, until) in enumerate(cases(random.Random(asked.seed))):
+    for number, case in enumerate(cases(random.Random(asked.seed))):
         if time.monotonic() > deadline:
-            print(f"{number} cases, nothing found")
+            print(f"{number} executions, 0 findings")
             return
-        found = disagreement([(TP, OffsetRange(start, until), data)])
+        found = disagreement([case.fed], headers=case.headers)
         if found is not None:
-            print(f"case {number}, [{start}, {until}): {data.hex()}")
+            print(f"{number + 1} executions, 1 finding: {case}\n{case.data.hex()}")
             sys.exit(found[:2000])
 
 

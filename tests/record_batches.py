@@ -19,7 +19,7 @@ from kafka.record.util import calc_crc32
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 CODECS = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY, "lz4": LZ4, "zstd": ZSTD}
 
-APPEND_TIME_BIT, CONTROL_BIT = 0x08, 0x20
+APPEND_TIME_BIT, TRANSACTIONAL_BIT, CONTROL_BIT = 0x08, 0x10, 0x20
 _BATCH_HEAD = 61
 _ATTRIBUTES_AT = 21
 
@@ -30,7 +30,8 @@ class Record:
     key: bytes | None = b"k"
     value: bytes | None = b"v"
     timestamp_ms: int = 1_700_000_000_123
-    headers: Sequence[tuple[str, bytes | None]] = field(default_factory=list)
+    headers: Sequence[tuple[str | bytes, bytes | None]] = field(default_factory=list)
+    """A key that is bytes need not be text."""
 
 
 def compress(codec: int, data: bytes, *, xerial: bool = True) -> bytes:
@@ -58,6 +59,7 @@ def batch(
     last_offset: int | None = None,
     max_timestamp_ms: int | None = None,
     packed: bytes | None = None,
+    producer_id: int = -1,
 ) -> bytes:
     """A batch of magic 2. `packed` stands in for the compressed records."""
     base = records[0].offset if base_offset is None else base_offset
@@ -71,7 +73,8 @@ def batch(
         batch_size=1 << 30,
     )
     for r in records:
-        builder.append(r.offset - base, r.timestamp_ms, r.key, r.value, list(r.headers))
+        headers = [(_Key(key), value) for key, value in r.headers]
+        builder.append(r.offset - base, r.timestamp_ms, r.key, r.value, headers)
     plain = builder.build()
     payload = compress(codec, bytes(plain[_BATCH_HEAD:])) if packed is None else packed
     built = bytearray(plain[:_BATCH_HEAD]) + payload
@@ -79,9 +82,30 @@ def batch(
     struct.pack_into(">h", built, _ATTRIBUTES_AT, codec | attributes)
     last = (records[-1].offset if records else base) if last_offset is None else last_offset
     struct.pack_into(">i", built, 23, last - base)
+    struct.pack_into(">q", built, 43, producer_id)
     if max_timestamp_ms is not None:
         struct.pack_into(">q", built, 35, max_timestamp_ms)
     return seal(built)
+
+
+class _Key(str):
+    """What kafka-python writes as a header's key: text, or bytes as they are."""
+
+    def __new__(cls, key: str | bytes) -> _Key:
+        return super().__new__(cls, key if isinstance(key, str) else "")
+
+    def __init__(self, key: str | bytes) -> None:
+        self._bytes = key.encode() if isinstance(key, str) else key
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        return self._bytes
+
+
+def marker(offset: int, producer_id: int, *, aborts: bool = True, version: int = 0) -> bytes:
+    """The control batch that ends a transaction."""
+    kind = 0 if aborts else 1
+    one = Record(offset, struct.pack(">hh", version, kind), struct.pack(">hi", 0, 7))
+    return batch([one], attributes=CONTROL_BIT | TRANSACTIONAL_BIT, producer_id=producer_id)
 
 
 def seal(built: bytearray) -> bytes:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import configparser
 import os
 import re
+import shutil
 import subprocess
 import sys
+import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -103,6 +105,35 @@ def test_a_machine_without_java_is_told_so_before_anything_is_downloaded(tmp_pat
     assert told.stdout == ""
     assert told.stderr.startswith("setup: no Java was found")
     assert told.stderr.count("\n") == 1
+
+
+def test_a_wheel_without_the_native_decoder_is_one_for_every_machine(tmp_path: Path) -> None:
+    """Rust is on the path and does not work, as rustup leaves it without a toolchain."""
+    for name in ("cargo", "rustc"):
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in ("setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    built = shutil.ignore_patterns("__pycache__", "_decoder*.so")
+    shutil.copytree(ROOT / "pyspark_zkgroup", source / "pyspark_zkgroup", ignore=built)
+    command = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", "dist"]
+    subprocess.run(
+        [sys.executable, *command, "."],
+        cwd=source,
+        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        timeout=240,
+        check=True,
+    )
+
+    (wheel,) = (source / "dist").iterdir()
+    assert wheel.name == f"pyspark_zkgroup-{__version__}-py3-none-any.whl"
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "pyspark_zkgroup/records/reference.py" in names
+    assert [name for name in names if "_decoder" in name] == [
+        "pyspark_zkgroup/records/_decoder.pyi"
+    ]
 
 
 def test_the_check_of_a_clean_clone_can_be_run() -> None:

@@ -21,16 +21,41 @@ class Buffers:
     offsets: bytes
     timestamps_us: bytes
     timestamp_types: bytes
+    headers: HeaderBuffers | None
+
+class HeaderBuffers:
+    """Of its column of headers: lists of structs of a text and bytes."""
+
+    nulls: int
+    validity: bytes
+    ends: bytes
+    count: int
+    key_ends: bytes
+    key_data: bytes
+    value_nulls: int
+    value_validity: bytes
+    value_ends: bytes
+    value_data: bytes
 
 class Decoder:
     rows: int
     """How many are held back."""
 
-    def __init__(self, rows_max: int, bytes_max: int, unpacked_bytes_max: int) -> None: ...
+    def __init__(
+        self, rows_max: int, bytes_max: int, unpacked_bytes_max: int, headers: bool
+    ) -> None: ...
     def open(
-        self, data: bytes, at: int, end: int, topic: str, partition: int, start: int, until: int
+        self,
+        data: bytes,
+        at: int,
+        end: int,
+        topic: str,
+        partition: int,
+        start: int,
+        until: int,
+        aborted: list[tuple[int, int]],
     ) -> None:
-        """What `step` goes through from now on."""
+        """What `step` goes through from now on. `aborted` holds producers and first offsets."""
 
     def step(self) -> Buffers | tuple[int, int] | None:
         """The next full batch; or from where to where `data` is for the reference; or None at the

@@ -17,12 +17,12 @@ _REMEDY = (
 )
 
 
-def decoder(limits: Limits) -> Decoder:
+def decoder(limits: Limits, *, headers: bool = False) -> Decoder:
     if slow_because() is not None:
-        return ReferenceDecoder(limits)
+        return ReferenceDecoder(limits, headers=headers)
     from pyspark_zkgroup.records.native import NativeDecoder
 
-    return NativeDecoder(limits)
+    return NativeDecoder(limits, headers=headers)
 
 
 @cache

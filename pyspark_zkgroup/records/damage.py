@@ -6,6 +6,10 @@ from pyspark_zkgroup.errors import FetchError
 from pyspark_zkgroup.model import TopicPartition
 
 
+class DamagedError(Exception):
+    """A record batch is not what a broker keeps; the text says why."""
+
+
 def damage(partition: TopicPartition, offset: int, reason: object) -> FetchError:
     return FetchError(
         f"The record batch at offset {offset} of {partition} cannot be read: {reason}",

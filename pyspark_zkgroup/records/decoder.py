@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
+
+COLUMN_BYTES_MAX = 2**31 - 1
+"""Arrow counts the bytes of a column in 32 bits."""
+
+HEADER_BYTES = 8
+"""What a header takes besides its key and value: a place in the column of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     rows_max: int
     bytes_max: int
-    """Of keys and values together. A larger record is a batch of its own."""
+    """Of keys, values and headers together. A larger record is a batch of its own."""
     unpacked_bytes_max: int
-    """Of one record batch once it is unpacked: what claims to be larger is refused."""
+    """Of one record batch once it is unpacked, and of the headers of one record: what claims to be
+    larger is refused.
+    """
 
     def __post_init__(self) -> None:
         if min(self.rows_max, self.bytes_max, self.unpacked_bytes_max) <= 0:
@@ -30,9 +38,14 @@ class Decoder(Protocol):
     """
 
     def feed(
-        self, partition: TopicPartition, wanted: OffsetRange, data: memoryview
+        self,
+        partition: TopicPartition,
+        wanted: OffsetRange,
+        data: memoryview,
+        aborted: Sequence[AbortedTransaction] = (),
     ) -> Iterator[pa.RecordBatch]:
-        """Whole record batches as a broker sent them; rows outside `wanted` are left out.
+        """Whole record batches as a broker sent them; rows outside `wanted` are left out, and so
+        are those of the transactions that the same answer names as aborted.
 
         FetchError, with topic, partition and offset, when the bytes are not what a broker keeps.
         """

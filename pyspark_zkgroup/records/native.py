@@ -6,11 +6,11 @@ reference, batch by batch. So both say the same of what is damaged, and their ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
 from pyspark_zkgroup.records import _decoder
 from pyspark_zkgroup.records.damage import damage
 from pyspark_zkgroup.records.decoder import Limits
@@ -21,17 +21,21 @@ from pyspark_zkgroup.schema import arrow_schema
 class NativeDecoder:
     """See `Decoder`."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, headers: bool = False) -> None:
         self._native = _decoder.Decoder(
-            limits.rows_max, limits.bytes_max, limits.unpacked_bytes_max
+            limits.rows_max, limits.bytes_max, limits.unpacked_bytes_max, headers
         )
         # What it holds back is always older than what the native one does.
-        self._reference = ReferenceDecoder(limits)
+        self._reference = ReferenceDecoder(limits, headers=headers)
         self.referred = 0
         """How many pieces went to the reference, for tests to tell who did the work."""
 
     def feed(
-        self, partition: TopicPartition, wanted: OffsetRange, data: memoryview
+        self,
+        partition: TopicPartition,
+        wanted: OffsetRange,
+        data: memoryview,
+        aborted: Sequence[AbortedTransaction] = (),
     ) -> Iterator[pa.RecordBatch]:
         if not len(data):
             return
@@ -44,6 +48,7 @@ class NativeDecoder:
             partition.partition,
             wanted.start,
             wanted.until,
+            [(one.producer_id, one.first_offset) for one in aborted],
         )
         while (step := self._step(partition)) is not None:
             if isinstance(step, _decoder.Buffers):
@@ -81,7 +86,8 @@ def _bytes(data: memoryview) -> tuple[bytes, int]:
 
 
 def _to_arrow(found: _decoder.Buffers) -> pa.RecordBatch:
-    schema = arrow_schema()
+    schema = arrow_schema(found.headers is not None)
+    count = found.rows
     keys = [found.key_validity if found.key_nulls else None, found.key_ends, found.key_data]
     values = [
         found.value_validity if found.value_nulls else None,
@@ -98,12 +104,37 @@ def _to_arrow(found: _decoder.Buffers) -> pa.RecordBatch:
         ([None, found.timestamp_types], 0),
     ]
     arrays = [
-        pa.Array.from_buffers(
-            field.type,
-            found.rows,
-            [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers],
-            nulls,
-        )
-        for field, (buffers, nulls) in zip(schema, columns, strict=True)
+        _array(field.type, count, buffers, nulls)
+        for field, (buffers, nulls) in zip(schema, columns, strict=False)
     ]
+    if found.headers is not None:
+        arrays.append(_headers(schema.field("headers").type, count, found.headers))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _headers(kind: pa.ListType, rows: int, found: _decoder.HeaderBuffers) -> pa.Array:
+    header = kind.value_type
+    keys = _array(header.field("key").type, found.count, [None, found.key_ends, found.key_data], 0)
+    values = _array(
+        header.field("value").type,
+        found.count,
+        [
+            found.value_validity if found.value_nulls else None,
+            found.value_ends,
+            found.value_data,
+        ],
+        found.value_nulls,
+    )
+    both = pa.Array.from_buffers(header, found.count, [None], 0, children=[keys, values])
+    validity = pa.py_buffer(found.validity) if found.nulls else None
+    lists = [validity, pa.py_buffer(found.ends)]
+    return pa.Array.from_buffers(kind, rows, lists, found.nulls, children=[both])
+
+
+def _array(kind: pa.DataType, count: int, buffers: list[bytes | None], nulls: int) -> pa.Array:
+    return pa.Array.from_buffers(
+        kind,
+        count,
+        [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers],
+        nulls,
+    )

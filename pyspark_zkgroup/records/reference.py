@@ -1,25 +1,37 @@
 """The reference decoder: slow, plain, and what every faster one has to agree with.
 
-Records are parsed by kafka-python's own classes. What is compressed is unpacked here, under a
-limit, and handed to them as the same batch without compression, so that none of the packages they
+Old messages are parsed by kafka-python's own classes. What is compressed is unpacked here, under a
+limit, and handed to them as the same message without compression, so that none of the packages they
 would ask for is needed. The checksum is compared first, over the bytes as they came.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import google_crc32c
 import pyarrow as pa
 from kafka.errors import CorruptRecordError
-from kafka.record.default_records import DefaultRecordBatch
 from kafka.record.legacy_records import LegacyRecordBatch
 
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
-from pyspark_zkgroup.records.damage import damage
-from pyspark_zkgroup.records.decoder import Limits
-from pyspark_zkgroup.records.rows import TIMESTAMP_MS_MAX, Rows
+from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
+from pyspark_zkgroup.records.damage import DamagedError, damage
+from pyspark_zkgroup.records.decoder import COLUMN_BYTES_MAX, Limits
+from pyspark_zkgroup.records.java_text import java_text
+from pyspark_zkgroup.records.record_batch import (
+    ATTRIBUTES_AT,
+    CODEC_MASK,
+    CRC_AT,
+    RECORDS_AT,
+    Record,
+    head,
+    headers,
+    records,
+)
+from pyspark_zkgroup.records.rows import TIMESTAMP_MS_MAX, Headers, Rows, headers_bytes
+from pyspark_zkgroup.records.transactions import Aborted
 from pyspark_zkgroup.records.unpack import LZ4, UnpackError, unpack, unpack_old_lz4
 from pyspark_zkgroup.schema import LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 
@@ -28,19 +40,11 @@ _LENGTH_AT = 8
 _MAGIC_AT = 16
 _SIZE_MIN = (26, 34, 61)  # by magic
 
-# magic 2
-_CRC_AT = 17
-_ATTRIBUTES_AT = 21
-_RECORDS_AT = 61
-
 # magic 0 and 1
 _OLD_ATTRIBUTES_AT = 17
 _NO_TIMESTAMP_MS = -1
 
-_CODEC_MASK = 0x07
-
-_Record = tuple[int, int, bytes | None, bytes | None]
-"""Offset, timestamp in milliseconds, key, value."""
+_OFFSET_MAX = 2**63 - 1
 
 # What kafka-python lets through when bytes lie to it.
 _DAMAGED = (
@@ -54,29 +58,31 @@ _DAMAGED = (
 )
 
 
-class DamagedError(Exception):
-    """A record batch is not what a broker keeps; the text says why."""
-
-
 class ReferenceDecoder:
     """See `Decoder`."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, headers: bool = False) -> None:
         self._limits = limits
-        self._rows = Rows()
+        self._with_headers = headers
+        self._rows = Rows(headers=headers)
 
     def feed(
-        self, partition: TopicPartition, wanted: OffsetRange, data: memoryview
+        self,
+        partition: TopicPartition,
+        wanted: OffsetRange,
+        data: memoryview,
+        aborted: Sequence[AbortedTransaction] = (),
     ) -> Iterator[pa.RecordBatch]:
         at = 0
         offset = wanted.start
+        transactions = Aborted(aborted)
         try:
             while at < len(data):
                 frame = _frame(data, at)
                 at += len(frame)
                 (offset,) = struct.unpack_from(">q", frame)
                 if frame[_MAGIC_AT] == 2:
-                    yield from self._batch(partition, wanted, frame)
+                    yield from self._batch(partition, wanted, frame, transactions)
                 else:
                     yield from self._old_message(partition, wanted, frame)
         except (DamagedError, *_DAMAGED) as error:
@@ -87,24 +93,23 @@ class ReferenceDecoder:
             yield self._take()
 
     def _batch(
-        self, partition: TopicPartition, wanted: OffsetRange, frame: memoryview
+        self,
+        partition: TopicPartition,
+        wanted: OffsetRange,
+        frame: memoryview,
+        transactions: Aborted,
     ) -> Iterator[pa.RecordBatch]:
-        (crc,) = struct.unpack_from(">I", frame, _CRC_AT)
-        if google_crc32c.value(bytes(frame[_ATTRIBUTES_AT:])) != crc:
+        (crc,) = struct.unpack_from(">I", frame, CRC_AT)
+        if google_crc32c.value(bytes(frame[ATTRIBUTES_AT:])) != crc:
             raise DamagedError("its checksum does not fit")
-        batch = DefaultRecordBatch(frame)
-        if batch.is_control_batch:
+        batch = head(frame)
+        data = bytes(frame[RECORDS_AT:])
+        if transactions.leaves_out(batch, data) or batch.is_control:
             return
-        if batch.compression_type:
-            plain = bytearray(frame[:_RECORDS_AT])
-            plain[_ATTRIBUTES_AT + 1] &= ~_CODEC_MASK
-            if len(frame) > _RECORDS_AT:
-                limit = self._limits.unpacked_bytes_max
-                plain += unpack(batch.compression_type, frame[_RECORDS_AT:], limit)
-            batch = DefaultRecordBatch(plain)
-        records = ((r.offset, r.timestamp, r.key, r.value) for r in batch)
-        offsets = range(batch.base_offset, batch.last_offset + 1)
-        yield from self._add(partition, wanted, records, offsets, batch.timestamp_type)
+        if batch.codec and data:
+            data = unpack(batch.codec, memoryview(data), self._limits.unpacked_bytes_max)
+        found = records(batch, data)
+        yield from self._add(partition, wanted, found, batch.offsets, batch.timestamp_type)
 
     def _old_message(
         self, partition: TopicPartition, wanted: OffsetRange, frame: memoryview
@@ -123,38 +128,54 @@ class ReferenceDecoder:
         self,
         partition: TopicPartition,
         wanted: OffsetRange,
-        records: Iterable[_Record],
+        records: Iterable[Record],
         offsets: range,
         timestamp_type: int,
     ) -> Iterator[pa.RecordBatch]:
         """`offsets` is what the batch claims to hold. Every record is looked at, also those that
         are not wanted.
         """
-        rows, limits = self._rows, self._limits
         expected = offsets.start
-        for offset, timestamp_ms, key, value in records:
-            if not expected <= offset < offsets.stop:
-                raise DamagedError(f"it holds a record with offset {offset}")
-            if abs(timestamp_ms) > TIMESTAMP_MS_MAX:
-                raise DamagedError(f"it holds a record of the time {timestamp_ms} ms")
-            expected = offset + 1
-            if not wanted.start <= offset < wanted.until:
+        topic_bytes = len(partition.topic.encode())
+        for record in records:
+            if not expected <= record.offset < min(offsets.stop, _OFFSET_MAX + 1):
+                raise DamagedError(f"it holds a record with offset {record.offset}")
+            if abs(record.timestamp_ms) > TIMESTAMP_MS_MAX:
+                raise DamagedError(f"it holds a record of the time {record.timestamp_ms} ms")
+            expected = record.offset + 1
+            if not wanted.start <= record.offset < wanted.until:
                 continue
-            size = len(key or b"") + len(value or b"")
-            count = len(rows.offsets)
-            if count >= limits.rows_max or (count and rows.bytes + size > limits.bytes_max):
-                rows.fill(partition, timestamp_type)
+            found = self._headers(record)
+            size = len(record.key or b"") + len(record.value or b"") + headers_bytes(found)
+            if not self._has_room(size, topic_bytes):
+                self._rows.fill(partition, timestamp_type)
                 yield self._take()
-                rows = self._rows
-            rows.keys.append(key)
-            rows.values.append(value)
-            rows.offsets.append(offset)
-            rows.timestamps_ms.append(timestamp_ms)
-            rows.bytes += size
-        rows.fill(partition, timestamp_type)
+            self._rows.append(record, found or None, size, topic_bytes)
+        self._rows.fill(partition, timestamp_type)
+
+    def _headers(self, record: Record) -> Headers:
+        if not self._with_headers:
+            return []
+        size_max = min(self._limits.unpacked_bytes_max, COLUMN_BYTES_MAX)
+        found: Headers = []
+        size = 0
+        for key, value in headers(record):
+            found.append((java_text(key), value))
+            size += headers_bytes(found[-1:])
+            if size > size_max:
+                raise DamagedError(f"the headers of a record in it take more than {size_max} bytes")
+        return found
+
+    def _has_room(self, size: int, topic_bytes: int) -> bool:
+        rows, limits = self._rows, self._limits
+        return not len(rows) or (
+            len(rows) < limits.rows_max
+            and rows.bytes + size <= min(limits.bytes_max, COLUMN_BYTES_MAX)
+            and rows.topic_bytes + topic_bytes <= COLUMN_BYTES_MAX
+        )
 
     def _take(self) -> pa.RecordBatch:
-        rows, self._rows = self._rows, Rows()
+        rows, self._rows = self._rows, Rows(headers=self._with_headers)
         return rows.to_arrow()
 
 
@@ -172,7 +193,7 @@ def _frame(data: memoryview, at: int) -> memoryview:
     return data[at : at + size]
 
 
-def _old_record(frame: memoryview) -> _Record:
+def _old_record(frame: memoryview) -> Record:
     """One message, with a value that is still packed if it is one of several. Its checksum is not
     looked at.
     """
@@ -186,23 +207,23 @@ def _old_record(frame: memoryview) -> _Record:
     if at != len(frame):
         raise DamagedError(f"its key and value end at byte {at}, not at {len(frame)}")
     plain = bytearray(frame)
-    plain[_OLD_ATTRIBUTES_AT] &= ~_CODEC_MASK
+    plain[_OLD_ATTRIBUTES_AT] &= ~CODEC_MASK
     (record,) = LegacyRecordBatch(plain, magic)
     timestamp_ms = _NO_TIMESTAMP_MS if record.timestamp is None else record.timestamp
-    return record.offset, timestamp_ms, record.key, record.value
+    return Record(record.offset, timestamp_ms, record.key, record.value)
 
 
 def _packed_records(
-    message: LegacyRecordBatch, outer: _Record, unpacked_bytes_max: int
-) -> list[_Record]:
-    outer_offset, outer_timestamp_ms, _, packed = outer
+    message: LegacyRecordBatch, outer: Record, unpacked_bytes_max: int
+) -> list[Record]:
+    packed = outer.value
     if packed is None:
         raise DamagedError("a compressed message holds nothing")
     if message.magic == 0 and message.compression_type == LZ4:
         data = memoryview(unpack_old_lz4(memoryview(packed), unpacked_bytes_max))
     else:
         data = memoryview(unpack(message.compression_type, memoryview(packed), unpacked_bytes_max))
-    records: list[_Record] = []
+    records: list[Record] = []
     at = 0
     while at < len(data):
         frame = _frame(data, at)
@@ -217,9 +238,13 @@ def _packed_records(
         return records
     # Inner offsets count from 0 and the outer one is that of the last. A broker that set the time
     # set it outside only.
-    shift = outer_offset - records[-1][0]
+    shift = outer.offset - records[-1].offset
     is_append_time = message.timestamp_type == LOG_APPEND_TIME
     return [
-        (offset + shift, outer_timestamp_ms if is_append_time else timestamp_ms, key, value)
-        for offset, timestamp_ms, key, value in records
+        replace(
+            record,
+            offset=record.offset + shift,
+            timestamp_ms=outer.timestamp_ms if is_append_time else record.timestamp_ms,
+        )
+        for record in records
     ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 import struct
 import time
+from collections.abc import Iterator
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip(
@@ -16,7 +17,7 @@ pytest.importorskip(
     reason="the native decoder is not built: it takes a Rust toolchain and `make setup`",
 )
 
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.native import NativeDecoder
 from tests.decoders import ALL, LIMITS, TP, Fed, disagreement, outcome
@@ -28,10 +29,12 @@ from tests.record_batches import (
     LZ4,
     NONE,
     SNAPPY,
+    TRANSACTIONAL_BIT,
     ZSTD,
     Record,
     batch,
     compress,
+    marker,
     old_messages,
     seal,
 )
@@ -40,7 +43,9 @@ FUZZ_SECONDS = 3.0
 RECORDS_AT = 61
 
 TEXTS = st.none() | st.binary(max_size=40)
-HEADERS = st.lists(st.tuples(st.text(max_size=5), TEXTS), max_size=2)
+HEADER_KEYS = st.text(max_size=5) | st.binary(max_size=5)
+HEADERS = st.lists(st.tuples(HEADER_KEYS, TEXTS), max_size=3)
+PRODUCERS = st.integers(-1, 3)
 TIMES = st.integers(-(2**40), 2**45)
 PARTITIONS = st.sampled_from(
     [TP, TopicPartition("payments", 0), TopicPartition("p\u00e4", 2**31 - 1)]
@@ -48,13 +53,40 @@ PARTITIONS = st.sampled_from(
 SOME = [
     Record(100, b"k0", b"v0", 1_700_000_000_000),
     Record(101, None, b"v1", 1_700_000_000_001, headers=[("h", b"x"), ("\u00e9", None)]),
-    Record(102, b"", None, 1_700_000_000_002),
+    Record(102, b"", None, 1_700_000_000_002, headers=[(b"\xed\xa0\x80\xff", b"")]),
     Record(105, b"k5", b"", 1_699_999_999_999),
 ]
+ABORTED = (AbortedTransaction(7, 101), AbortedTransaction(7, 107), AbortedTransaction(8, 0))
+TRANSACTION_PARTS = 3
 
 
-def agree(data: bytes, wanted: OffsetRange = ALL) -> None:
-    assert disagreement([(TP, wanted, data)]) is None, data.hex()
+def agree(
+    data: bytes,
+    wanted: OffsetRange = ALL,
+    aborted: tuple[AbortedTransaction, ...] = (),
+    *,
+    headers: bool = True,
+) -> None:
+    found = disagreement([Fed(TP, wanted, data, aborted)], headers=headers)
+    assert found is None, f"{data.hex()}: {found[:500]}"
+
+
+def transactions(codec: int) -> list[bytes]:
+    """Aborted, its marker, and one of the same producer that counts again."""
+    bits = TRANSACTIONAL_BIT
+    return [
+        batch(SOME, codec=codec, attributes=bits, producer_id=7),
+        marker(106, 7),
+        batch([Record(108, b"k")], codec=codec, attributes=bits, producer_id=8)
+        + batch([Record(109, b"k")], codec=codec, attributes=bits, producer_id=9),
+    ]
+
+
+def changes(data: bytes, at: int) -> Iterator[bytearray]:
+    for value in {0, 0xFF, data[at] ^ 0x01, data[at] ^ 0x80, (data[at] + 2) % 256}:
+        changed = bytearray(data)
+        changed[at] = value
+        yield changed
 
 
 @st.composite
@@ -72,6 +104,7 @@ def records(draw: st.DrawFn, *, with_headers: bool = True) -> list[Record]:
 def feeds(draw: st.DrawFn) -> Fed:
     """One to three batches of one partition, of any form, and a part of them that is wanted."""
     built, low, high = b"", 2**41, 0
+    aborted: list[AbortedTransaction] = []
     for _ in range(draw(st.integers(1, 3))):
         is_old = draw(st.booleans()) and draw(st.booleans())
         made = draw(records(with_headers=not is_old))
@@ -80,46 +113,76 @@ def feeds(draw: st.DrawFn) -> Fed:
         if is_old:
             built += old_messages(made, magic=1, codec=NONE if codec == ZSTD else codec)
         else:
-            bits = draw(st.sampled_from([0, 0, APPEND_TIME_BIT, CONTROL_BIT]))
-            built += batch(made, codec=codec, attributes=bits)
+            forms = [0, 0, APPEND_TIME_BIT, CONTROL_BIT, TRANSACTIONAL_BIT, TRANSACTIONAL_BIT]
+            bits, producer = draw(st.sampled_from(forms)), draw(PRODUCERS)
+            built += batch(made, codec=codec, attributes=bits, producer_id=producer)
+            if draw(st.booleans()):
+                aborted.append(AbortedTransaction(draw(PRODUCERS), draw(st.integers(0, high))))
+            if draw(st.booleans()):
+                version = draw(st.integers(-1, 1))
+                built += marker(high + 1, producer, aborts=draw(st.booleans()), version=version)
     start = draw(st.integers(max(0, low - 1), high + 1))
-    return draw(PARTITIONS), OffsetRange(start, draw(st.integers(start, high + 2))), built
+    wanted = OffsetRange(start, draw(st.integers(start, high + 2)))
+    return Fed(draw(PARTITIONS), wanted, built, tuple(aborted))
 
 
 @settings(deadline=None)
-@given(st.lists(feeds(), max_size=3))
-def test_on_whatever_was_built(fed: list[Fed]) -> None:
-    assert disagreement(fed) is None
+@given(st.lists(feeds(), max_size=3), st.booleans())
+def test_on_whatever_was_built(fed: list[Fed], headers: bool) -> None:
+    assert disagreement(fed, headers=headers) is None
 
 
 @settings(deadline=None)
 @given(
     st.lists(feeds(), max_size=3),
     st.builds(Limits, st.integers(1, 30), st.integers(1, 300), st.integers(1, 600)),
+    st.booleans(),
 )
-def test_under_any_limits(fed: list[Fed], limits: Limits) -> None:
-    assert disagreement(fed, limits=limits) is None
+def test_under_any_limits(fed: list[Fed], limits: Limits, headers: bool) -> None:
+    assert disagreement(fed, limits=limits, headers=headers) is None
 
 
+@pytest.mark.parametrize("headers", [True, False])
 @pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
-def test_with_any_single_byte_changed(codec: int) -> None:
+def test_with_any_single_byte_changed(codec: int, headers: bool) -> None:
     data = batch(SOME, codec=codec)
     for at in range(len(data)):
-        for value in {0, 0xFF, data[at] ^ 0x01, data[at] ^ 0x80, (data[at] + 2) % 256}:
-            changed = bytearray(data)
-            changed[at] = value
-            agree(bytes(changed))
+        for changed in changes(data, at):
+            agree(bytes(changed), headers=headers)
             # Again below the checksum, which is at 17, and behind the length, which sealing sets.
-            agree(seal(changed))
+            agree(seal(changed), headers=headers)
+
+
+@pytest.mark.parametrize("part", range(TRANSACTION_PARTS))
+@pytest.mark.parametrize("codec", [NONE, LZ4])
+def test_with_any_single_byte_of_a_transaction_changed(codec: int, part: int) -> None:
+    parts = transactions(codec)
+    for at in range(len(parts[part])):
+        for changed in changes(parts[part], at):
+            if part < TRANSACTION_PARTS - 1:
+                changed = bytearray(seal(changed))
+            agree(b"".join([*parts[:part], changed, *parts[part + 1 :]]), aborted=ABORTED)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
+def test_with_any_single_byte_changed_to_any_other(codec: int) -> None:
+    parts = transactions(codec)
+    for at in range(len(parts[0])):
+        for value in range(256):
+            changed = bytearray(parts[0])
+            changed[at] = value
+            behind = b"".join(parts[1:])
+            agree(bytes(changed) + behind, aborted=ABORTED)
+            agree(seal(changed) + behind, aborted=ABORTED)
+            agree(seal(changed) + behind)
 
 
 @pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
 def test_with_any_byte_of_its_records_changed_before_they_are_packed(codec: int) -> None:
     plain = batch(SOME)
     for at in range(RECORDS_AT, len(plain)):
-        for value in {0, 0xFF, plain[at] ^ 0x01, plain[at] ^ 0x80, (plain[at] + 2) % 256}:
-            changed = bytearray(plain)
-            changed[at] = value
+        for changed in changes(plain, at):
             agree(batch(SOME, codec=codec, packed=compress(codec, bytes(changed[RECORDS_AT:]))))
 
 
@@ -148,9 +211,9 @@ def test_with_something_behind_what_is_packed(codec: int) -> None:
         agree(batch(SOME, codec=codec, packed=form))
 
 
-def test_with_numbers_of_more_than_64_bits() -> None:
-    """Ten bytes of a varint hold up to 70 bits, and kafka-python keeps all of them."""
+def test_with_numbers_that_are_too_long() -> None:
     numbers = [b"\xff" * 9 + bytes([last]) for last in (0, 1, 2, 3, 0x7E, 0x7F, 0x80)]
+    numbers += [b"\xff" * 4 + bytes([last]) for last in (0, 7, 8, 0x0F, 0x10, 0x7F, 0x80)]
     numbers += [b"\xfe" * 9 + b"\x01", b"\x80" * 9 + b"\x02", b"\x80\x80\x00", b"\x81\x80\x00"]
     # attributes, time, offset, key, value, headers
     ordinary = [b"\0", b"\0", b"\0", b"\1", b"\1", b"\0"]
@@ -196,11 +259,11 @@ def test_on_large_batches(codec: int) -> None:
     ]
     data = batch(made, codec=codec)
     limits = Limits(rows_max=1000, bytes_max=100_000, unpacked_bytes_max=10_000_000)
-    assert disagreement([(TP, ALL, data)], limits=limits) is None
+    assert disagreement([Fed(TP, ALL, data)], limits=limits) is None
     for _ in range(15):
         changed = bytearray(data)
         changed[chance.randrange(RECORDS_AT, len(data))] = chance.randrange(256)
-        found = disagreement([(TP, ALL, seal(changed))], limits=limits)
+        found = disagreement([Fed(TP, ALL, seal(changed))], limits=limits)
         assert found is None, found[:300]
 
 
@@ -215,8 +278,8 @@ def test_on_any_bytes(data: bytes) -> None:
 def test_the_native_one_did_the_work(one: Fed) -> None:
     """What was built without a fault never goes to the reference, but for old message sets."""
     native = NativeDecoder(LIMITS)
-    assert outcome(native, [one]).error is None
-    data, at = one[2], 0
+    assume(outcome(native, [one]).error is None)
+    data, at = one.data, 0
     old = 0
     while at < len(data):
         (length,) = struct.unpack_from(">i", data, at + 8)
@@ -230,7 +293,7 @@ def test_the_native_one_did_the_work(one: Fed) -> None:
 def test_only_what_is_refused_goes_to_the_reference(codec: int) -> None:
     native = NativeDecoder(LIMITS)
     good, bad = batch(SOME, codec=codec), batch(SOME, codec=codec, packed=b"\xff" * 40)
-    found = outcome(native, [(TP, ALL, good + bad)])
+    found = outcome(native, [Fed(TP, ALL, good + bad)])
     assert (found.error is not None, native.referred) == (True, 1)
 
 
@@ -238,8 +301,8 @@ def test_on_mutations() -> None:
     """A little of it every day, with another seed each day; see tests/mutations.py for more."""
     seed = int(time.time()) // 86_400
     deadline = time.monotonic() + FUZZ_SECONDS
-    for data, start, until in islice(cases(random.Random(seed)), 1_000_000):
-        found = disagreement([(TP, OffsetRange(start, until), data)])
-        assert found is None, f"seed {seed}, [{start}, {until}), {data.hex()}: {found[:500]}"
+    for case in islice(cases(random.Random(seed)), 1_000_000):
+        found = disagreement([case.fed], headers=case.headers)
+        assert found is None, f"seed {seed}, {case}: {found[:500]}"
         if time.monotonic() > deadline:
             return

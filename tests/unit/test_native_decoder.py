@@ -184,6 +184,52 @@ def test_a_count_that_lies_takes_no_memory() -> None:
         list(feed(NativeDecoder(LIMITS), seal(data)))
 
 
+@pytest.mark.parametrize("headers", [True, False])
+@pytest.mark.parametrize("count", [-1, 2**31 - 1, -(2**31)])
+def test_a_count_of_headers_that_lies_takes_no_memory(count: int, headers: bool) -> None:
+    number: list[int] = []
+    encode_varint(count, number.append)
+    body = b"\0\0\0\1\1" + bytes(number)
+    data = bytearray(batch([Record(0)])[:61]) + bytes([2 * len(body)]) + body
+    native = NativeDecoder(LIMITS, headers=headers)
+    with pytest.raises(FetchError, match="offset 0 of orders-3 cannot be read"):
+        list(feed(native, seal(data)))
+
+
+def test_a_bomb_of_headers_is_refused_before_it_fills_the_memory() -> None:
+    """Each takes two bytes in a record and at least eight in a column."""
+    number: list[int] = []
+    count = 9_000_000
+    encode_varint(count, number.append)
+    body = b"\0\0\0\1\1" + bytes(number) + b"\0\1" * count
+    size: list[int] = []
+    encode_varint(len(body), size.append)
+    packed = compress(ZSTD, bytes(size) + body)
+    bomb = batch([Record(0)], codec=ZSTD, packed=packed)
+    script = BOMB.replace(
+        "unpacked_bytes_max=20_000_000)", "unpacked_bytes_max=20_000_000), headers=True"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", script], input=bomb, capture_output=True, timeout=120, check=True
+    )
+    said, grown_kib = told.stdout.decode().splitlines()
+    assert "headers of a record in it take more than 20000000 bytes" in said
+    assert int(grown_kib) * 1024 < 120_000_000
+
+
+def test_headers_do_not_change_when_more_is_read() -> None:
+    limits = Limits(rows_max=2, bytes_max=1 << 20, unpacked_bytes_max=1 << 20)
+    native = NativeDecoder(limits, headers=True)
+    records = [Record(n, headers=[("h", b"%d" % n)] * (n % 3)) for n in range(5)]
+    found = [*feed(native, batch(records)), *native.finish()]
+    assert [one["headers"].to_pylist() for one in found] == [
+        [None, [{"key": "h", "value": b"1"}]],
+        [[{"key": "h", "value": b"2"}] * 2, None],
+        [[{"key": "h", "value": b"4"}]],
+    ]
+    assert found[2]["headers"].buffers()[0] is None
+
+
 def test_other_threads_run_while_it_reads() -> None:
     """A thread that counts gets on while a step is under way, which is one call of Python's."""
     native = NativeDecoder(Limits(rows_max=1 << 30, bytes_max=1 << 30, unpacked_bytes_max=1 << 30))
@@ -203,7 +249,7 @@ def test_other_threads_run_while_it_reads() -> None:
     counter.start()
     try:
         assert begun.wait(10)
-        native._native.open(data, 0, len(data), "t", 0, 0, 1 << 40)
+        native._native.open(data, 0, len(data), "t", 0, 0, 1 << 40, [])
         before = counted[0]
         assert native._native.step() is None
         assert counted[0] - before > 1000

@@ -58,7 +58,7 @@ def rows(data: bytes, wanted: OffsetRange = ALL, *, limits: Limits = LIMITS) -> 
     return list(zip(*columns))
 
 
-def expected(records: Sequence[Record]) -> list[Any]:
+def expected_rows(records: Sequence[Record]) -> list[Any]:
     return [(r.offset, r.key, r.value) for r in records]
 
 
@@ -85,7 +85,7 @@ def test_every_codec_gives_the_same_columns(codec: int) -> None:
 def test_snappy_may_come_without_the_frame_of_java() -> None:
     plain = batch(RECORDS)[61:]
     packed = compress(SNAPPY, plain, xerial=False)
-    assert rows(batch(RECORDS, codec=SNAPPY, packed=packed)) == expected(RECORDS)
+    assert rows(batch(RECORDS, codec=SNAPPY, packed=packed)) == expected_rows(RECORDS)
 
 
 def test_append_time_is_that_of_the_batch() -> None:
@@ -149,7 +149,7 @@ def test_forms_may_follow_each_other() -> None:
         + old_messages(RECORDS[2:3], magic=1)
         + batch(RECORDS[3:], codec=ZSTD)
     )
-    assert rows(data) == expected(RECORDS)
+    assert rows(data) == expected_rows(RECORDS)
 
 
 # --- what is wanted of it ---

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     DataType,
     IntegerType,
@@ -11,21 +13,27 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from pyspark_zkgroup.schema import SPARK_DDL, arrow_schema
+from pyspark_zkgroup.schema import arrow_schema, spark_ddl, spark_simple
 
 # What Spark's own parser, which needs a JVM, makes of these words.
 _TYPES: dict[str, DataType] = {
     "binary": BinaryType(),
     "string": StringType(),
     "int": IntegerType(),
-    "long": LongType(),
+    "bigint": LongType(),
     "timestamp": TimestampType(),
+    "array<struct<key:string,value:binary>>": ArrayType(
+        StructType().add("key", StringType()).add("value", BinaryType())
+    ),
 }
 
 
-def test_columns_are_what_spark_expects_for_the_ddl() -> None:
+@pytest.mark.parametrize("headers", [False, True])
+def test_columns_are_what_spark_expects_for_the_ddl(headers: bool) -> None:
     spark = StructType()
-    for column in SPARK_DDL.split(", "):
+    for column in spark_ddl(headers).split(", "):
         name, word = column.split(" ")
         spark.add(name, _TYPES[word])
-    assert arrow_schema() == to_arrow_schema(spark, timezone="UTC")
+    assert spark.simpleString() == spark_simple(headers)
+    assert arrow_schema(headers).equals(to_arrow_schema(spark, timezone="UTC"), check_metadata=True)
+    assert ("headers" in arrow_schema(headers).names) == headers

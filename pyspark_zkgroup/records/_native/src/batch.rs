@@ -7,7 +7,7 @@
 //!
 //! Old messages share the first 17 bytes with it up to `crc`; no more of them is looked at here.
 
-use crate::columns::{Columns, Limits};
+use crate::columns::{Columns, Limits, Row};
 use crate::cursor::Cursor;
 
 const OVERHEAD: i64 = 12; // offset and length, which the length does not count
@@ -17,10 +17,13 @@ pub const RECORDS_AT: usize = 61;
 
 const CODEC_MASK: u8 = 0x07;
 const APPEND_TIME_BIT: u8 = 0x08;
+const TRANSACTIONAL_BIT: u8 = 0x10;
 const CONTROL_BIT: u8 = 0x20;
 
 // The Arrow column holds microseconds, a record milliseconds, both in 64 bits.
-const TIMESTAMP_MS_MAX: i128 = (i64::MAX / 1000) as i128;
+const TIMESTAMP_MS_MAX: i64 = i64::MAX / 1000;
+
+const ABORT: i16 = 0;
 
 /// Why a record batch is not what a broker keeps.
 pub type Reason = String;
@@ -59,6 +62,8 @@ pub struct Batch {
     pub codec: u8,
     pub is_control: bool,
     pub is_append_time: bool,
+    pub is_transactional: bool,
+    pub producer_id: i64,
     base_offset: i64,
     last_offset_delta: i32,
     first_timestamp_ms: i64,
@@ -82,12 +87,38 @@ impl Batch {
             codec: attributes & CODEC_MASK,
             is_control: attributes & CONTROL_BIT != 0,
             is_append_time: attributes & APPEND_TIME_BIT != 0,
+            is_transactional: attributes & TRANSACTIONAL_BIT != 0,
             base_offset: i64::from_be_bytes(field(frame, 0)?),
             last_offset_delta: i32::from_be_bytes(field(frame, 23)?),
             first_timestamp_ms: i64::from_be_bytes(field(frame, 27)?),
             max_timestamp_ms: i64::from_be_bytes(field(frame, 35)?),
+            producer_id: i64::from_be_bytes(field(frame, 43)?),
             count: i32::from_be_bytes(field(frame, 57)?),
         })
+    }
+
+    pub fn has_producer(&self) -> bool {
+        self.producer_id >= 0
+    }
+
+    pub fn last_offset(&self) -> i64 {
+        self.base_offset.saturating_add(i64::from(self.last_offset_delta))
+    }
+
+    /// Whether this control batch ends a transaction without effect.
+    pub fn is_abort_marker(&self, records: &[u8]) -> Result<bool, Reason> {
+        if self.count <= 0 {
+            return Ok(false); // compaction has emptied it
+        }
+        if self.codec != 0 {
+            return Err("the marker of a transaction in it is compressed".to_owned());
+        }
+        let marker = record(&mut Cursor::new(records, 0)).ok_or_else(unfinished)?;
+        let key = marker.key.unwrap_or_default();
+        match (field(key, 0).map(i16::from_be_bytes), field(key, 2).map(i16::from_be_bytes)) {
+            (Some(0..), Some(kind)) => Ok(kind == ABORT),
+            _ => Err("a control record in it has no type".to_owned()),
+        }
     }
 }
 
@@ -111,20 +142,12 @@ pub struct Records {
     batch: Batch,
     at: usize,
     left: i32,
-    expected: i128,
-    stop: i128,
+    delta_min: i64,
 }
 
 impl Records {
     pub fn new(batch: Batch) -> Self {
-        let base = i128::from(batch.base_offset);
-        Self {
-            at: 0,
-            left: batch.count,
-            expected: base,
-            stop: base + i128::from(batch.last_offset_delta) + 1,
-            batch,
-        }
+        Self { at: 0, left: batch.count, delta_min: 0, batch }
     }
 
     /// `bytes` are the records of the batch, unpacked, the same at every call.
@@ -139,29 +162,22 @@ impl Records {
         columns.begin_run(&wanted.topic, wanted.partition, kind);
         let mut cursor = Cursor::new(bytes, self.at);
         while self.left > 0 {
-            let record = record(&mut cursor)
-                .ok_or_else(|| "a record in it does not end where it says".to_owned())?;
-            let offset = i128::from(self.batch.base_offset) + i128::from(record.offset_delta);
-            if offset < self.expected || offset >= self.stop {
-                return Err(format!("it holds a record with offset {offset}"));
-            }
-            let timestamp_ms = if self.batch.is_append_time {
-                i128::from(self.batch.max_timestamp_ms)
-            } else {
-                i128::from(self.batch.first_timestamp_ms) + record.timestamp_delta
-            };
-            if !(-TIMESTAMP_MS_MAX..=TIMESTAMP_MS_MAX).contains(&timestamp_ms) {
-                return Err(format!("it holds a record of the time {timestamp_ms} ms"));
-            }
-            if i128::from(wanted.start) <= offset && offset < i128::from(wanted.until) {
-                let size = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
-                if !columns.has_room(limits, size, wanted.topic.len()) {
+            let record = record(&mut cursor).ok_or_else(unfinished)?;
+            let offset = self.offset(&record)?;
+            let timestamp_ms = self.timestamp_ms(&record)?;
+            if wanted.start <= offset && offset < wanted.until {
+                let row = Row {
+                    key: record.key,
+                    value: record.value,
+                    headers: record.headers,
+                    offset,
+                    timestamp_us: timestamp_ms * 1000,
+                };
+                if !columns.push(&row, limits, wanted.topic.len())? {
                     return Ok(Read::Full);
                 }
-                // Both were compared with what 64 bits hold.
-                columns.push(record.key, record.value, offset as i64, timestamp_ms as i64 * 1000);
             }
-            self.expected = offset + 1;
+            self.delta_min = i64::from(record.offset_delta) + 1;
             self.left -= 1;
             self.at = cursor.at;
         }
@@ -171,35 +187,67 @@ impl Records {
             Err(format!("{} bytes in it follow its last record", bytes.len() - self.at))
         }
     }
+
+    #[inline(always)]
+    fn offset(&self, record: &Record) -> Result<i64, Reason> {
+        let base = self.batch.base_offset;
+        let delta = i64::from(record.offset_delta);
+        base.checked_add(delta)
+            .filter(|_| delta >= self.delta_min)
+            .filter(|_| delta <= i64::from(self.batch.last_offset_delta))
+            .ok_or_else(|| format!("it holds a record with offset {base} + {delta}"))
+    }
+
+    /// Both ways compared with what a column of microseconds holds.
+    #[inline(always)]
+    fn timestamp_ms(&self, record: &Record) -> Result<i64, Reason> {
+        let found = if self.batch.is_append_time {
+            Some(self.batch.max_timestamp_ms)
+        } else {
+            self.batch.first_timestamp_ms.checked_add(record.timestamp_delta)
+        };
+        found
+            .filter(|ms| (-TIMESTAMP_MS_MAX..=TIMESTAMP_MS_MAX).contains(ms))
+            .ok_or_else(|| "it holds a record of a time that no calendar has".to_owned())
+    }
 }
 
 struct Record<'a> {
-    timestamp_delta: i128,
-    offset_delta: i64,
+    timestamp_delta: i64,
+    offset_delta: i32,
     key: Option<&'a [u8]>,
     value: Option<&'a [u8]>,
+    /// As they came; see `headers`. Empty if there are none.
+    headers: &'a [u8],
+}
+
+fn unfinished() -> Reason {
+    "a record in it does not end where it says".to_owned()
 }
 
 #[inline(always)]
 fn record<'a>(cursor: &mut Cursor<'a>) -> Option<Record<'a>> {
     let length = cursor.varint()?;
     let start = cursor.at;
-    // The reference reads the attributes like a number, and nobody looks at them.
-    cursor.varint()?;
-    let timestamp_delta = cursor.wide_varint()?;
+    cursor.byte()?; // attributes, of which there are none
+    let timestamp_delta = cursor.varlong()?;
     let offset_delta = cursor.varint()?;
     let key = cursor.nullable()?;
     let value = cursor.nullable()?;
-    let headers = cursor.varint()?;
-    if headers < 0 {
+    let header_count = cursor.varint()?;
+    let headers = if header_count == 0 { &[] } else { headers(cursor, header_count)? };
+    if usize::try_from(length) != Ok(cursor.at - start) {
         return None;
     }
-    for _ in 0..headers {
-        std::str::from_utf8(cursor.nullable()??).ok()?;
+    Some(Record { timestamp_delta, offset_delta, key, value, headers })
+}
+
+/// Goes behind them.
+fn headers<'a>(cursor: &mut Cursor<'a>, count: i32) -> Option<&'a [u8]> {
+    let start = cursor.at;
+    for _ in 0..u32::try_from(count).ok()? {
+        cursor.nullable()??;
         cursor.nullable()?;
     }
-    if i64::try_from(cursor.at - start) != Ok(length) {
-        return None;
-    }
-    Some(Record { timestamp_delta, offset_delta, key, value })
+    Some(cursor.since(start))
 }

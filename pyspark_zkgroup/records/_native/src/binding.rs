@@ -16,6 +16,8 @@ mod _decoder {
     use crate::codecs::Unpacker;
     use crate::columns::{Columns, Limits};
     use crate::feed::{Feed, Step};
+    use crate::headers::Headers;
+    use crate::transactions::Aborted;
 
     #[pymodule_export]
     use super::DamagedError;
@@ -38,6 +40,22 @@ mod _decoder {
         offsets: Py<PyBytes>,
         timestamps_us: Py<PyBytes>,
         timestamp_types: Py<PyBytes>,
+        headers: Option<Py<HeaderBuffers>>,
+    }
+
+    /// Those of its column of headers.
+    #[pyclass(frozen, get_all)]
+    struct HeaderBuffers {
+        nulls: usize,
+        validity: Py<PyBytes>,
+        ends: Py<PyBytes>,
+        count: usize,
+        key_ends: Py<PyBytes>,
+        key_data: Py<PyBytes>,
+        value_nulls: usize,
+        value_validity: Py<PyBytes>,
+        value_ends: Py<PyBytes>,
+        value_data: Py<PyBytes>,
     }
 
     #[pyclass]
@@ -51,11 +69,16 @@ mod _decoder {
     #[pymethods]
     impl Decoder {
         #[new]
-        fn new(rows_max: usize, bytes_max: usize, unpacked_bytes_max: usize) -> Self {
+        fn new(
+            rows_max: usize,
+            bytes_max: usize,
+            unpacked_bytes_max: usize,
+            headers: bool,
+        ) -> Self {
             Self {
                 limits: Limits { rows_max, bytes_max, unpacked_bytes_max },
                 unpacker: Unpacker::default(),
-                columns: Columns::new(),
+                columns: Columns::new(headers),
                 feed: None,
             }
         }
@@ -70,9 +93,10 @@ mod _decoder {
             partition: i32,
             start: i64,
             until: i64,
+            aborted: Vec<(i64, i64)>,
         ) -> PyResult<()> {
             let wanted = Wanted { topic, partition, start, until };
-            let feed = Feed::new(data, at, end, wanted);
+            let feed = Feed::new(data, at, end, wanted, Aborted::new(&aborted));
             self.feed = Some(feed.ok_or_else(|| {
                 PyValueError::new_err(format!("there are no bytes from {at} to {end}"))
             })?);
@@ -125,9 +149,27 @@ mod _decoder {
                 offsets: made(&columns.offsets),
                 timestamps_us: made(&columns.timestamps_us),
                 timestamp_types: made(&common.timestamp_types),
+                headers: columns.headers.as_ref().map(|h| header_buffers(py, h)).transpose()?,
             };
             self.columns.clear();
             Py::new(py, buffers)
         }
+    }
+
+    fn header_buffers(py: Python<'_>, headers: &Headers) -> PyResult<Py<HeaderBuffers>> {
+        let made = |buffer: &[u8]| PyBytes::new(py, buffer).unbind();
+        let buffers = HeaderBuffers {
+            nulls: headers.nulls,
+            validity: made(&headers.validity),
+            ends: made(&headers.ends),
+            count: headers.count,
+            key_ends: made(&headers.keys.ends),
+            key_data: made(&headers.keys.data),
+            value_nulls: headers.values.nulls,
+            value_validity: made(&headers.values.validity),
+            value_ends: made(&headers.values.ends),
+            value_data: made(&headers.values.data),
+        };
+        Py::new(py, buffers)
     }
 }

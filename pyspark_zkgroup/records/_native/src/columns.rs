@@ -3,6 +3,9 @@
 //!
 //! The buffers keep their memory from one batch to the next, unless one record took much more.
 
+use crate::batch::Reason;
+use crate::headers::Headers;
+
 const KEPT_BYTES_MAX: usize = 32 * 1024 * 1024;
 const COLUMN_BYTES_MAX: usize = i32::MAX as usize;
 
@@ -15,7 +18,7 @@ pub struct Binary {
 }
 
 impl Binary {
-    fn clear(&mut self) {
+    pub fn clear(&mut self) {
         if self.data.capacity() > KEPT_BYTES_MAX {
             self.data = Vec::new();
         }
@@ -27,21 +30,37 @@ impl Binary {
     }
 
     #[inline(always)]
-    fn push(&mut self, row: usize, value: Option<&[u8]>) {
+    pub fn push(&mut self, row: usize, value: Option<&[u8]>) {
+        if let Some(bytes) = value {
+            self.data.extend_from_slice(bytes);
+        }
+        self.end(row, value.is_some());
+    }
+
+    /// The data of this row are there.
+    #[inline(always)]
+    pub fn end(&mut self, row: usize, is_valid: bool) {
         if row.is_multiple_of(8) {
             self.validity.push(0);
         }
-        match value {
-            Some(bytes) => {
-                self.data.extend_from_slice(bytes);
-                if let Some(bits) = self.validity.last_mut() {
-                    *bits |= 1 << (row % 8);
-                }
-            }
-            None => self.nulls += 1,
+        if !is_valid {
+            self.nulls += 1;
+        } else if let Some(bits) = self.validity.last_mut() {
+            *bits |= 1 << (row % 8);
         }
         // `Columns::has_room` keeps it below 2 GiB.
         self.ends.extend_from_slice(&(self.data.len() as i32).to_ne_bytes());
+    }
+
+    /// Back to that many rows, which had so many bytes and nulls.
+    pub fn truncate(&mut self, rows: usize, bytes: usize, nulls: usize) {
+        self.data.truncate(bytes);
+        self.ends.truncate(4 * (rows + 1));
+        self.validity.truncate(rows.div_ceil(8));
+        if let Some(bits) = self.validity.last_mut().filter(|_| !rows.is_multiple_of(8)) {
+            *bits &= (1 << (rows % 8)) - 1;
+        }
+        self.nulls = nulls;
     }
 }
 
@@ -59,10 +78,20 @@ pub struct Limits {
     pub unpacked_bytes_max: usize,
 }
 
+pub struct Row<'a> {
+    pub key: Option<&'a [u8]>,
+    pub value: Option<&'a [u8]>,
+    /// As they came.
+    pub headers: &'a [u8],
+    pub offset: i64,
+    pub timestamp_us: i64,
+}
+
 pub struct Columns {
     pub rows: usize,
     pub keys: Binary,
     pub values: Binary,
+    pub headers: Option<Headers>,
     pub offsets: Vec<u8>,
     pub timestamps_us: Vec<u8>,
     runs: Vec<Run>,
@@ -79,11 +108,12 @@ pub struct Common {
 }
 
 impl Columns {
-    pub fn new() -> Self {
+    pub fn new(with_headers: bool) -> Self {
         let mut made = Self {
             rows: 0,
             keys: Binary::default(),
             values: Binary::default(),
+            headers: with_headers.then(Headers::default),
             offsets: Vec::new(),
             timestamps_us: Vec::new(),
             runs: Vec::new(),
@@ -97,6 +127,9 @@ impl Columns {
         self.rows = 0;
         self.keys.clear();
         self.values.clear();
+        if let Some(headers) = &mut self.headers {
+            headers.clear();
+        }
         self.offsets.clear();
         self.timestamps_us.clear();
         self.runs.clear();
@@ -121,9 +154,61 @@ impl Columns {
         });
     }
 
-    /// Whether a row of that size still fits. The first one always does, whatever its size.
+    /// False if there is no room for it. The first row always has room, whatever its size.
     #[inline(always)]
-    pub fn has_room(&self, limits: &Limits, size: usize, topic_size: usize) -> bool {
+    pub fn push(
+        &mut self,
+        row: &Row<'_>,
+        limits: &Limits,
+        topic_size: usize,
+    ) -> Result<bool, Reason> {
+        let size = row.key.map_or(0, <[u8]>::len) + row.value.map_or(0, <[u8]>::len);
+        if self.headers.is_some() {
+            return self.push_with_headers(row, size, limits, topic_size);
+        }
+        let has_room = self.has_room(limits, size, topic_size);
+        if has_room {
+            self.push_fields(row);
+        }
+        Ok(has_room)
+    }
+
+    /// The size of headers is known only once they are there.
+    #[inline(never)]
+    fn push_with_headers(
+        &mut self,
+        row: &Row<'_>,
+        size: usize,
+        limits: &Limits,
+        topic_size: usize,
+    ) -> Result<bool, Reason> {
+        let Some(headers) = &mut self.headers else {
+            return Ok(false);
+        };
+        let mark = headers.mark();
+        let size_max = limits.unpacked_bytes_max.min(COLUMN_BYTES_MAX);
+        let are_whole = headers.append(row.headers, size_max);
+        let size = size + headers.bytes;
+        let has_room = are_whole && self.has_room(limits, size, topic_size);
+        if let Some(headers) = &mut self.headers {
+            if has_room {
+                headers.close_row(self.rows);
+            } else {
+                headers.rewind(&mark);
+            }
+        }
+        if has_room {
+            self.push_fields(row);
+        }
+        if are_whole {
+            Ok(has_room)
+        } else {
+            Err(format!("the headers of a record in it take more than {size_max} bytes"))
+        }
+    }
+
+    #[inline(always)]
+    fn has_room(&self, limits: &Limits, size: usize, topic_size: usize) -> bool {
         if self.rows == 0 {
             return true;
         }
@@ -134,17 +219,11 @@ impl Columns {
     }
 
     #[inline(always)]
-    pub fn push(
-        &mut self,
-        key: Option<&[u8]>,
-        value: Option<&[u8]>,
-        offset: i64,
-        timestamp_us: i64,
-    ) {
-        self.keys.push(self.rows, key);
-        self.values.push(self.rows, value);
-        self.offsets.extend_from_slice(&offset.to_ne_bytes());
-        self.timestamps_us.extend_from_slice(&timestamp_us.to_ne_bytes());
+    fn push_fields(&mut self, row: &Row<'_>) {
+        self.keys.push(self.rows, row.key);
+        self.values.push(self.rows, row.value);
+        self.offsets.extend_from_slice(&row.offset.to_ne_bytes());
+        self.timestamps_us.extend_from_slice(&row.timestamp_us.to_ne_bytes());
         self.rows += 1;
         if let Some(run) = self.runs.last_mut() {
             run.rows_end = self.rows;

@@ -10,22 +10,31 @@ impl<'a> Cursor<'a> {
         Self { bytes, at }
     }
 
-    /// A number of 64 bits; what is larger becomes the largest, which fits nothing here either.
+    /// A number of 32 bits. As in Kafka's own client, bits that do not fit are dropped, and bytes
+    /// that do not fit are damage.
     #[inline(always)]
-    pub fn varint(&mut self) -> Option<i64> {
+    pub fn varint(&mut self) -> Option<i32> {
         match self.short() {
             Some(value) => Some(value),
-            None => self.long().map(clamped),
+            None => self.long::<32>().map(|folded| unfolded(u64::from(folded as u32)) as i32),
         }
     }
 
-    /// As the reference reads it, whose numbers have no end: ten bytes hold up to 70 bits.
+    /// A number of 64 bits.
     #[inline(always)]
-    pub fn wide_varint(&mut self) -> Option<i128> {
+    pub fn varlong(&mut self) -> Option<i64> {
         match self.short() {
-            Some(value) => Some(i128::from(value)),
-            None => self.long(),
+            Some(value) => Some(i64::from(value)),
+            None => self.long::<64>().map(unfolded),
         }
+    }
+
+    /// None at the end.
+    #[inline(always)]
+    pub fn byte(&mut self) -> Option<u8> {
+        let found = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(found)
     }
 
     /// Bytes behind their length; below 0 it means null.
@@ -41,32 +50,38 @@ impl<'a> Cursor<'a> {
         Some(Some(found))
     }
 
+    pub fn since(&self, start: usize) -> &'a [u8] {
+        self.bytes.get(start..self.at).unwrap_or_default()
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
     /// One or two bytes, as almost all are.
     #[inline(always)]
-    fn short(&mut self) -> Option<i64> {
+    fn short(&mut self) -> Option<i32> {
         let first = *self.bytes.get(self.at)?;
         if first < 0x80 {
             self.at += 1;
-            return Some(unfolded(u64::from(first)));
+            return Some(unfolded(u64::from(first)) as i32);
         }
         let second = *self.bytes.get(self.at + 1)?;
         if second < 0x80 {
             self.at += 2;
-            return Some(unfolded(u64::from(first & 0x7f) | u64::from(second) << 7));
+            return Some(unfolded(u64::from(first & 0x7f) | u64::from(second) << 7) as i32);
         }
         None
     }
 
-    #[cold]
-    fn long(&mut self) -> Option<i128> {
-        let mut folded = 0u128;
-        for shift in (0..64).step_by(7) {
+    fn long<const BITS: u32>(&mut self) -> Option<u64> {
+        let mut folded = 0u64;
+        for shift in (0..BITS).step_by(7) {
             let byte = *self.bytes.get(self.at)?;
             self.at += 1;
-            folded |= u128::from(byte & 0x7f) << shift;
+            folded |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
-                let half = i128::try_from(folded >> 1).ok()?;
-                return Some(if folded & 1 == 0 { half } else { !half });
+                return Some(folded);
             }
         }
         None
@@ -79,17 +94,18 @@ fn unfolded(folded: u64) -> i64 {
     (folded >> 1) as i64 ^ -((folded & 1) as i64)
 }
 
-fn clamped(value: i128) -> i64 {
-    i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
-}
-
 #[cfg(test)]
 mod tests {
     use super::Cursor;
 
-    fn read(bytes: &[u8]) -> Option<(i64, usize)> {
+    fn read(bytes: &[u8]) -> Option<(i32, usize)> {
         let mut cursor = Cursor::new(bytes, 0);
         cursor.varint().map(|value| (value, cursor.at))
+    }
+
+    fn read_long(bytes: &[u8]) -> Option<(i64, usize)> {
+        let mut cursor = Cursor::new(bytes, 0);
+        cursor.varlong().map(|value| (value, cursor.at))
     }
 
     #[test]
@@ -98,11 +114,13 @@ mod tests {
         assert_eq!(read(&[1]), Some((-1, 1)));
         assert_eq!(read(&[0x80, 1]), Some((64, 2)));
         assert_eq!(read(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Some((-2_147_483_648, 5)));
+        assert_eq!(read(&[0xff, 0xff, 0xff, 0xff, 0x7f]), Some((-2_147_483_648, 5)));
+        assert_eq!(read_long(&[0x80, 0x80, 1]), Some((8192, 3)));
         let mut longest = [0xff; 10];
         longest[9] = 1;
-        assert_eq!(read(&longest), Some((i64::MIN, 10)));
+        assert_eq!(read_long(&longest), Some((i64::MIN, 10)));
         longest[9] = 0x7f;
-        assert_eq!(read(&longest), Some((i64::MIN, 10)));
+        assert_eq!(read_long(&longest), Some((i64::MIN, 10)));
     }
 
     #[test]
@@ -111,6 +129,8 @@ mod tests {
         assert_eq!(read(&[0x80]), None);
         assert_eq!(read(&[0x80; 3]), None);
         assert_eq!(read(&[0x80; 20]), None);
+        assert_eq!(read(&[0x80, 0x80, 0x80, 0x80, 0x80, 0]), None);
+        assert_eq!(read_long(&[0x80; 20]), None);
     }
 
     #[test]
@@ -118,9 +138,7 @@ mod tests {
         assert_eq!(Cursor::new(&[4, 7, 8], 0).nullable(), Some(Some(&[7u8, 8][..])));
         assert_eq!(Cursor::new(&[6, 7, 8], 0).nullable(), None);
         assert_eq!(Cursor::new(&[1], 0).nullable(), Some(None));
-        let mut longest = [0xff; 10];
-        longest[0] = 0xfe;
-        longest[9] = 1;
+        let longest = [0xfe, 0xff, 0xff, 0xff, 0x0f];
         assert_eq!(Cursor::new(&longest, 0).nullable(), None);
     }
 }

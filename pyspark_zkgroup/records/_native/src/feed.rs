@@ -3,12 +3,13 @@
 use crate::batch::{frame, Batch, Frame, Read, Reason, Records, Wanted, RECORDS_AT};
 use crate::codecs::Unpacker;
 use crate::columns::{Columns, Limits};
+use crate::transactions::Aborted;
 
 pub enum Step {
     /// The columns are full. They are to be taken before the next step.
     Full,
     /// These bytes, whole batches or messages, are for the reference: an old format, or compressed
-    /// in a way that is refused here.
+    /// in a way that is refused here. They belong to no transaction that was aborted.
     Reference { at: usize, end: usize },
     /// Everything has been read; the columns may hold rows.
     End,
@@ -25,6 +26,7 @@ pub struct Feed<B> {
     at: usize,
     end: usize,
     wanted: Wanted,
+    aborted: Aborted,
     offset: i64,
     open: Option<Open>,
 }
@@ -38,10 +40,10 @@ struct Open {
 
 impl<B: AsRef<[u8]>> Feed<B> {
     /// None if the source does not reach from `at` to `end`.
-    pub fn new(source: B, at: usize, end: usize, wanted: Wanted) -> Option<Self> {
+    pub fn new(source: B, at: usize, end: usize, wanted: Wanted, aborted: Aborted) -> Option<Self> {
         source.as_ref().get(at..end)?;
         let offset = wanted.start;
-        Some(Self { source, at, end, wanted, offset, open: None })
+        Some(Self { source, at, end, wanted, aborted, offset, open: None })
     }
 
     pub fn step(
@@ -90,10 +92,10 @@ impl<B: AsRef<[u8]>> Feed<B> {
             }
             let whole = bytes.get(at..self.at).unwrap_or_default();
             let batch = Batch::parse(whole)?;
-            if batch.is_control {
+            let packed = whole.get(RECORDS_AT..).unwrap_or_default();
+            if self.aborted.leaves_out(&batch, packed)? || batch.is_control {
                 continue;
             }
-            let packed = whole.get(RECORDS_AT..).unwrap_or_default();
             let is_packed = batch.codec != 0 && !packed.is_empty();
             if is_packed && unpacker.unpack(batch.codec, packed, limits.unpacked_bytes_max).is_err()
             {

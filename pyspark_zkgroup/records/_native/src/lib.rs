@@ -15,3 +15,6 @@ mod codecs;
 mod columns;
 mod cursor;
 mod feed;
+mod headers;
+mod java_text;
+mod transactions;
