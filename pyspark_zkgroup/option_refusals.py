@@ -68,27 +68,6 @@ FIXED: Final = (
         "brokers are spoken to without encryption and authentication",
         "Leave it out, or give PLAINTEXT, and name brokers' plaintext listeners",
     ),
-    Fixed(
-        "failOnDataLoss",
-        "true",
-        "a range that the brokers no longer have always fails the query",
-        "Leave it out, or give true; to go on behind lost data, set the group's offset there",
-    ),
-    *(
-        Fixed(
-            name,
-            "read_uncommitted",
-            "records of aborted transactions are read like all others",
-            "Leave it out, or give read_uncommitted",
-        )
-        for name in ("isolation.level", "kafka.isolation.level")
-    ),
-    Fixed(
-        "includeHeaders",
-        "false",
-        "rows have no column of headers",
-        "Leave it out, or give false",
-    ),
 )
 
 # Names of the JVM consumers.
@@ -162,11 +141,6 @@ _NEWER: Final = (
         "heartbeat.interval.ms",
         "the session is ZooKeeper's, and its client chooses when to be heard",
         "Use 'zookeeper.session.timeout.ms'",
-    ),
-    Refused(
-        "max.poll.interval.ms",
-        "a batch may take as long as it needs without the member being dropped",
-        _LEAVE_OUT,
     ),
     Refused("max.poll.records", "records are not polled", "Use 'maxOffsetsPerTrigger'"),
     Refused("group.instance.id", "a static member is named otherwise", "Use 'member.id'"),

@@ -169,6 +169,16 @@ REBALANCE_WAIT: Final[Option[int | None]] = Option(
     "free.",
     default_text="zookeeper.session.timeout.ms + 2000",
 )
+MAX_POLL_INTERVAL = Option(
+    "max.poll.interval.ms",
+    ZOOKEEPER,
+    values.duration_ms(low=0, high=24 * values.HOUR_MS),
+    0,
+    "How long the driver may be silent (stopped, hanging, or in one batch without an end) before "
+    "the member gives up its claims, so that others read on; it joins again when the driver is "
+    "heard. 0: for ever. Must be longer than the longest batch and the trigger interval: a batch "
+    "that outlasts it comes twice.",
+)
 SUBSCRIBE: Final[Option[tuple[str, ...] | None]] = Option(
     "subscribe",
     TOPICS,
@@ -226,6 +236,16 @@ STARTING_OFFSETS = Option(
     "start at earliest, whatever is set here.",
     default_text="latest",
 )
+FAIL_ON_DATA_LOSS = Option(
+    "failOnDataLoss",
+    READING,
+    values.FLAG,
+    True,
+    "What happens when records are gone before they were read (retention has passed the group's "
+    "offset, a topic was deleted or made anew). true: the query fails with an error that names "
+    "partition, offsets and gap. false: it warns, counts the gap in its progress, and goes on from "
+    "the log's start.",
+)
 MAX_OFFSETS: Final[Option[int | None]] = Option(
     "maxOffsetsPerTrigger",
     READING,
@@ -238,7 +258,7 @@ FETCH_BYTES = Option(
     "fetch.message.max.bytes",
     KAFKA,
     values.whole_number(1, values.INT_MAX, "bytes"),
-    1048576,
+    4194304,
     "The most bytes of one partition in one answer of a broker. A larger record is read all the "
     "same, alone.",
 )
@@ -247,8 +267,8 @@ FETCH_RESPONSE_BYTES = Option(
     KAFKA,
     values.whole_number(1, values.INT_MAX, "bytes"),
     16777216,
-    "The most bytes one task asks of all its partitions in one step: the memory it fills before it "
-    "hands rows over.",
+    "The most bytes one task asks of all its partitions at a time. While they come in, as much "
+    "again may be in memory on its way to Spark.",
 )
 FETCH_WAIT = Option(
     "fetch.wait.max.ms",
@@ -264,6 +284,22 @@ REQUEST_TIMEOUT = Option(
     values.duration_ms(),
     30000,
     "How long to wait for a broker's answer before the connection is given up and made anew.",
+)
+ISOLATION = Option(
+    "kafka.isolation.level",
+    KAFKA,
+    values.one_of("read_uncommitted", "read_committed"),
+    "read_uncommitted",
+    "read_committed leaves out the records of aborted transactions, and reads up to the first "
+    "record of the oldest open one. read_uncommitted reads all records alike.",
+)
+INCLUDE_HEADERS = Option(
+    "includeHeaders",
+    KAFKA,
+    values.FLAG,
+    False,
+    "Give rows a column `headers` of the type array<struct<key:string,value:binary>>: null for a "
+    "record without any.",
 )
 BOOTSTRAP: Final[Option[tuple[Address, ...]]] = Option(
     "kafka.bootstrap.servers",
@@ -289,6 +325,7 @@ TABLE: Final[tuple[Option[Any], ...]] = (
     STRATEGY,
     ORDER,
     REBALANCE_WAIT,
+    MAX_POLL_INTERVAL,
     SESSION_TIMEOUT,
     CONNECTION_TIMEOUT,
     AUTH,
@@ -300,6 +337,7 @@ TABLE: Final[tuple[Option[Any], ...]] = (
     THREADS,
     TOPIC_THREADS,
     STARTING_OFFSETS,
+    FAIL_ON_DATA_LOSS,
     MAX_OFFSETS,
     BOOTSTRAP,
     CLIENT_ID,
@@ -308,16 +346,20 @@ TABLE: Final[tuple[Option[Any], ...]] = (
     FETCH_RESPONSE_BYTES,
     FETCH_WAIT,
     REQUEST_TIMEOUT,
+    ISOLATION,
+    INCLUDE_HEADERS,
 )
 
 OLD_NAMES: Final[tuple[OldName[Any], ...]] = (
     OldName("consumer.id", MEMBER_ID),
     OldName("auto.offset.reset", STARTING_OFFSETS, values.RESET),
     OldName("kafka.client.id", CLIENT_ID),
+    OldName("kafka.max.poll.interval.ms", MAX_POLL_INTERVAL),
     OldName("kafka.exclude.internal.topics", EXCLUDE_INTERNAL),
     OldName("kafka.max.partition.fetch.bytes", FETCH_BYTES),
     OldName("kafka.fetch.max.bytes", FETCH_RESPONSE_BYTES),
     OldName("kafka.fetch.max.wait.ms", FETCH_WAIT),
     OldName("kafka.request.timeout.ms", REQUEST_TIMEOUT),
     OldName("kafka.metadata.max.age.ms", METADATA_REFRESH),
+    OldName("isolation.level", ISOLATION),
 )

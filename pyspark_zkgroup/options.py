@@ -17,6 +17,7 @@ from pyspark_zkgroup.errors import OptionError, SubscriptionError
 from pyspark_zkgroup.group import patterns
 from pyspark_zkgroup.group.positions import StartingOffsets
 from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.model import Isolation
 from pyspark_zkgroup.option_refusals import (
     ADDED_BY_SPARK,
     ADDED_BY_SPARK_PREFIX,
@@ -52,9 +53,11 @@ class Options:
     strategy: str
     order: str
     rebalance_wait_ms: int
+    max_poll_interval_ms: int
     subscription: Subscription
     exclude_internal_topics: bool
     starting_offsets: StartingOffsets
+    fail_on_data_loss: bool
     max_offsets_per_trigger: int | None
     bootstrap_servers: tuple[str, ...]
     client_id: str
@@ -63,6 +66,8 @@ class Options:
     fetch_response_bytes_max: int
     fetch_wait_max_ms: int
     request_timeout_ms: int
+    isolation_level: Isolation
+    include_headers: bool
 
 
 def parse(options: Mapping[str, str]) -> Options:
@@ -92,9 +97,11 @@ def parse(options: Mapping[str, str]) -> Options:
             if rebalance_wait_ms is None
             else rebalance_wait_ms
         ),
+        max_poll_interval_ms=given.value(table.MAX_POLL_INTERVAL),
         subscription=_subscription(given),
         exclude_internal_topics=given.value(table.EXCLUDE_INTERNAL),
         starting_offsets=given.value(table.STARTING_OFFSETS),
+        fail_on_data_loss=given.value(table.FAIL_ON_DATA_LOSS),
         max_offsets_per_trigger=given.value(table.MAX_OFFSETS),
         bootstrap_servers=tuple(str(address) for address in given.value(table.BOOTSTRAP)),
         client_id=given.value(table.CLIENT_ID) or group_id,
@@ -103,6 +110,8 @@ def parse(options: Mapping[str, str]) -> Options:
         fetch_response_bytes_max=given.value(table.FETCH_RESPONSE_BYTES),
         fetch_wait_max_ms=given.value(table.FETCH_WAIT),
         request_timeout_ms=given.value(table.REQUEST_TIMEOUT),
+        isolation_level=cast(Isolation, given.value(table.ISOLATION)),
+        include_headers=given.value(table.INCLUDE_HEADERS),
     )
     _check_together(found, given)
     return found

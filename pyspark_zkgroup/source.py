@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.schema import SPARK_DDL, SPARK_SIMPLE
+from pyspark_zkgroup.schema import spark_ddl, spark_simple
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -115,11 +115,15 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             from pyspark_zkgroup.cluster_view import ClusterView
             from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
             from pyspark_zkgroup.planner import Planner
+            from pyspark_zkgroup.records.choice import slow_because
+            from pyspark_zkgroup.silence import watch
 
             _log_to_stderr()
+            slow_because()  # the tasks say so too, but who looks into executors' logs?
             self._brokers = ClusterView(self.options)
             membership = ZookeeperMembership(self.options, self._brokers)
             self._planner = Planner(self.options, membership, self._brokers)
+            watch(self._planner.silence)
             self._leave_on_sigterm()
         return self._planner
 
@@ -142,7 +146,9 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         from pyspark_zkgroup import task
+        from pyspark_zkgroup.worker_heap import freeze_once
 
+        freeze_once()  # after the import, so that what it has loaded is spared too
         assert isinstance(partition, ZkGroupPartition)
         yield from task.read(partition.task, partition.settings)
 
@@ -162,19 +168,20 @@ class DefaultSource(DataSource):
     def schema(self) -> str:
         from pyspark_zkgroup.options import parse
 
-        parse(self.options)  # a wrong option fails at load(), not when the query starts
-        return SPARK_DDL
+        # A wrong option fails here, at load(), not when the query starts.
+        return spark_ddl(parse(self.options).include_headers)
 
     def streamReader(self, schema: StructType) -> ZkGroupStreamReader:
         from pyspark_zkgroup.options import parse
 
-        if schema.simpleString() != SPARK_SIMPLE:
+        options = parse(self.options)
+        if schema.simpleString() != spark_simple(options.include_headers):
             raise OptionError(
                 f"The source was given the schema {schema.simpleString()}, but its rows have "
-                f"the fixed schema {SPARK_DDL}",
+                f"the fixed schema {spark_ddl(options.include_headers)}",
                 "Leave out .schema(...), and cast the columns after load()",
             )
-        return ZkGroupStreamReader(parse(self.options))
+        return ZkGroupStreamReader(options)
 
 
 def _log_to_stderr() -> None:

@@ -1,4 +1,4 @@
-"""Fetches the jars of the tests and the demo, once per user; says nothing if it has them."""
+"""Fetches the jars of tests, demo and bench, once per user; says nothing if it has them."""
 
 import sys
 
@@ -6,6 +6,7 @@ from pyspark_zkgroup.errors import SandboxError
 from pyspark_zkgroup.sandbox.delta_jars import delta_jars
 from pyspark_zkgroup.sandbox.java import find_java
 from pyspark_zkgroup.sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
+from pyspark_zkgroup.sandbox.kafka_source_jars import kafka_source_jars
 
 
 def main() -> None:
@@ -13,6 +14,7 @@ def main() -> None:
     for line in KAFKA_VERSIONS:
         kafka_jars(line, java, say)
     delta_jars(java, say)
+    kafka_source_jars(java, say)
 
 
 def say(text: str) -> None:

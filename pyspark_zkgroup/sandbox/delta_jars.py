@@ -25,18 +25,18 @@ def delta_jars(java: Path, say: Say, environment: Mapping[str, str] | None = Non
 
 def _release() -> Release:
     """That of the installed delta-spark, built for the installed pyspark."""
-    spark = ".".join(_installed("pyspark").split(".")[:2])
+    spark = ".".join(installed("pyspark").split(".")[:2])
     return Release(
-        version=_installed("delta-spark"),
+        version=installed("delta-spark"),
         scala=SCALA_VERSION,
         product="Delta",
         organisation="io.delta",
         artifact=f"delta-spark_{spark}",
-        own_jars_only=True,
+        wants="own jars",
     )
 
 
-def _installed(package: str) -> str:
+def installed(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Jars of Kafka and of Delta: fetched once per user by the Ivy inside pyspark, kept in a cache.
+"""Jars of Kafka, Delta and Spark's Kafka source: fetched once per user by pyspark's Ivy, and kept.
 
 Ivy gets settings of ours. Its own would also look into the local Maven repository, and one that
 holds a pom without its jar makes the whole download fail. A directory of the cache appears by a
@@ -18,6 +18,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
@@ -59,6 +60,16 @@ OWN_JARS_ONLY = """<ivy-module version="2.0">
   </dependencies>
 </ivy-module>
 """
+# Nothing of what a jar asks for: whoever wants it so names all the jars that are needed.
+ONE_JAR = """<ivy-module version="2.0">
+  <info organisation="zkgroup" module="jars"/>
+  <configurations><conf name="default"/></configurations>
+  <dependencies>
+    <dependency org={organisation} name={module} rev={version} conf="default->default"
+      transitive="false"/>
+  </dependencies>
+</ivy-module>
+"""
 
 
 @dataclass(frozen=True)
@@ -67,14 +78,16 @@ class Release:
 
     version: str
     scala: str = SCALA_VERSION
+    """Empty for what is not written in Scala."""
     product: str = "Kafka"
     organisation: str = "org.apache.kafka"
     artifact: str = "kafka"
-    own_jars_only: bool = False
+    wants: Literal["all", "own jars", "one jar"] = "all"
+    """`own jars` leaves out those of other organisations."""
 
     @property
     def module(self) -> str:
-        return f"{self.artifact}_{self.scala}"
+        return f"{self.artifact}_{self.scala}" if self.scala else self.artifact
 
     @property
     def name(self) -> str:
@@ -192,9 +205,9 @@ def _run_ivy(
 
 
 def _wanted(release: Release, work: Path) -> list[str]:
-    if not release.own_jars_only:
+    if release.wants == "all":
         return ["-dependency", release.organisation, release.module, release.version]
-    wanted = OWN_JARS_ONLY.format(
+    wanted = (ONE_JAR if release.wants == "one jar" else OWN_JARS_ONLY).format(
         organisation=quoteattr(release.organisation),
         module=quoteattr(release.module),
         version=quoteattr(release.version),

@@ -18,7 +18,8 @@ Address = tuple[str, int]
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 CLIENT_ID = b"zkgroup-sandbox"
-PRODUCE, METADATA, INIT_PRODUCER_ID = (0, 3), (3, 1), (22, 0)  # (key, version)
+# (key, version). Before version 7 of the first a broker refuses batches in zstd.
+PRODUCE, METADATA, INIT_PRODUCER_ID = (0, 7), (3, 1), (22, 0)
 ACKS_ALL = -1
 NO_LEADER = -1
 NULL_TEXT = struct.pack(">h", -1)
@@ -86,6 +87,7 @@ class Connection:
             for _ in range(reader.number("i")):
                 partition, error, base = reader.number("i"), reader.number("h"), reader.number("q")
                 reader.number("q")  # time of the append
+                reader.number("q")  # first offset of the log
                 answer[partition] = Acknowledgement(error, base)
         return answer
 

@@ -24,7 +24,11 @@ def family(pid: int) -> list[int]:
 
 def find_below(pid: int, word: str) -> int:
     """The first descendant with that word in its command line, or 0."""
-    return next((p for p in family(pid)[1:] if word in _command(p)), 0)
+    return next(iter(find_all_below(pid, word)), 0)
+
+
+def find_all_below(pid: int, word: str) -> list[int]:
+    return [p for p in family(pid)[1:] if word in _command(p)]
 
 
 def exists(pid: int) -> bool:

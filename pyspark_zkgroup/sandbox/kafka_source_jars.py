@@ -1,0 +1,71 @@
+"""The jars of Spark's own Kafka source, for the Spark of this Python: what tests and the bench
+compare with. Fetched and cached like Kafka's.
+
+As a program this prints them, for
+`spark-submit --jars "$(python -m pyspark_zkgroup.sandbox.kafka_source_jars)"`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark_zkgroup.errors import SandboxError
+from pyspark_zkgroup.sandbox.delta_jars import installed
+from pyspark_zkgroup.sandbox.java import find_java
+from pyspark_zkgroup.sandbox.kafka_jars import (
+    KAFKA_VERSIONS,
+    SCALA_VERSION,
+    Release,
+    Say,
+    release_jars,
+)
+
+# Not every repository has each version of it, and no query without Kerberos calls it: one that
+# all have will do for any Spark 4.
+TOKEN_PROVIDER_VERSION = "4.0.0"
+POOL_VERSION = "2.12.0"
+
+
+def kafka_source_jars(
+    java: Path, say: Say, environment: Mapping[str, str] | None = None
+) -> list[Path]:
+    """Fetched when this user's cache lacks them."""
+    return [
+        release_jars(release, java, say, environment) / f"{release.name}.jar"
+        for release in releases(installed("pyspark"))
+    ]
+
+
+def releases(spark: str) -> tuple[Release, ...]:
+    """All that pyspark does not bring. Each alone: what they ask for is named here, or is there."""
+    return (
+        _of_spark("spark-sql-kafka-0-10", spark),
+        _of_spark("spark-token-provider-kafka-0-10", TOKEN_PROVIDER_VERSION),
+        Release(
+            KAFKA_VERSIONS["3.9"],
+            "",
+            "Kafka's client",
+            "org.apache.kafka",
+            "kafka-clients",
+            "one jar",
+        ),
+        Release(POOL_VERSION, "", "commons-pool", "org.apache.commons", "commons-pool2", "one jar"),
+    )
+
+
+def _of_spark(artifact: str, version: str) -> Release:
+    return Release(version, SCALA_VERSION, artifact, "org.apache.spark", artifact, "one jar")
+
+
+def main() -> None:
+    try:
+        jars = kafka_source_jars(find_java(), lambda text: print(text, file=sys.stderr, flush=True))
+    except SandboxError as error:
+        sys.exit(f"kafka_source_jars: {error}")
+    print(",".join(map(str, jars)))
+
+
+if __name__ == "__main__":
+    main()

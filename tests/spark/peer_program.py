@@ -1,0 +1,127 @@
+"""A Spark session that has Spark's own Kafka source beside ours: it reads with either and produces.
+
+    python -m tests.spark.peer_program
+
+One JSON object a line on its input, one a line as the answer; see peer.py for the words. What
+produces is Kafka's own client, which Spark's source brings.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+CONF = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
+
+
+def unpacked(text: str | None) -> bytearray | None:
+    return None if text is None else bytearray(base64.b64decode(text))
+
+
+class Program:
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        assert spark._jvm is not None
+        self.java: Any = spark._jvm
+        self.open: list[Any] = []
+
+    def read(self, source: str, options: Mapping[str, str], into: str) -> dict[str, Any]:
+        rows = self.spark.readStream.format(source).options(**options).load()
+        query = (
+            rows.writeStream.format("parquet")
+            .option("checkpointLocation", f"{into}.checkpoint")
+            .trigger(availableNow=True)
+            .start(into)
+        )
+        query.awaitTermination()
+        return {"schema": rows.schema.simpleString(), "batches": len(query.recentProgress)}
+
+    def produce(
+        self, properties: Mapping[str, str], records: list[list[Any]], end: str
+    ) -> dict[str, Any]:
+        """`end` of a transaction: commit, abort, or open; or, without one, nothing."""
+        kafka = self.java.org.apache.kafka
+        given = self.java.java.util.Properties()
+        for name, value in properties.items():
+            given.put(name, value)
+        given.put("key.serializer", BYTES)
+        given.put("value.serializer", BYTES)
+        producer = kafka.clients.producer.KafkaProducer(given)
+        if end:
+            producer.initTransactions()
+            producer.beginTransaction()
+        sent = [producer.send(self._record(*record)) for record in records]
+        producer.flush()
+        offsets = [future.get().offset() for future in sent]
+        if end == "open":
+            self.open.append(producer)
+        else:
+            {"commit": producer.commitTransaction, "abort": producer.abortTransaction}.get(
+                end, producer.flush
+            )()
+            producer.close()
+        return {"offsets": offsets}
+
+    def abort_open(self) -> dict[str, Any]:
+        for producer in self.open:
+            producer.abortTransaction()
+            producer.close()
+        self.open.clear()
+        return {}
+
+    def _record(
+        self,
+        topic: str,
+        partition: int,
+        timestamp_ms: int | None,
+        key: str | None,
+        value: str | None,
+        headers: list[tuple[str, str | None]],
+    ) -> Any:
+        kafka = self.java.org.apache.kafka
+        made = kafka.common.header.internals.RecordHeaders()
+        for name, content in headers:
+            made.add(name, unpacked(content))
+        return kafka.clients.producer.ProducerRecord(
+            topic, partition, timestamp_ms, unpacked(key), unpacked(value), made
+        )
+
+
+def main() -> None:
+    builder = SparkSession.builder.master("local[2]").appName("zkgroup-peer")
+    for key, value in {**CONF, "spark.jars": os.environ["PEER_JARS"]}.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    program = Program(spark)
+    words: dict[str, Callable[..., dict[str, Any]]] = {
+        "read": program.read,
+        "produce": program.produce,
+        "abort_open": program.abort_open,
+    }
+    print(json.dumps({"ready": True}), flush=True)
+    for line in sys.stdin:
+        command = json.loads(line)
+        try:
+            answer = words[command.pop("do")](**command)
+        except Exception as problem:  # noqa: BLE001 - told to the test, which judges it
+            answer = {"error": str(problem)}
+        print(json.dumps(answer), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Spark's own Kafka source: which jars it takes, and from which places of the cache."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pyspark_zkgroup.sandbox import kafka_jars as room
+from pyspark_zkgroup.sandbox.delta_jars import installed
+from pyspark_zkgroup.sandbox.kafka_source_jars import kafka_source_jars, releases
+
+
+def never(text: str) -> None:
+    raise AssertionError(text)
+
+
+def test_the_source_is_that_of_the_spark_it_runs_in() -> None:
+    assert [release.name for release in releases("4.1.4")] == [
+        "spark-sql-kafka-0-10_2.13-4.1.4",
+        "spark-token-provider-kafka-0-10_2.13-4.0.0",
+        "kafka-clients-3.9.1",
+        "commons-pool2-2.12.0",
+    ]
+
+
+def test_one_jar_is_asked_for_without_what_it_asks_for(tmp_path: Path) -> None:
+    for release in releases("4.2.0"):
+        assert room._wanted(release, tmp_path) == ["-ivy", str(tmp_path / "ivy.xml")]
+        asked = (tmp_path / "ivy.xml").read_text()
+        assert f'name="{release.module}" rev="{release.version}"' in asked
+        assert 'transitive="false"' in asked
+
+
+def test_a_complete_cache_is_used_without_a_word(tmp_path: Path) -> None:
+    expected = []
+    for release in releases(installed("pyspark")):
+        directory = tmp_path / "zkgroup" / "jars" / release.name
+        directory.mkdir(parents=True)
+        expected.append(directory / f"{release.name}.jar")
+        expected[-1].write_bytes(b"12345")
+        (directory / room.MANIFEST).write_text(json.dumps({expected[-1].name: 5}))
+
+    found = kafka_source_jars(Path("/no/java"), never, {"XDG_CACHE_HOME": str(tmp_path)})
+
+    assert found == expected

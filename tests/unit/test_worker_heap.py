@@ -1,0 +1,61 @@
+"""In processes of their own: a frozen heap cannot be told apart from pytest's afterwards."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+FROZEN_ONCE = """
+import gc
+from pyspark_zkgroup import task
+from pyspark_zkgroup.worker_heap import freeze_once
+
+class Ring:
+    pass
+
+def ring():
+    one, other = Ring(), Ring()
+    one.other, other.other = other, one
+
+ring()
+freeze_once()
+frozen = gc.get_freeze_count()
+assert frozen > 10_000, frozen
+assert not [o for o in gc.get_objects() if isinstance(o, Ring)], "garbage was kept"
+gc.unfreeze()
+assert not [o for o in gc.get_objects() if isinstance(o, Ring)], "garbage was frozen"
+freeze_once()
+assert gc.get_freeze_count() == 0, "a second call freezes again"
+ring()
+assert gc.collect() >= 2, "what comes later is not collected"
+"""
+
+NATIVE_MISSING = """
+import sys
+sys.modules["pyspark_zkgroup.records._decoder"] = None
+from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.source import ZkGroupStreamReader
+reader = ZkGroupStreamReader(parse({
+    "zookeeper.connect": "localhost:1", "group.id": "g", "subscribe": "t",
+}))
+for _ in range(3):
+    reader.planner
+"""
+
+
+def test_what_is_loaded_is_frozen_once_and_garbage_is_not() -> None:
+    run(FROZEN_ONCE)
+
+
+def test_the_driver_says_once_that_reading_will_be_slow() -> None:
+    (line,) = run(NATIVE_MISSING).splitlines()
+    assert " WARNING zkgroup: Reading will be slow" in line
+    assert "Rust toolchain" in line
+
+
+def run(program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
