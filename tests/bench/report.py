@@ -1,0 +1,171 @@
+"""The results as tables: for the terminal, and as Markdown for the README."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.bench.cases import DECODE, MEMORY, TRIGGER
+from tests.bench.results import environment, others, throughput
+
+HOW = (
+    "Rows per second are those of the micro-batch that reads the whole topic (addBatch: the tasks "
+    "read, the sink takes), the median of the runs after a warm-up, in turns on one broker and in "
+    "one Spark. Not in it, for both: starting the query and planning, which happen once and not "
+    "with every record; ratio_with_planning in bench.json has it."
+)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: its first column holds names, the others numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def grids(results: Sequence[Mapping[str, Any]], *, spread: bool) -> list[Grid]:
+    made = [
+        _with_spread(throughput(results)) if spread else _throughput(throughput(results)),
+        _trigger(others(results, TRIGGER)),
+        _decode(others(results, DECODE)),
+        _memory(others(results, MEMORY)),
+    ]
+    return [grid for grid in made if grid.rows]
+
+
+def head(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Where, with what and how it was measured, a line each."""
+    e = environment(results)
+    if not e:
+        return []
+    return [
+        f"{e['cpu']}, cores: {e['cores']}; {e['memory_gb']} GB; {e['system']}; "
+        f"load at the start {e['load_at_start']}",
+        f"PySpark {e['pyspark']}, Kafka {e['kafka']}, {e['java']}, Python {e['python']}, "
+        f"pyarrow {e['pyarrow']}; decoder: {e['decoder']}",
+        "Spark: " + ", ".join(f"{k}={v}" for k, v in e["spark"].items()),
+        f"Topics: {e['topics']}",
+        f"Runs: {e['repeats']} of each after one warm-up; {HOW}",
+        f"The peer: {e['peer']}",
+    ]
+
+
+def show(results: Sequence[Mapping[str, Any]], console: Console) -> None:
+    for line in head(results):
+        console.print(line, style="dim", highlight=False)
+    for grid in grids(results, spread=True):
+        table = Table(title=grid.title, title_justify="left")
+        table.add_column(grid.columns[0])
+        for column in grid.columns[1:]:
+            table.add_column(column, justify="right")
+        for row in grid.rows:
+            table.add_row(*row)
+        console.print(table)
+
+
+def markdown(results: Sequence[Mapping[str, Any]]) -> str:
+    """For the README: every table, and where it was measured."""
+    parts = []
+    for grid in grids(results, spread=False):
+        lines = [
+            f"**{grid.title}**",
+            "",
+            _line(grid.columns),
+            _line(["---", *("---:" for _ in grid.columns[1:])]),
+            *map(_line, grid.rows),
+        ]
+        parts.append("\n".join(lines))
+    parts.append("\n".join(f"- {line}" for line in head(results)))
+    return "\n\n".join(parts)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _throughput(found: Sequence[Mapping[str, Any]]) -> Grid:
+    rows = tuple(
+        (r["case"], _count(r["ours_rows_s"]), _count(r["peer_rows_s"]), f"{r['ratio']:.2f}")
+        for r in found
+    )
+    return Grid("Rows per second", ("case", "zkgroup", "Spark's own source", "ratio"), rows)
+
+
+def _with_spread(found: Sequence[Mapping[str, Any]]) -> Grid:
+    """Also the slowest and the fastest run, and the ratio of the whole triggers."""
+    short = _throughput(found)
+    rows = tuple(
+        (
+            *(name, ours, _spread(r["ours_spread"]), peer, _spread(r["peer_spread"]), ratio),
+            f"{r['ratio_with_planning']:.2f}",
+        )
+        for (name, ours, peer, ratio), r in zip(short.rows, found, strict=True)
+    )
+    name, ours, peer, ratio = short.columns
+    return Grid(short.title, (name, ours, "runs", peer, "runs", ratio, "with planning"), rows)
+
+
+def _trigger(found: Sequence[Mapping[str, Any]]) -> Grid:
+    names = {"peer": "Spark's own source", "ours": "zkgroup", "ready": "bare Python source"}
+    rows = []
+    for r in found:
+        sockets = "Unix sockets" if r["case"].endswith("unix-sockets") else "TCP (Spark's default)"
+        for who, name in names.items():
+            p50 = r[f"{who}_p50_ms"]
+            rows.append(
+                (
+                    f"{name}, {sockets}",
+                    f"{p50:.0f}",
+                    f"{r[f'{who}_p95_ms']:.0f}",
+                    f"{r[f'{who}_add_batch_p50_ms']:.0f}",
+                    f"{p50 / r['peer_p50_ms']:.2f}",
+                    f"{p50 / r['ready_p50_ms']:.2f}",
+                )
+            )
+    columns = (
+        "source, workers' sockets",
+        "p50 ms",
+        "p95 ms",
+        "addBatch p50",
+        "to Spark's",
+        "to bare",
+    )
+    return Grid("Triggers of 1,000 rows in 4 tasks", columns, tuple(rows))
+
+
+def _decode(found: Sequence[Mapping[str, Any]]) -> Grid:
+    rows = tuple(
+        (r["case"].removeprefix(f"{DECODE}-"), _count(r["rows_s_per_core"])) for r in found
+    )
+    return Grid("Decoding alone, one core, checksums checked", ("records", "rows/s"), rows)
+
+
+def _memory(found: Sequence[Mapping[str, Any]]) -> Grid:
+    columns = ("a task's Python worker", "records", "idle MB", "peak MB", "above idle MB")
+    rows = tuple(
+        (
+            r["case"].removeprefix(f"{MEMORY}-"),
+            f"{r['rows']:,}",
+            f"{r['idle_mb']:.0f}",
+            f"{r['peak_mb']:.0f}",
+            f"{r['above_idle_mb']:.0f}",
+        )
+        for r in found
+    )
+    return Grid("Memory", columns, rows)
+
+
+def _count(number: float) -> str:
+    if number >= 999_500:
+        return f"{number / 1e6:.2f} M"
+    return f"{number / 1e3:.0f} k" if number >= 9_950 else f"{number / 1e3:.1f} k"
+
+
+def _spread(slowest_fastest: Sequence[float]) -> str:
+    return " to ".join(map(_count, slowest_fastest))

@@ -1,0 +1,52 @@
+"""The two sources side by side, each with the settings that its own documents recommend."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pyspark.sql import SparkSession
+
+from pyspark_zkgroup.sandbox import Sandbox
+
+Side = Literal["ours", "peer"]
+SIDES: tuple[Side, Side] = ("ours", "peer")
+
+
+@dataclass(frozen=True)
+class Servers:
+    zookeeper_connect: str
+    bootstrap_servers: str
+    peer_options: Mapping[str, str] = field(default_factory=dict)
+    """For whoever thinks that the peer can do better than by its defaults."""
+
+    @classmethod
+    def of(cls, sandbox: Sandbox, peer_options: Mapping[str, str] | None = None) -> Servers:
+        return cls(
+            sandbox.kafka_zookeeper_connect, sandbox.bootstrap_servers, dict(peer_options or {})
+        )
+
+
+def stream(spark: SparkSession, side: Side, servers: Servers, topic: str, **options: str) -> Any:
+    if side == "peer":
+        return (
+            spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", servers.bootstrap_servers)
+            .option("subscribe", topic)
+            .option("startingOffsets", "earliest")
+            .options(**servers.peer_options)
+            .options(**options)
+            .load()
+        )
+    return (
+        spark.readStream.format("zkgroup")
+        .option("zookeeper.connect", servers.zookeeper_connect)
+        # A new group each time: what one has read, its next query would not read again.
+        .option("group.id", f"bench-{uuid.uuid4().hex[:8]}")
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .options(**options)
+        .load()
+    )
