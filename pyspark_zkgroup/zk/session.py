@@ -28,6 +28,9 @@ _LEASE_MARGIN = 0.25
 # still be executed.
 _REQUEST_SHARE = 0.25
 _REQUEST_S_MIN = 1.0
+# How long to wait again before the server has been heard of: a member that reads on without it must
+# not stand still for seconds at every boundary.
+_PROBE_S = 0.1
 
 
 class SessionLostError(Exception):
@@ -75,6 +78,9 @@ class Session:
         self.client.add_listener(self._state_changed)
         self.id = 0
         self._lost = False
+        # The last proof of life before a request that was not answered; a late answer is a newer
+        # one.
+        self._silent_at: float | None = None
 
     def open(self) -> None:
         """Connect, or raise ServerError naming the addresses tried and the remedy."""
@@ -123,6 +129,8 @@ class Session:
 
     @property
     def request_timeout_s(self) -> float:
+        if self.client.connection.proved_at == self._silent_at:
+            return _PROBE_S
         return max(_REQUEST_S_MIN, self.negotiated_timeout_s * _REQUEST_SHARE)
 
     def lease_left_s(self) -> float:
@@ -147,6 +155,7 @@ class Session:
         if name in ("ConnectionLoss", "OperationTimeoutError", "SessionMovedError"):
             return DisconnectedError(name)
         if isinstance(error, KazooTimeoutError):
+            self._silent_at = self.client.connection.proved_at
             return DisconnectedError("no answer in time")
         if isinstance(error, AuthFailedError):
             return ServerError("ZooKeeper refused the credentials of zookeeper.auth")

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.ops import Create, Done
 from pyspark_zkgroup.sandbox import Sandbox
+from pyspark_zkgroup.sandbox.cut import Cut
 from pyspark_zkgroup.zk.session import (
     DisconnectedError,
     Session,
@@ -18,10 +20,17 @@ from pyspark_zkgroup.zk.session import (
     SessionLostError,
     SessionSettings,
 )
-from pyspark_zkgroup.zk.store import Store
+from tests.contract.ensembles import Ensemble, made
 from tests.waiting import wait_until
 
 Open = Callable[..., Session]
+
+
+@pytest.fixture(params=["real", "fake"])
+def ensemble(request: pytest.FixtureRequest) -> Iterator[Ensemble]:
+    found = made(request, request.param)
+    yield found
+    found.close()
 
 
 @pytest.fixture
@@ -48,82 +57,101 @@ def events(session: Session) -> list[str]:
     return seen
 
 
-def expire(zookeeper: Sandbox, session: Session) -> None:
-    client_id = session.client.client_id
-    assert client_id is not None
-    zookeeper.expire_session(*client_id)
-
-
-def test_an_expired_session_is_over_and_no_other_is_opened(
-    zookeeper: Sandbox, opened: Open
-) -> None:
-    session = opened()
-    store, first = Store(session), session.id
+def test_an_expired_session_is_over_and_no_other_is_opened(ensemble: Ensemble) -> None:
+    session = ensemble.open(2000)
+    store, first = ensemble.store(session), session.id
     store.nodes(["/"])
-    expire(zookeeper, session)
+    ensemble.expire(session)
     wait_until(lambda: not session.alive, 10, "the expiry to be noticed")
     with pytest.raises(SessionLostError):
         store.nodes(["/"])
-    wait_until(lambda: session.client._connection.connection_stopped.is_set(), 10, "kazoo to end")
     assert session.id == first
-    assert not session.client.connected
+    assert not session.connected
     assert "lost" in events(session)
 
 
-def test_the_lease_counts_from_the_newest_answered_request(opened: Open) -> None:
-    session = opened(timeout_ms=3000)
+def test_kazoo_ends_with_its_session(request: pytest.FixtureRequest) -> None:
+    real = made(request, "real")
+    session = real.open(2000)
+    real.expire(session)
+    wait_until(lambda: session.client._connection.connection_stopped.is_set(), 10, "kazoo to end")
+    assert not session.client.connected
+    real.close()
+
+
+def test_the_lease_counts_from_the_newest_answered_request(ensemble: Ensemble) -> None:
+    session = ensemble.open(3000)
     assert session.negotiated_timeout_s == pytest.approx(3.0)
     assert 0 < session.lease_left_s() <= 3.0 * 0.75
-    before = session.client.connection.proved_at
+    least = session.lease_left_s()
+
+    def renewed() -> bool:
+        nonlocal least
+        left = session.lease_left_s()
+        least = min(left, least)
+        return left > least
+
     # The heartbeat alone renews it.
-    wait_until(lambda: session.client.connection.proved_at > before, 10, "an answered ping")
-    Store(session).sync()
+    wait_until(renewed, 10, "an answered ping")
+    ensemble.store(session).sync()
     assert session.lease_left_s() > 2.0
 
 
-def test_a_silent_server_is_a_disconnection_and_the_lease_runs_out(
-    new_sandbox: Callable[..., Sandbox],
-) -> None:
-    sandbox = new_sandbox(brokers=0)
-    session = Session(
-        SessionSettings(sandbox.zookeeper_connect, "", 2000, 5000), queue.SimpleQueue()
-    )
-    session.open()
-    sandbox.zookeepers[0].pause()
-    try:
+def test_a_silent_server_is_a_disconnection_and_the_lease_runs_out(ensemble: Ensemble) -> None:
+    with ensemble.silence(2000) as session:
         with pytest.raises(DisconnectedError):
-            Store(session).sync()
+            ensemble.store(session).sync()
         wait_until(lambda: session.lease_left_s() < 0, 10, "the end of the lease")
-    finally:
-        sandbox.zookeepers[0].resume()
-        session.close()
 
 
-def test_watches_put_events_on_the_queue(opened: Open) -> None:
-    session, other = opened(), opened()
-    store = Store(session)
-    Store(other).ensure(["/a"])
+def test_a_server_that_is_silent_for_too_long_ends_the_session(ensemble: Ensemble) -> None:
+    with ensemble.silence(2000) as session:
+        wait_until(lambda: session.lease_left_s() < -2.0, 10, "more than the session's time")
+    wait_until(lambda: not session.alive or session.connected, 20, "it to be heard of again")
+
+
+def test_a_silent_server_is_waited_for_at_length_once_and_again_when_it_was_heard_of(
+    zookeeper: Sandbox, opened: Open
+) -> None:
+    with Cut([zookeeper.zookeepers[0].address]) as cut:
+        session = opened(timeout_ms=20_000, where=cut.addresses)
+        assert session.request_timeout_s == 5.0
+        cut.silence()
+        with pytest.raises(DisconnectedError):
+            session.ask(session.client.exists_async("/"), timeout_s=0.2)
+        assert session.request_timeout_s < 0.5
+        with pytest.raises(DisconnectedError):
+            session.ask(session.client.exists_async("/"))
+        # Its answers come late, and are an answer all the same.
+        cut.heal()
+        wait_until(lambda: session.request_timeout_s == 5.0, 10, "the late answers to be noticed")
+        session.ask(session.client.exists_async("/"))
+
+
+def test_watches_put_events_on_the_queue(ensemble: Ensemble) -> None:
+    session, other = ensemble.open(2000), ensemble.store(ensemble.open(2000))
+    store = ensemble.store(session)
+    other.ensure(["/a"])
     store.children(["/a"], watch=True)
     store.stats(["/missing"], watch=True)
-    Store(other).ensure(["/a/b", "/missing"])
+    other.ensure(["/a/b", "/missing"])
     seen: list[str] = []
 
     def both() -> bool:
+        assert session.alive
         seen.extend(events(session))
         return {"changed/a", "changed/missing"} <= set(seen)
 
     wait_until(both, 10, f"both watches in {seen}")
 
 
-def test_closing_ends_the_session_on_the_server_and_may_be_done_twice(opened: Open) -> None:
-    from pyspark_zkgroup.group.ops import Create, Done
-
-    session, other = opened(timeout_ms=20000), opened()
-    (made,) = Store(session).commit([(Create("/mine", b"", ephemeral=True),)])
-    assert isinstance(made, Done)
+def test_closing_ends_the_session_on_the_server_and_may_be_done_twice(ensemble: Ensemble) -> None:
+    session, other = ensemble.open(20_000), ensemble.open(2000)
+    (outcome,) = ensemble.store(session).commit([(Create("/mine", b"", ephemeral=True),)])
+    assert isinstance(outcome, Done)
     session.close()
     session.close()
-    assert Store(other).stats(["/mine"]) == [None]
+    assert ensemble.store(other).stats(["/mine"]) == [None]
 
 
 def test_a_missing_chroot_and_a_missing_server_are_named(zookeeper: Sandbox) -> None:

@@ -1,0 +1,144 @@
+"""A Spark driver with one query that appends to Delta: python -m tests.chaos.driver JOB
+
+A query that has failed is reported and started again, as a supervisor would. SIGUSR1 ends the
+driver by pyspark_zkgroup.stop(); SIGTERM is not answered here, so that it ends each process of the
+driver wherever it is. The end of the input, that is of whoever started it, ends it at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryListener
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pyspark_zkgroup.delta import append_once, appender, session
+from pyspark_zkgroup.stopping import stop
+from tests.chaos.job import Job
+from tests.spark.driver import COLUMNS, Events
+from tests.spark.sink import deliver
+
+RESTART_AFTER_S = 0.5
+ERROR_CHARACTERS_MAX = 4_000
+
+
+class Listener(StreamingQueryListener):
+    """Keeps of Spark's progress what the run's judges need."""
+
+    def __init__(self, events: Events) -> None:
+        self.events = events
+
+    def onQueryStarted(self, event: Any) -> None:
+        return
+
+    def onQueryProgress(self, event: Any) -> None:
+        progress = event.progress
+        self.events.add(
+            "progress",
+            batch=progress.batchId,
+            timestamp=progress.timestamp,
+            ms=progress.durationMs.get("triggerExecution", 0),
+            rows=progress.numInputRows,
+            latest=progress.sources[0].latestOffset,
+        )
+
+    def onQueryIdle(self, event: Any) -> None:
+        return
+
+    def onQueryTerminated(self, event: Any) -> None:
+        return
+
+
+class Member:
+    def __init__(self, spark: SparkSession, job: Job, events: Events) -> None:
+        self.spark, self.job, self.events = spark, job, events
+        self.asked = threading.Event()
+        self._append = appender(str(job.table), checkpointLocation=str(job.checkpoint))
+
+    def run(self) -> None:
+        while True:
+            query = self._start()
+            try:
+                if self._follow(query):
+                    return
+            except PySparkException as error:
+                # Followed until it has failed; a driver whose query is gone starts it again.
+                self.events.add("died", error=str(error)[:ERROR_CHARACTERS_MAX])
+                if self.asked.wait(RESTART_AFTER_S):
+                    return
+
+    def _follow(self, query: StreamingQuery) -> bool:
+        while not self.asked.is_set():
+            if query.awaitTermination(1):
+                self.events.add("died", error="the query ended without an error")
+                return False
+        self.events.add("stopping")
+        self.events.add("stopped", drained=stop(query))
+        return True
+
+    def _start(self) -> StreamingQuery:
+        frame = self.spark.readStream.format("zkgroup").options(**self.job.options).load()
+        writer = frame.writeStream.foreachBatch(self._take)
+        writer = writer.option("checkpointLocation", str(self.job.checkpoint))
+        query = writer.trigger(processingTime=f"{self.job.trigger_s} seconds").start()
+        self.events.add("started", run=str(query.runId))
+        return query
+
+    def _take(self, batch: DataFrame, number: int) -> None:
+        began = time.time()
+        # Read once, for the plain log and for the table.
+        batch = batch.persist()
+        try:
+            columns = [c.to_pylist() for c in batch.select(*COLUMNS).toArrow().columns]
+            deliver(self.job.sink, number, began, time.time(), zip(*columns, strict=True))
+            self._append(batch, number)
+        finally:
+            batch.unpersist()
+        self.events.add("appended", batch=number)
+
+
+def warm_up(spark: SparkSession, directory: Path) -> None:
+    """The first jobs and the first Delta commit of a JVM take seconds. They belong to the start,
+    not to somebody's batch.
+    """
+    rows = spark.range(3).selectExpr("'t' AS topic", "0 AS partition", "id AS offset")
+    rows.toArrow()
+    append_once(rows, str(directory / f"warm-{os.getpid()}"))
+
+
+def main() -> None:
+    job = Job.from_json(sys.argv[1])
+    events = Events(job.events)
+    asked = threading.Event()
+    signal.signal(signal.SIGUSR1, lambda *_: asked.set())
+    threading.Thread(target=_end_with_starter, daemon=True).start()
+    spark = session(f"zkgroup chaos {job.name}", print)
+    spark.sparkContext.setLogLevel("WARN")
+    context = spark.sparkContext
+    assert context._jvm is not None
+    jvm = int(context._jvm.java.lang.ProcessHandle.current().pid())
+    warm_up(spark, job.scratch)
+    spark.streams.addListener(Listener(events))
+    events.add("ready", jvm=jvm, python=os.getpid())
+    member = Member(spark, job, events)
+    member.asked = asked
+    member.run()
+    spark.stop()
+    events.add("ended")
+
+
+def _end_with_starter() -> None:
+    sys.stdin.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

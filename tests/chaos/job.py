@@ -1,0 +1,62 @@
+"""What one driver of the chaos run is told to do: the words between process.py and driver.py."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Job:
+    """One member of the group: its query goes on where it was, however often it is started."""
+
+    name: str
+    directory: Path
+    table: Path
+    options: dict[str, str]
+    trigger_s: float
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.directory / "checkpoint"
+
+    @property
+    def sink(self) -> Path:
+        """The plain log: what each batch has read, also what Delta then refuses or drops."""
+        return self.directory / "sink"
+
+    @property
+    def events(self) -> Path:
+        return self.directory / "events.jsonl"
+
+    @property
+    def log(self) -> Path:
+        return self.directory / "driver.log"
+
+    @property
+    def scratch(self) -> Path:
+        return self.directory / "scratch"
+
+    def unlogged(self) -> tuple[int, ...]:
+        """The batches that Spark has planned and not logged as finished."""
+        planned, logged = (
+            {int(path.name) for path in (self.checkpoint / kind).glob("[0-9]*")}
+            for kind in ("offsets", "commits")
+        )
+        return tuple(sorted(planned - logged))
+
+    def to_json(self) -> str:
+        content = {**asdict(self), "directory": str(self.directory), "table": str(self.table)}
+        return json.dumps(content)
+
+    @classmethod
+    def from_json(cls, text: str) -> Job:
+        content = json.loads(text)
+        return cls(
+            **{
+                **content,
+                "directory": Path(content["directory"]),
+                "table": Path(content["table"]),
+            }
+        )

@@ -1,0 +1,299 @@
+"""Chaos on real servers and real Spark: python -m tests.chaos.run --minutes 30 --seed 7
+
+Three drivers of one group append to a Delta table while records come in and one fault after the
+other is inflicted; each is healed and waited for. At the end everything is healed, all that was
+produced must reach the table, and the run is judged. Exit status 0: all is as promised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyspark_zkgroup.errors import ZkgroupError
+from pyspark_zkgroup.model import TopicPartition
+from tests.chaos import report as reports
+from tests.chaos.bag import drawn
+from tests.chaos.calm import disturbances
+from tests.chaos.duplicates import duplicates, lacking, size
+from tests.chaos.faults import KINDS
+from tests.chaos.process import Process, now
+from tests.chaos.settings import TOPIC, Settings
+from tests.chaos.stage import Stage, staged
+from tests.chaos.table import offsets_in, ranges_of
+from tests.chaos.unowned import unowned
+from tests.chaos.values import Fault, Read
+from tests.chaos.verdict import (
+    Evidence,
+    deaths,
+    produced_ranges,
+    reads_of,
+    rebalances,
+    sessions_ended,
+    triggers_of,
+)
+from tests.waiting import wait_until
+
+REPORT = Path("build/chaos.json")
+SAID_EVERY_S = 5.0
+BETWEEN_FAULTS_S = (0.5, 3.0)
+
+
+class Run:
+    def __init__(self, settings: Settings, directory: Path) -> None:
+        self.settings, self.directory = settings, directory
+        self.began = now()
+        self.faults: list[Fault] = []
+        self.errors: list[str] = []
+        self._doing = "starting"
+        self._kinds = settings.kinds or tuple(KINDS)
+
+    def run(self) -> dict[str, Any]:
+        self.say(
+            f"seed {self.settings.seed}, at least {self.settings.minutes:g} minutes and "
+            f"{self.settings.faults_wanted} faults; all logs in {self.directory}"
+        )
+        with staged(self.settings, self.directory) as stage:
+            self.say("three members share the partitions")
+            ended = threading.Event()
+            teller = threading.Thread(target=self._tell, args=(stage, ended), daemon=True)
+            teller.start()
+            try:
+                self._inflict(stage)
+                self._drain(stage)
+            finally:
+                ended.set()
+                teller.join()
+            stage.watch.close()
+            self.say("the table is compared with what was produced")
+            evidence = self._judge(stage)
+            said = [line for member in stage.members.values() for line in member.said]
+        found = reports.content(
+            evidence, self.settings, self.began, now() - self.began, rebalances(said)
+        )
+        for line in reports.lines(found):
+            self.say(line)
+        return found
+
+    # -- faults
+
+    def _inflict(self, stage: Stage) -> None:
+        rng = random.Random(self.settings.seed)
+        began, kinds = time.monotonic(), drawn(self._kinds, rng)
+        while True:
+            minutes = (time.monotonic() - began) / 60.0
+            enough = len(self.faults) >= self.settings.faults_wanted
+            if (enough and minutes >= self.settings.minutes) or stage.load.failed:
+                return
+            if minutes >= self.settings.minutes_max:
+                return
+            self._one(stage, next(kinds), rng)
+            stage.pass_time(rng.uniform(*BETWEEN_FAULTS_S))
+
+    def _one(self, stage: Stage, kind: str, rng: random.Random) -> None:
+        self._doing = kind
+        try:
+            done = KINDS[kind](stage, rng)
+        except (AssertionError, ZkgroupError) as error:
+            # Somebody did not end, or did not start: that is what the run is to find out.
+            self.errors.append(f"{kind}: {error}")
+            self.say(f"{kind}: {error}")
+            stage.heal()
+            return
+        healed = now()
+        self._start_what_ended(stage)
+        settled = stage.wait_settled(self.settings.settle_s)
+        fault = Fault(
+            number=len(self.faults) + 1,
+            kind=kind,
+            target=done.target,
+            at=done.at,
+            until=done.until,
+            members=done.members,
+            hard=done.hard,
+            ends_claims=done.ends_claims,
+            grace_s=self.settings.session_s if done.grace_s is None else done.grace_s,
+            calm=done.calm,
+            batches=done.batches,
+            healed=healed,
+            settled=settled,
+            detail=done.detail,
+        )
+        self.faults.append(fault)
+        self._doing = "-"
+        rest = f"settled {now() - healed:.1f} s later" if settled else "NOT settled"
+        detail = f", {fault.detail}" if fault.detail else ""
+        self.say(f"fault {fault.number}: {kind}: {fault.target}{detail}; {rest}")
+
+    def _start_what_ended(self, stage: Stage) -> None:
+        for member in stage.members.values():
+            if not member.alive:
+                self.errors.append(f"the driver of {member.name} ended by itself")
+                member.start()
+
+    # -- the end
+
+    def _drain(self, stage: Stage) -> None:
+        self._doing = "healing and draining"
+        stage.heal()
+        try:
+            stage.load.stop()
+            wait_until(
+                lambda: stage.lag() == 0, self.settings.drain_s, "no lag to be left", interval_s=0.5
+            )
+            for member in stage.members.values():
+                member.ask_to_stop()
+            for member in stage.members.values():
+                member.drain()
+        except (AssertionError, ZkgroupError) as error:
+            self.errors.append(f"at the end: {error}")
+
+    def _judge(self, stage: Stage) -> Evidence:
+        names = stage.names()
+        produced = produced_ranges(stage.load.so_far)
+        held = offsets_in(stage.table)
+        in_table = {partition: ranges_of(offsets) for partition, offsets in held.items()}
+        reads = [read for member in stage.members.values() for read in self._reads(stage, member)]
+        in_log: dict[TopicPartition, list[tuple[int, int]]] = {}
+        for read in reads:
+            in_log.setdefault(read.partition, []).append((read.start, read.until))
+        noted = [
+            replace(fault, number=-number)
+            for number, fault in enumerate(
+                (
+                    fault
+                    for member in stage.members.values()
+                    for fault in sessions_ended(member.name, member.said, self.settings.session_s)
+                ),
+                1,
+            )
+        ]
+        tenures = list(stage.watch.tenures.values())
+        self.errors += disturbances(self.faults, tenures, noted)
+        return Evidence(
+            produced=size(produced),
+            read=sum(read.until - read.start for read in reads),
+            missing=size(lacking(produced, in_table)),
+            missing_in_log=size(lacking(produced, in_log)),
+            duplicates=duplicates(reads, [*self.faults, *noted]),
+            delta_duplicates=sum(sum(o.values()) - len(o) for o in held.values()),
+            never_produced=size(lacking(in_table, produced)),
+            faults=self.faults,
+            noted=noted,
+            unowned=unowned(
+                tenures,
+                {TopicPartition(TOPIC, p): at for p, at in stage.born.items()},
+                self.faults,
+                names,
+                [t for member in stage.members.values() for t in triggers_of(member.events)],
+                stage.watch.silences,
+                trigger_s=self.settings.trigger_s,
+                ends=self._ends(stage),
+            ),
+            deaths=[
+                death
+                for member in stage.members.values()
+                for death in deaths(member.name, member.events, self.faults)
+            ],
+            went_back=stage.watch.went_back,
+            uncommitted=stage.lag(),
+            faults_wanted=self.settings.faults_wanted,
+            errors=self.errors,
+        )
+
+    def _reads(self, stage: Stage, member: Process) -> list[Read]:
+        stopped = [e["at"] for e in member.look() if e["event"] == "stopped" and e["drained"]]
+        return list(reads_of(member.name, stage.sinks[member.name].deliveries(), stopped))
+
+    def _ends(self, stage: Stage) -> float:
+        """From here on nobody was to own anything: the first of the last clean stops."""
+        stops = [member.last("stopping") for member in stage.members.values()]
+        return min((stop["at"] for stop in stops if stop is not None), default=now())
+
+    # -- what is said meanwhile
+
+    def say(self, text: str) -> None:
+        print(f"{now() - self.began:7.1f} s  {text}", flush=True)
+
+    def _tell(self, stage: Stage, ended: threading.Event) -> None:
+        while not ended.wait(SAID_EVERY_S):
+            try:
+                status = stage.status()
+            except Exception as error:  # noqa: BLE001 - it only tells; the run goes on
+                self.say(f"it cannot be seen how it stands: {error!r}")
+                continue
+            self.say(
+                f"owners {status['owners']}   produced {status['produced']}   lag {status['lag']}"
+                f"   batches {status['batches']}   faults {len(self.faults)}   now: {self._doing}"
+            )
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    arguments = _arguments(given)
+    signal.signal(signal.SIGTERM, _interrupt)
+    settings = Settings(
+        minutes=arguments.minutes,
+        seed=arguments.seed,
+        faults=arguments.faults,
+        kinds=tuple(arguments.kind),
+        per_second=arguments.per_second,
+    )
+    try:
+        found = play(settings, arguments.report, keep=arguments.keep)
+    except (AssertionError, ZkgroupError) as error:
+        print(f"the run could not be judged: {error}", flush=True)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted; everything is stopped", flush=True)
+        return 130
+    return 0 if found["right"] else 1
+
+
+def play(settings: Settings, report: Path, *, keep: bool = False) -> dict[str, Any]:
+    """Run, report, and leave nothing behind where all went well. Not below a directory of long
+    name: the paths of Unix sockets are short.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="zkgroup-chaos-"))
+    right = False
+    try:
+        found = Run(settings, directory).run()
+        right = bool(found["right"])
+        reports.write(report, found)
+        print(f"report: {report}", flush=True)
+        return found
+    finally:
+        if right and not keep:
+            shutil.rmtree(directory, ignore_errors=True)
+        else:
+            print(f"the table and all logs are kept in {directory}", flush=True)
+
+
+def _interrupt(_signum: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="chaos", description=(__doc__ or "").split("\n\n")[1])
+    add = parser.add_argument
+    add("--minutes", type=float, default=30.0, help="how long at least (30)")
+    add("--seed", type=int, default=random.randrange(10_000), help="of the faults; else by chance")
+    add("--faults", type=int, metavar="N", help="how many at least; by default 4 in 3 minutes")
+    add("--kind", action="append", default=[], choices=sorted(KINDS), help="only such faults")
+    add("--per-second", type=float, default=1000.0, help="records produced (1000)")
+    add("--report", type=Path, default=REPORT, metavar="FILE", help=f"({REPORT})")
+    add("--keep", action="store_true", help="keep logs and table of a run that went well, too")
+    return parser.parse_args(given)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""The size of a chaos run. All of it fits on two cores: see the heaps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+MEMBERS = ("a", "b", "c")
+GROUP, TOPIC = "chaos", "events"
+ZOOKEEPERS, BROKERS = 3, 2
+ZOOKEEPER_HEAP_MB, BROKER_HEAP_MB = 64, 320
+# Forty faults in thirty minutes, twenty in fifteen.
+FAULTS_PER_MINUTE = 4 / 3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`faults`: at least so many are injected, however long it takes (see `minutes_max`); by
+    default as many as the minutes ask for. `kinds`: only these.
+    """
+
+    minutes: float = 30.0
+    seed: int = 1
+    faults: int | None = None
+    kinds: tuple[str, ...] = ()
+    per_second: float = 1000.0
+    session_s: float = 10.0
+    poll_interval_s: float = 30.0
+    trigger_s: float = 2.0
+    partitions: int = 6
+    partitions_max: int = 12
+    batch_rows_max: int = 20_000
+    settle_s: float = 90.0
+    drain_s: float = 300.0
+
+    @property
+    def faults_wanted(self) -> int:
+        if self.faults is not None:
+            return self.faults
+        return math.ceil(self.minutes * FAULTS_PER_MINUTE)
+
+    @property
+    def minutes_max(self) -> float:
+        """A machine that is too slow for that many faults is not given for ever."""
+        return 1.5 * self.minutes + 3.0

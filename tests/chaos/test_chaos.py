@@ -1,0 +1,44 @@
+"""Short forms of `make chaos`: real servers, real Spark, one fault after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chaos.faults import KINDS
+from tests.chaos.run import play
+from tests.chaos.settings import Settings
+
+pytestmark = pytest.mark.spark
+
+
+def check(report: dict[str, Any], *, faults: int) -> None:
+    assert report["failures"] == []
+    assert report["missing"] == report["delta_duplicates"] == 0
+    assert report["produced"] > 0
+    assert all(d["explained"] and d["fault"] for d in report["duplicates"])
+    assert len(report["faults"]) >= faults
+
+
+@pytest.mark.timeout(900)
+def test_a_killed_driver_and_a_cut_lose_nothing_and_repeat_nothing_in_the_table(
+    tmp_path: Path,
+) -> None:
+    kinds = ("driver killed", "ZooKeeper cut off shortly")
+    settings = Settings(minutes=0.1, faults=2, kinds=kinds, seed=1)
+    report = play(settings, tmp_path / "chaos.json")
+    check(report, faults=2)
+    assert {fault["kind"] for fault in report["faults"]} == set(kinds)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_one_fault_of_each_kind_loses_nothing_and_repeats_nothing_in_the_table(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(minutes=3.0, faults=len(KINDS), seed=2)
+    report = play(settings, tmp_path / "chaos.json")
+    check(report, faults=len(KINDS))
+    assert {fault["kind"] for fault in report["faults"]} >= set(KINDS) - {"partition added"}

@@ -1,0 +1,192 @@
+"""What is read out of members' logs and events, and what makes a run fail."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from dataclasses import replace
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from tests.chaos import report
+from tests.chaos.bag import drawn
+from tests.chaos.settings import Settings
+from tests.chaos.table import offsets_in, ranges_of
+from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Unowned
+from tests.chaos.verdict import (
+    Evidence,
+    deaths,
+    reads_of,
+    rebalances,
+    sessions_ended,
+    triggers_of,
+)
+from tests.spark.sink import Delivery
+
+P = TopicPartition("events", 3)
+KILL = Fault(1, "planner killed", "a", 10.0, 10.1, ("a",), hard=True)
+GOOD = Evidence(
+    produced=100,
+    read=110,
+    missing=0,
+    missing_in_log=0,
+    duplicates=(),
+    delta_duplicates=0,
+    never_produced=0,
+    faults=(KILL,),
+    noted=(),
+    unowned=(),
+    deaths=(),
+    went_back=(),
+    uncommitted=0,
+    faults_wanted=1,
+)
+
+
+def test_the_end_of_a_session_in_a_members_own_log_is_a_hard_fault_of_it() -> None:
+    said = [
+        (50.0, "ZooKeeper answers again after 3.1 s"),
+        (60.0, "ZooKeeper session 0x10003 has ended with 2 partitions held: joining again"),
+        (70.0, "ZooKeeper session 0x10004 has ended with 0 partitions held: joining again"),
+    ]
+    (found,) = sessions_ended("b", said, 10.0)
+    assert (found.at, found.until, found.members, found.hard) == (45.0, 60.0, ("b",), True)
+    assert not found.injected
+
+
+def test_rebalances_are_counted_by_what_members_say() -> None:
+    said = [
+        (1.0, "rebalanced group chaos: claimed 2, released 0, lost 0, waiting for 0, holding 2"),
+        (2.0, "left group chaos as chaos_a"),
+    ]
+    assert rebalances(said) == 1
+
+
+def test_a_query_that_dies_after_the_kill_of_its_planner_was_killed() -> None:
+    died = {"event": "died", "at": 14.0, "error": "the planner is gone\nat ..."}
+    assert list(deaths("a", [died], [KILL])) == []
+    assert list(deaths("b", [died], [KILL])) == ["b at 14.0: the planner is gone"]
+    assert len(list(deaths("a", [died, {**died, "at": 15.0}], [KILL]))) == 1
+
+
+def test_triggers_are_read_from_sparks_progress() -> None:
+    event = {
+        "event": "progress",
+        "timestamp": "2026-01-02T03:04:05.500Z",
+        "ms": 1500,
+        "latest": json.dumps({"member": "g_a"}),
+    }
+    (found,) = triggers_of([event, {"event": "appended"}])
+    assert (found.consumer, found.seconds, found.began % 60) == ("g_a", 1.5, 5.5)
+
+
+def test_a_replay_belongs_to_the_member_of_its_querys_next_batch() -> None:
+    def progress(batch: int, latest: str) -> dict[str, Any]:
+        return {
+            "event": "progress",
+            "timestamp": f"2026-01-02T03:04:{batch:02}.000Z",
+            "ms": 1000,
+            "latest": latest,
+        }
+
+    events: list[dict[str, Any]] = [
+        progress(1, "None"),
+        {"event": "started"},
+        progress(2, "None"),
+        progress(3, json.dumps({"member": "g_a"})),
+    ]
+    assert [trigger.consumer for trigger in triggers_of(events)] == ["g_a", "g_a", ""]
+
+
+def test_deliveries_become_reads_with_the_time_of_their_commit() -> None:
+    deliveries = [
+        Delivery("a", number, 10.0 * number, 10.0 * number + 1, {P: (OffsetRange(0, 5),)})
+        for number in (1, 2)
+    ]
+    reads = list(reads_of("a", deliveries, []))
+    assert [(r.start, r.until, r.batch.committed) for r in reads] == [(0, 5, 20.0), (0, 5, FOREVER)]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"missing": 3}, "3 records are missing in the table"),
+        ({"missing_in_log": 3}, "3 records are missing in what the batches read"),
+        ({"delta_duplicates": 2}, "2 records are in the table more than once"),
+        ({"never_produced": 1}, "1 rows of the table were never produced"),
+        ({"deaths": ("a at 3: why",)}, "a query died by itself: a at 3: why"),
+        ({"went_back": ("t-0 from 5 to 4 at 3.0",)}, "the committed offset of t-0 from 5 to 4"),
+        ({"uncommitted": 9}, "9 records were not committed"),
+        ({"faults_wanted": 2}, "1 faults, 2 were wanted"),
+        ({"errors": ("the driver of a ended by itself",)}, "the driver of a ended by itself"),
+        (
+            {"duplicates": (Duplicate(P, 0, 9, (Batch("a", 1, 1, 2, 3),) * 2, ()),)},
+            "9 records were read twice without a fault",
+        ),
+        (
+            {"unowned": (Unowned(P, 1.0, 9.0, 5.0, 2.0, "a", "b"),)},
+            "events-3 had no living owner for 8.0 s (at most 5.0)",
+        ),
+    ],
+)
+def test_whatever_is_wrong_is_said(change: dict[str, object], said: str) -> None:
+    assert GOOD.failures == []
+    failures = replace(GOOD, **change).failures  # type: ignore[arg-type]
+    assert len(failures) == 1
+    assert said in failures[0]
+
+
+def test_the_report_has_its_keys_and_each_duplicate_its_fault() -> None:
+    batch = Batch("a", 7, 9.0, 9.5, FOREVER)
+    again = Batch("b", 2, 30.0, 31.0, FOREVER)
+    duplicate = Duplicate(P, 0, 9, (batch, again), ((batch, KILL),))
+    evidence = replace(GOOD, duplicates=(duplicate,), unowned=(Unowned(P, 1, 2, 5, 2, "a", "b"),))
+    found = json.loads(json.dumps(report.content(evidence, Settings(), 1.0, 60.0, 4)))
+    assert {"produced", "read", "missing", "duplicates", "delta_duplicates", "faults"} <= set(found)
+    assert found["right"]
+    assert found["faults"][0]["kind"] == "planner killed"
+    (shown,) = found["duplicates"]
+    assert (shown["member"], shown["batch"], shown["fault"]) == (
+        "a",
+        7,
+        {"number": 1, "kind": "planner killed"},
+    )
+    assert found["counts"]["duplicate_records"] == 9
+    assert found["unowned"]["longest_s"] == 1.0
+    assert len(list(report.lines(found))) == 2
+
+
+def test_a_bag_is_emptied_before_the_next_and_no_kind_comes_twice_in_a_row() -> None:
+    kinds = list(islice(drawn("abcd", random.Random(5)), 400))
+    assert all(sorted(kinds[i : i + 4]) == list("abcd") for i in range(0, 400, 4))
+    assert all(a != b for a, b in pairwise(kinds))
+    assert kinds == list(islice(drawn("abcd", random.Random(5)), 400))
+
+
+def test_the_table_is_what_its_log_leaves_standing(tmp_path: Path) -> None:
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    for name, offsets in (("one", [0, 1, 2]), ("two", [2, 3]), ("gone", [7])):
+        pq.write_table(pa.table({"offset": offsets}), tmp_path / f"{name}.parquet")
+    actions: list[list[dict[str, object]]] = [
+        [add("one"), add("gone")],
+        [add("two"), {"remove": {"path": "gone.parquet"}}],
+    ]
+    for version, some in enumerate(actions):
+        text = "\n".join(json.dumps(action) for action in some)
+        (log / f"{version:020}.json").write_text(text, encoding="utf-8")
+    held = offsets_in(tmp_path)
+    assert held == {P: Counter({0: 1, 1: 1, 2: 2, 3: 1})}
+    assert ranges_of(held[P]) == [(0, 4)]
+
+
+def add(name: str) -> dict[str, object]:
+    values = {"topic": P.topic, "partition": str(P.partition)}
+    return {"add": {"path": f"{name}.parquet", "partitionValues": values}}

@@ -1,0 +1,139 @@
+"""From what a run has seen to what is to be said of it. Pure, but for reading the plain logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.sandbox.produce import Produced
+from tests.chaos.duplicates import committed_at
+from tests.chaos.process import consumer_of
+from tests.chaos.values import Batch, Duplicate, Fault, Read, Trigger, Unowned
+from tests.spark.sink import Delivery
+
+# A session that has ended was last known to live so many of its timeouts before that was noticed.
+NOTICED_LATE = 1.5
+ENDED = re.compile(r"ZooKeeper session \S+ has ended with (\d+) partitions held")
+GAVE_UP = re.compile(r"the driver has not called for .* gave up (\d+) partitions")
+REBALANCED = re.compile(r"rebalanced group \S+: claimed (\d+), released (\d+), lost (\d+)")
+# A query whose planner was killed fails when it next asks it, at the end of its batch.
+DIES_WITHIN_S = 120.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the judges have found; `failures` is empty only where all is as promised."""
+
+    produced: int
+    read: int
+    missing: int
+    missing_in_log: int
+    duplicates: Sequence[Duplicate]
+    delta_duplicates: int
+    never_produced: int
+    faults: Sequence[Fault]
+    noted: Sequence[Fault]
+    unowned: Sequence[Unowned]
+    deaths: Sequence[str]
+    went_back: Sequence[str]
+    uncommitted: int
+    faults_wanted: int
+    errors: Sequence[str] = field(default=())
+
+    @property
+    def failures(self) -> list[str]:
+        found = [f"{self.missing} records are missing in the table"] if self.missing else []
+        if self.missing_in_log:
+            found.append(f"{self.missing_in_log} records are missing in what the batches read")
+        if self.delta_duplicates:
+            found.append(f"{self.delta_duplicates} records are in the table more than once")
+        if self.never_produced:
+            found.append(f"{self.never_produced} rows of the table were never produced")
+        if unexplained := [d for d in self.duplicates if not d.explained]:
+            count = sum(d.count for d in unexplained)
+            found.append(f"{count} records were read twice without a fault that explains it")
+        found += [f"a query died by itself: {death}" for death in self.deaths]
+        found += [
+            f"{u.partition} had no living owner for {u.seconds:.1f} s (at most {u.bound_s:.1f})"
+            for u in self.unowned
+            if not u.within_bound
+        ]
+        found += [f"the committed offset of {text}" for text in self.went_back]
+        if self.uncommitted:
+            found.append(f"{self.uncommitted} records were not committed to the group at the end")
+        if len(self.faults) < self.faults_wanted:
+            found.append(f"{len(self.faults)} faults, {self.faults_wanted} were wanted")
+        return [*found, *self.errors]
+
+
+def reads_of(
+    member: str, deliveries: Sequence[Delivery], stopped: Sequence[float]
+) -> Iterable[Read]:
+    begun = [(d.batch, d.began) for d in deliveries]
+    for delivery in deliveries:
+        committed = committed_at(delivery.batch, delivery.began, begun, stopped)
+        batch = Batch(member, delivery.batch, delivery.began, delivery.ended, committed)
+        for partition, ranges in delivery.ranges.items():
+            for r in ranges:
+                yield Read(partition, r.start, r.until, batch)
+
+
+def produced_ranges(produced: Produced) -> dict[TopicPartition, list[tuple[int, int]]]:
+    return {TopicPartition(produced.topic, p): list(r) for p, r in produced.ranges.items()}
+
+
+def triggers_of(events: Sequence[Mapping[str, Any]]) -> Iterable[Trigger]:
+    """A replay reports no member yet: it is the member of its query's next batch, registered since
+    the replay began.
+    """
+    consumer = ""
+    for event in reversed(events):
+        if event["event"] == "started":
+            consumer = ""
+        elif event["event"] == "progress":
+            consumer = consumer_of(dict(event)) or consumer
+            began = datetime.fromisoformat(event["timestamp"].replace("Z", "+00:00")).timestamp()
+            yield Trigger(consumer, began, event["ms"] / 1000.0)
+
+
+def sessions_ended(
+    member: str, said: Iterable[tuple[float, str]], session_s: float
+) -> Iterable[Fault]:
+    """What a member has itself noticed: a hard fault, whoever is to blame for it."""
+    for at, text in said:
+        found = ENDED.search(text) or GAVE_UP.search(text)
+        if found and int(found[1]):
+            yield Fault(
+                0,
+                "session ended",
+                member,
+                at - NOTICED_LATE * session_s,
+                at,
+                (member,),
+                hard=True,
+                injected=False,
+                detail=text,
+            )
+
+
+def rebalances(said: Iterable[tuple[float, str]]) -> int:
+    return sum(bool(REBALANCED.search(text)) for _, text in said)
+
+
+def deaths(
+    member: str, events: Iterable[Mapping[str, Any]], faults: Sequence[Fault]
+) -> Iterable[str]:
+    """Queries that ended although nobody had killed their planner."""
+    kills = [f.at for f in faults if f.kind == "planner killed" and member in f.members]
+    for event in events:
+        if event["event"] != "died":
+            continue
+        cause = next((at for at in kills if at <= event["at"] <= at + DIES_WITHIN_S), None)
+        if cause is None:
+            yield f"{member} at {event['at']:.1f}: {event['error'].splitlines()[0]}"
+        else:
+            kills.remove(cause)
