@@ -3,6 +3,15 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+CASES ?=
+REPEATS ?=
+SCALE ?=
+BENCH_ARGS ?=
+MINUTES ?= 10
+SEED ?=
+CHAOS_ARGS ?=
+SEEDS ?= 300
+SIM_ARGS ?=
 
 BIN := .venv/bin
 INSTALL := $(PYTHON) requirements/install.py
@@ -17,19 +26,24 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long check environment format lint types imports wheel lock clean
+.PHONY: help setup demo test test-long bench bench-short bench-publish sim chaos fuzz fuzz-planted check environment format lint types imports wheel lock clean
 
 help:
 	@echo "make demo       two members of one group on a Kafka and a ZooKeeper of their own, counted in Delta at the end"
 	@echo "make test       all tests but the long ones"
 	@echo "make test-long  the long ones"
+	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one"
+	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order"
+	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
+	@echo "make bench      beside Spark's own Kafka source: about 15 minutes on two cores that have nothing else to do"
+	@echo "make bench-short  five cases of it, in five minutes; make bench-publish shows the newest bench in the README"
 	@echo "make check      format, lint, types, import contracts; each is a target of its own too"
 	@echo "make wheel      the distribution, into dist/"
 	@echo "make setup      only what the others need: .venv and the server jars"
 	@echo "make lock       pins the newest packages that setup.cfg allows (needs uv)"
 	@echo "make clean      removes what was built; .venv stays"
 	@echo
-	@echo "make test PYTEST_ARGS='-k claim'    make PYTHON=python3.12 test"
+	@echo "make test PYTEST_ARGS='-k claim'    make PYTHON=python3.12 test    make bench CASES='100B-* decode' REPEATS=5"
 
 # Java is looked for first: whoever lacks it learns so before anything is downloaded.
 setup:
@@ -44,6 +58,35 @@ test: setup
 
 test-long: setup
 	@$(TEST_ENV) $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
+
+sim: environment
+	@$(BIN)/python -m tests.sim $(if $(SEED),--seed $(SEED) $(SIM_ARGS),--seeds $(SEEDS) $(SIM_ARGS))
+
+# What it found stands in build/chaos.json.
+chaos: setup
+	@$(BIN)/python -m tests.chaos.run --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(CHAOS_ARGS)
+
+# Whatever it finds is to be kept in tests/golden/mutations.
+fuzz: environment
+	@$(BIN)/python -m tests.mutations --seconds $$((60 * $(MINUTES)))
+
+# Whether it would find something: faults planted in copies of the native decoder.
+fuzz-planted: environment
+	@$(BIN)/python -m pytest -m long -v tests/property/test_planted_faults.py $(PYTEST_ARGS)
+
+# CASES: names with * for any part; REPEATS: how often each is measured; SCALE: a part of the usual number of records;
+# BENCH_ARGS='--peer NAME=VALUE': an option for Spark's own source, for whoever thinks that it can do better.
+BENCH = SPARK_LOCAL_IP=127.0.0.1 $(BIN)/python -m tests.bench.main --cases "$(CASES)" $(if $(REPEATS),--repeats $(REPEATS)) \
+	$(if $(SCALE),--scale $(SCALE)) $(BENCH_ARGS)
+
+bench: setup
+	@$(BENCH)
+
+bench-short: setup
+	@$(BENCH) --short
+
+bench-publish: environment
+	@$(BIN)/python -m tests.bench.publish
 
 check: format lint types imports
 

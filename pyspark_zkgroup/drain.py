@@ -15,7 +15,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 
 def directory_of(jvm_pid: int) -> Path:
@@ -33,6 +33,25 @@ def is_private(directory: Path) -> bool:
         and found.st_uid == os.getuid()
         and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     )
+
+
+class Drain(Protocol):
+    """What a planner asks of it."""
+
+    def open(self) -> None:
+        """The planner is there."""
+
+    def requested(self) -> bool:
+        """Whether nothing more is to be planned."""
+
+    def finished(self, end: dict[str, Any]) -> bool: ...
+
+    def acknowledge(self) -> None:
+        """All that is finished is committed."""
+
+    def settle(self, settled: bool) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class DrainBox:

@@ -11,8 +11,9 @@ ZkgroupError
   FetchError             a range could not be read; carries topic, partition and offset
     OffsetOutOfRangeError  the broker no longer (or not yet) has that offset
   OffsetBeyondEndError   a committed offset that the partition's log does not reach
+  DataLossError          records are gone that were never read (failOnDataLoss=true)
   SandboxError           a server of the sandbox could not be fetched, started or stopped
-  DeltaError             a Delta table cannot be written: no jars, or no end of conflicts
+  DeltaError             a Delta table cannot be written: no jars, no such column, no end of conflicts
 """
 
 from __future__ import annotations
@@ -89,6 +90,10 @@ class FetchError(ZkgroupError):
 
 class OffsetOutOfRangeError(FetchError):
     code = "ZKG-009"
+
+
+class DataLossError(ZkgroupError):
+    code = "ZKG-013"
 
 
 class SandboxError(ZkgroupError):

@@ -10,18 +10,21 @@ start; there a restart begins with `partitions(end, end)`.
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyspark_zkgroup.drain import DrainBox
+from pyspark_zkgroup.clock import SYSTEM, EventClock
+from pyspark_zkgroup.drain import Drain, DrainBox
 from pyspark_zkgroup.errors import PlanError, ServerError
 from pyspark_zkgroup.evidence import batch_is_committed
+from pyspark_zkgroup.group import gaps
 from pyspark_zkgroup.group.limits import share
+from pyspark_zkgroup.log_watch import LogWatch
 from pyspark_zkgroup.membership.port import Brokers, Membership, Position, Standing
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, decode, encode, task_inputs
+from pyspark_zkgroup.silence import Silence
 
 # How often an idle query asks the brokers for the log ends: Spark's default trigger would ask a
 # hundred times a second.
@@ -34,11 +37,24 @@ Offset = dict[str, Any]
 
 
 class Planner:
-    def __init__(self, options: Options, membership: Membership, brokers: Brokers) -> None:
+    def __init__(
+        self,
+        options: Options,
+        membership: Membership,
+        brokers: Brokers,
+        clock: EventClock = SYSTEM,
+        drain: Drain | None = None,
+        is_logged: Callable[[str, Offset], bool] = batch_is_committed,
+    ) -> None:
         self.options = options
         self.membership = membership
         self.brokers = brokers
-        self.drain = DrainBox(membership.member, options.group_id)
+        self.clock = clock
+        self.drain = drain or DrainBox(membership.member, options.group_id)
+        self.logs = LogWatch(brokers, clock)
+        limit_s = options.max_poll_interval_ms / 1000.0
+        self.silence = Silence(limit_s, membership.give_up, clock)
+        self._is_logged = is_logged
         self._start: Offset | None = None
         self._end: Offset | None = None
         self._run: dict[TopicPartition, OffsetRange] = {}
@@ -61,14 +77,19 @@ class Planner:
 
     def latest_offset(self, start: Offset | None, limit_rows: int | None, once: bool) -> Offset:
         """The next plan, or `start` itself where there is nothing to read."""
-        start = self._known_start(start)
-        self._arrive(start)
-        offset = self._next(start, limit_rows, once)
-        self.drain.settle(offset is start and not self._run and not self.membership.unsettled)
-        return offset
+        with self.silence.call():
+            start = self._known_start(start)
+            self._arrive(start)
+            offset = self._next(start, limit_rows, once)
+            self.drain.settle(offset is start and not self._run and not self.membership.unsettled)
+            return offset
 
     def partitions(self, start: Offset, end: Offset) -> list[TaskInput]:
         """The tasks of one batch: the same answer however often Spark asks."""
+        with self.silence.call():
+            return self._partitions(start, end)
+
+    def _partitions(self, start: Offset, end: Offset) -> list[TaskInput]:
         if start == end:
             if not self._arrived:
                 self._start = end
@@ -108,13 +129,14 @@ class Planner:
         if self._stopped:
             return
         self._stopped = True
-        done: dict[TopicPartition, int] = {}
-        if self._run and self._end is not None and self._is_finished(self._end):
-            done = {p: r.until for p, r in self._run.items()}
-        try:
-            self.membership.leave(done)
-        finally:
-            self.drain.close()
+        with self.silence.leaving():
+            done: dict[TopicPartition, int] = {}
+            if self._run and self._end is not None and self._is_finished(self._end):
+                done = {p: r.until for p, r in self._run.items()}
+            try:
+                self.membership.leave(done)
+            finally:
+                self.drain.close()
 
     # -- what has happened since the last boundary
 
@@ -159,11 +181,17 @@ class Planner:
         return plan
 
     def _boundary(self, done: Mapping[TopicPartition, int]) -> None:
-        before = self._standing.positions.keys()
+        before = self._standing.positions
         self._standing = self.membership.boundary(done)
         self._run = {}
-        if self._standing.positions.keys() - before:
+        now = self._standing.positions
+        if now.keys() - before.keys():
             self._idle = False
+        gone = before.keys() - now.keys()
+        if gone:
+            gone -= set(self.membership.subscribed())
+            unread = {p: done.get(p, at.start) for p, at in before.items()}
+            self.membership.skip(gaps.deleted(unread, self._latest, gone))
 
     def _drained(self, start: Offset, done: Mapping[TopicPartition, int]) -> Offset:
         """Commit, plan nothing: the query is about to be stopped."""
@@ -177,8 +205,8 @@ class Planner:
         """A job that ends by itself must not end because its share is still held by a member about
         to expire.
         """
-        give_up_at = time.monotonic() + self.options.rebalance_wait_ms / 1000.0
-        while self._is_expecting() and time.monotonic() < give_up_at:
+        give_up_at = self.clock.monotonic() + self.options.rebalance_wait_ms / 1000.0
+        while self._is_expecting() and self.clock.monotonic() < give_up_at:
             self.membership.wait(_JOIN_LOOK_S)
             self._boundary({})
         if self._is_expecting():
@@ -202,16 +230,20 @@ class Planner:
             return self._drained(start, done)
         first = self._asked_at == float("-inf")
         if not done and self._idle and not self.membership.stirred():
-            self.membership.wait(max(0.0, self._asked_at + _IDLE_ASK_S - time.monotonic()))
+            self.membership.wait(max(0.0, self._asked_at + _IDLE_ASK_S - self.clock.monotonic()))
         self._boundary(done)
         if first and (self._available_now or once):
             self._wait_for_share()
         if first and self._available_now:
             self._ends = dict(self.brokers.latest(self.membership.subscribed()))
-        if self._idle and time.monotonic() < self._asked_at + _IDLE_ASK_S:
+        if self._idle and self.clock.monotonic() < self._asked_at + _IDLE_ASK_S:
             return start
         for _ in range(_PROOFS_MAX):
             plan = self._plan(limit_rows)
+            while plan is None and self.logs.unsure and (self._available_now or once):
+                # Or the query would end by itself before what is unread was known.
+                self.membership.wait(_JOIN_LOOK_S)
+                plan = self._plan(limit_rows)
             if plan is None:
                 self._idle = True
                 return start
@@ -226,6 +258,12 @@ class Planner:
         if not self._ask_log_ends(positions):
             return None
         starts = {p: position.start for p, position in positions.items()}
+        found = self.logs.look(starts, self._latest)
+        if found:
+            self.membership.skip(found)
+            self._boundary({})
+            positions = self._standing.positions
+            starts = {p: position.start for p, position in positions.items()}
         ends = self._latest
         if self._ends is not None:
             ends = {p: min(end, self._ends.get(p, starts[p])) for p, end in ends.items()}
@@ -246,7 +284,7 @@ class Planner:
         """False where they are not to be had now: brokers that are away make a query wait, not
         fail.
         """
-        self._asked_at = time.monotonic()
+        self._asked_at = self.clock.monotonic()
         if not positions:
             return False
         try:
@@ -256,15 +294,6 @@ class Planner:
                 raise
             _log.warning("nothing is planned: %s", error)
             return False
-        for partition, end in latest.items():
-            if end < positions[partition].start and self._latest.get(partition) != end:
-                _log.warning(
-                    "%s ends at %d, below the group's position %d: the topic was made anew or its "
-                    "log was cut; nothing of it is read until its offset is set or it has grown",
-                    partition,
-                    end,
-                    positions[partition].start,
-                )
         self._latest = dict(latest)
         return True
 
@@ -279,4 +308,4 @@ class Planner:
         if self.drain.finished(end):
             return True
         location = self.options.checkpoint_location
-        return location is not None and batch_is_committed(location, end)
+        return location is not None and self._is_logged(location, end)

@@ -23,6 +23,7 @@ from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planner import Planner
+from pyspark_zkgroup.silence import watch
 
 Row = tuple[str, int, int]
 
@@ -72,6 +73,7 @@ class Query:
         self.brokers = ClusterView(self.options)
         self.membership = ZookeeperMembership(self.options, self.brokers)
         self.planner = Planner(self.options, self.membership, self.brokers)
+        watch(self.planner.silence)
         self.available_now = available_now
         self._prepared = False
         self._start: dict[str, Any] | None = None

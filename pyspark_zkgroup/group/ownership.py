@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.model import Fence
@@ -31,11 +31,12 @@ class OwnerRead:
 @dataclass(frozen=True, slots=True)
 class OffsetRead:
     """An offset node. `value` is None where the text is no offset; below 0 the JVM takes it as not
-    set.
+    set. `modified` is the transaction that last wrote it, 0 where that was not asked.
     """
 
     raw: bytes
     node: NodeVersion
+    modified: int = field(default=0, compare=False)
 
     @property
     def value(self) -> int | None:

@@ -6,15 +6,13 @@ import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group import claim
-from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Refused, Transaction
+from pyspark_zkgroup.group import claim, obstacle
+from pyspark_zkgroup.group.ops import Done, InDoubt, Refused
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.membership import commits
 from pyspark_zkgroup.membership.first_offsets import FirstOffsets
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import read_owned, read_owners
-from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.session import DisconnectedError
 
@@ -24,7 +22,10 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 @dataclass(slots=True)
 class Moved:
-    """What one rebalance did. `waiting`: ours by the target, with the reason why it is not held."""
+    """What one rebalance did. `waiting`: ours by the target, with the reason why it is not held.
+
+    `again`: look at once; `later`: somebody must mend a node first, of which no watch tells.
+    """
 
     claimed: list[TopicPartition] = field(default_factory=list)
     released: list[TopicPartition] = field(default_factory=list)
@@ -32,6 +33,7 @@ class Moved:
     waiting: dict[TopicPartition, str] = field(default_factory=dict)
     owned: frozenset[TopicPartition] = frozenset()
     again: bool = False
+    later: bool = False
 
 
 def rebalance(
@@ -39,24 +41,33 @@ def rebalance(
     target: Mapping[TopicPartition, int],
     topics: Collection[str],
     first: FirstOffsets,
-    brokers: Brokers,
+    registered: Collection[str],
 ) -> Moved:
     """Bring what we hold to what the target gives us; `topics` are all that the group reads."""
     moved = Moved()
     held = f.holdings.held
     own_topics = {p.topic for p in (*target, *held)} | set(topics)
+    if f.holdings.doubtful:
+        # A claim was executed and its answer lost; the server we are connected to by now may not
+        # have seen it, and would show us a partition without an owner: ourselves.
+        f.store.sync()
     owned = read_owned(f.store, f.paths, own_topics)
-    asked = ((target.keys() - held.keys()) & owned) | f.holdings.doubtful
+    doubtful = frozenset(f.holdings.doubtful)
+    asked = ((target.keys() - held.keys()) & owned) | doubtful
     owners = read_owners(f.store, f.paths, asked)
     plan = claim.moves(target=target, held=held, owned=owned, owners=owners, session=f.session)
     _lose_vanished(f, plan.vanished, moved)
     _release(f, plan.release, moved)
     _rethread(f, plan.rethread, target)
-    _adopt(f, plan.adopt, plan.remove, owners)
-    f.holdings.doubtful.clear()
+    _adopt(f, plan.adopt, owners)
+    f.holdings.doubtful -= doubtful
+    commits.delete_own(f, {p: owners[p] for p in plan.remove})
     for partition in plan.wait:
-        moved.waiting[partition] = f"owned by {owners[partition].text}"
-    Claiming(f, target, first, brokers, moved).run(list(plan.claim))
+        path = f.paths.owner(partition)
+        moved.waiting[partition] = obstacle.owned(path, owners[partition], registered)
+    f.holdings.stale.update(owned - held.keys())
+    Claiming(f, target, first, moved).run(list(plan.claim))
+    first.note_group(f)
     moved.owned = frozenset((owned | set(moved.claimed)) - set(moved.released))
     return moved
 
@@ -71,7 +82,7 @@ def _lose_vanished(f: Footing, vanished: Collection[TopicPartition], moved: Move
         if f.holdings.known[partition].unsettled:
             unsettled = True
         else:
-            f.holdings.forget(partition)
+            f.holdings.set_aside(partition)
     if unsettled:
         commits.commit_finished(f)
 
@@ -81,18 +92,24 @@ def _release(f: Footing, partitions: Collection[TopicPartition], moved: Moved) -
     free = [p for p in partitions if not known[p].unsettled]
     moved.again |= len(free) < len(partitions)
     outcomes = f.store.commit([claim.release_request(f.paths, p, known[p], held[p]) for p in free])
-    drops: list[Transaction] = []
+    refused: list[TopicPartition] = []
+    unanswered: list[TopicPartition] = []
     for partition, outcome in zip(free, outcomes, strict=True):
         if isinstance(outcome, InDoubt):
-            # Still held as far as we know. Once it proves gone, there is nothing left to settle.
-            raise DisconnectedError("a release was not answered")
+            # Perhaps released, and another's already: not to be planned, whatever the lease says.
+            f.holdings.doubtful.add(partition)
+            f.holdings.set_aside(partition)
+            unanswered.append(partition)
+            continue
         if isinstance(outcome, Refused) and outcome.reason == "version":
             # Somebody wrote the offset blindly: leave it as it is, and go.
-            drops.append((Delete(f.paths.owner(partition), held[partition].owner_version),))
-        f.holdings.forget(partition)
+            refused.append(partition)
+        f.holdings.hand_on(partition)
         moved.released.append(partition)
-    if drops:
-        f.store.commit(drops)
+    if unanswered:
+        raise DisconnectedError(f"{len(unanswered)} releases were not answered")
+    if refused:
+        commits.drop(f, refused)
 
 
 def _rethread(
@@ -115,10 +132,9 @@ def _rethread(
 def _adopt(
     f: Footing,
     adopted: Collection[TopicPartition],
-    removed: Collection[TopicPartition],
     owners: Mapping[TopicPartition, OwnerRead],
 ) -> None:
-    """Claims of this session whose answer was lost: kept where still wanted, else taken back."""
+    """Claims of this session whose answer was lost, where they are still wanted."""
     offsets = commits.read_offsets(f, adopted)
     for partition in adopted:
         offset = offsets.get(partition)
@@ -128,7 +144,6 @@ def _adopt(
         number = int(owner.text.rpartition("-")[2])
         f.holdings.held[partition] = Held(number, owner.version)
         f.holdings.known[partition] = Known(offset.node, offset.value, offset.value)
-    f.store.commit([(Delete(f.paths.owner(p), owners[p].version),) for p in removed])
 
 
 @dataclass(slots=True)
@@ -136,7 +151,6 @@ class Claiming:
     f: Footing
     target: Mapping[TopicPartition, int]
     first: FirstOffsets
-    brokers: Brokers
     moved: Moved
 
     def run(self, pending: list[TopicPartition]) -> None:
@@ -148,6 +162,7 @@ class Claiming:
         f.store.ensure({f.paths.offset_topic(t) for t in topics})
         for _ in range(_ROUNDS_MAX):
             offsets = self.first.read(f, pending, self.moved.waiting)
+            self.moved.again |= len(offsets) < len(pending)
             pending = [p for p in pending if p in offsets]
             starts = self._starts(pending, offsets)
             pending = self._claim(sorted(starts), starts, offsets)
@@ -160,40 +175,25 @@ class Claiming:
     ) -> dict[TopicPartition, int]:
         starts: dict[TopicPartition, int] = {}
         unset: list[TopicPartition] = []
+        older: dict[TopicPartition, int] = {}
         for partition in pending:
             offset = offsets[partition]
             start = claim.claim_start(self.f.holdings.known.get(partition), offset)
-            if start is not None:
+            if start is not None and self.first.is_of_another_life(partition, offset):
+                older[partition] = start
+            elif start is not None:
                 starts[partition] = start
             elif offset.value is None:
-                self.moved.waiting[partition] = (
-                    f"{self.f.paths.offset(partition)} holds {offset.raw[:40]!r}, expected a "
-                    "decimal offset: set or delete the node"
-                )
+                path = self.f.paths.offset(partition)
+                self.moved.waiting[partition] = obstacle.bad_offset(path, offset.raw)
+                self.moved.later = True
             else:
                 # A negative offset: to JVM members a partition that has none yet.
                 unset.append(partition)
         starts.update(self.first.resolve(unset))
-        self._leave_unreadable(starts)
+        starts.update(self.first.begin_anew(self.f, older, self.moved.waiting))
+        self.moved.again |= not older.keys() <= starts.keys()
         return starts
-
-    def _leave_unreadable(self, starts: dict[TopicPartition, int]) -> None:
-        """An offset beyond the end belongs to a topic that was made anew, or was set wrongly.
-        Nobody can tell where to go on, so the partition is named and stays free.
-        """
-        try:
-            latest = self.brokers.latest(list(starts))
-        except ServerError as error:
-            _log.warning("claiming without a look at the log ends: %s", error)
-            return
-        for partition in list(starts):
-            end = latest.get(partition)
-            if end is not None and starts[partition] > end:
-                self.moved.waiting[partition] = (
-                    f"the group's offset {starts[partition]} is beyond the log's end {end}: "
-                    f"set {self.f.paths.offset(partition)} or delete it"
-                )
-                del starts[partition]
 
     def _claim(
         self,
@@ -217,10 +217,13 @@ class Claiming:
                 start = starts[partition]
                 f.holdings.known[partition] = Known(outcome.written[-1], start, start)
                 f.holdings.parked.discard(partition)
+                f.holdings.stale.discard(partition)
                 self.moved.claimed.append(partition)
             elif isinstance(outcome, InDoubt):
                 doubtful.append(partition)
             elif outcome.index == 0 and outcome.reason == "exists":
+                # Or a claim of our own that was sent before, and has arrived only now.
+                f.holdings.doubtful.add(partition)
                 self.moved.waiting[partition] = "another member has just claimed it"
             elif outcome.reason == "forbidden":
                 self.moved.waiting[partition] = (
@@ -264,5 +267,5 @@ def prove(f: Footing) -> bool:
         for partition in failed:
             left = known.get(partition)
             if left is not None and partition not in held and not left.unsettled:
-                f.holdings.forget(partition)
+                f.holdings.set_aside(partition)
     return not failed and registration is not None

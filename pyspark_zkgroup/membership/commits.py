@@ -5,7 +5,6 @@ on one round trip.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -31,7 +30,9 @@ def read_offsets(
     names = sorted(partitions)
     nodes = f.store.nodes([f.paths.offset(p) for p in names])
     return {
-        p: OffsetRead(n.data, n.node) for p, n in zip(names, nodes, strict=True) if n is not None
+        p: OffsetRead(n.data, n.node, n.modified)
+        for p, n in zip(names, nodes, strict=True)
+        if n is not None
     }
 
 
@@ -65,7 +66,7 @@ def _commit_held(f: Footing, pending: list[TopicPartition]) -> None:
         done = known[partition].done
         if isinstance(outcome, Done):
             known[partition] = Known(outcome.written[0], done, done)
-            f.holdings.committed_at = time.monotonic()
+            f.holdings.committed_at = f.clock.monotonic()
         elif isinstance(outcome, InDoubt):
             known[partition] = replace(known[partition], doubt=done)
             unanswered += 1
@@ -84,7 +85,7 @@ def resolve(f: Footing, attempted: Mapping[TopicPartition, int]) -> None:
     f.store.sync()
     owners = read_owners(f.store, f.paths, attempted)
     offsets = read_offsets(f, attempted)
-    drops: list[Transaction] = []
+    orphans: dict[TopicPartition, OwnerRead] = {}
     for partition, value in attempted.items():
         found = settle.resolve(
             f.holdings.known[partition],
@@ -94,21 +95,43 @@ def resolve(f: Footing, attempted: Mapping[TopicPartition, int]) -> None:
             owner=owners.get(partition),
             offset=offsets.get(partition),
         )
-        drops += _apply(f, partition, value, found, owners.get(partition))
-    if drops:
-        f.store.commit(drops)
+        owner = owners.get(partition)
+        if not _apply(f, partition, value, found) and owner is not None:
+            orphans[partition] = owner
+    delete_own(f, orphans)
 
 
-def _apply(
-    f: Footing, partition: TopicPartition, value: int, found: Resolution, owner: OwnerRead | None
-) -> list[Transaction]:
+def drop(f: Footing, partitions: Collection[TopicPartition]) -> None:
+    """Give up what the group's nodes no longer let us release in the regular way.
+
+    What to delete is told by the session, not by the version alone. A is paused; somebody deletes
+    its owner node, or its successor under the same member.id takes it over and releases it; B
+    claims: that node has version 1 as well, and A, awake again, must not delete it.
+    """
+    f.store.sync()
+    delete_own(f, read_owners(f.store, f.paths, partitions))
+
+
+def delete_own(f: Footing, owners: Mapping[TopicPartition, OwnerRead]) -> None:
+    """Those of them that are of this session. One whose answer is lost is looked at again: it would
+    keep everybody else out for as long as the session lives.
+    """
+    own = {p: owner for p, owner in owners.items() if owner.session == f.session}
+    outcomes = f.store.commit([(Delete(f.paths.owner(p), o.version),) for p, o in own.items()])
+    f.holdings.doubtful.update(
+        p for p, outcome in zip(own, outcomes, strict=True) if isinstance(outcome, InDoubt)
+    )
+
+
+def _apply(f: Footing, partition: TopicPartition, value: int, found: Resolution) -> bool:
+    """False where the partition is given up."""
     holdings = f.holdings
     known = holdings.known[partition]
     if found.verdict is Verdict.FENCED:
         raise fenced(f, f"{f.paths.owner(partition)} is in the hands of another session")
     if found.verdict is Verdict.OURS and found.fence is not None:
         holdings.known[partition] = Known(found.fence, known.done, value)
-        holdings.committed_at = time.monotonic()
+        holdings.committed_at = f.clock.monotonic()
         _mine(f, partition, found.owner_version)
     elif found.verdict is Verdict.AGAIN:
         holdings.known[partition] = replace(known, doubt=None)
@@ -122,7 +145,7 @@ def _apply(
         _log.warning("the owner node of %s is gone while our session lives", partition)
     else:
         if found.verdict is Verdict.MISSING:
-            holdings.remembered[partition] = known.done
+            holdings.lose_node(partition)
             _log.warning(
                 "%s is gone: the position of %s is rebuilt from what this query has done, %d",
                 f.paths.offset(partition),
@@ -130,15 +153,14 @@ def _apply(
                 known.done,
             )
         else:
+            holdings.hand_on(partition)
             holdings.dropped += 1
             _log.warning(
                 "%s was taken over or reset by somebody else; the group's offset counts from here",
                 partition,
             )
-        holdings.forget(partition)
-        if owner is not None and owner.session == f.session:
-            return [(Delete(f.paths.owner(partition), owner.version),)]
-    return []
+        return False
+    return True
 
 
 def _mine(f: Footing, partition: TopicPartition, owner_version: int) -> None:
@@ -174,10 +196,9 @@ def _settle_not_held(f: Footing) -> None:
         if decided is NotHeld.LATER:
             holdings.parked.add(partition)
         elif decided is NotHeld.FORGET:
-            holdings.forget(partition)
+            holdings.hand_on(partition)
         elif decided is NotHeld.REBUILD:
-            holdings.remembered[partition] = known.done
-            holdings.forget(partition)
+            holdings.lose_node(partition)
         elif isinstance(decided, tuple):
             requests[partition] = decided
     if requests:
@@ -192,7 +213,7 @@ def _settle(f: Footing, requests: Mapping[TopicPartition, Transaction]) -> None:
         known = f.holdings.known[partition]
         if isinstance(outcome, Done):
             _log.info("settled %s at %d, read before the restart", partition, known.done)
-            f.holdings.forget(partition)
+            f.holdings.set_aside(partition)
         elif isinstance(outcome, InDoubt):
             f.holdings.known[partition] = replace(known, doubt=known.done)
             unanswered += 1

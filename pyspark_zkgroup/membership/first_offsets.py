@@ -11,15 +11,21 @@ import logging
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group import obstacle
+from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt, NodeVersion
 from pyspark_zkgroup.group.ownership import OffsetRead
 from pyspark_zkgroup.group.positions import StartingOffsets, first_positions
 from pyspark_zkgroup.membership.commits import present_offsets, read_offsets
 from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.losses import Losses
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.session import DisconnectedError
 
+# How long a partition whose offset node was lost is left to whoever read it last: a running member
+# restores it at its next boundary, a stopped one when it is started again.
+_RESTORE_S = 60.0
 # One transaction must stay below the server's packet limit of 1 MiB.
 _CREATES_MAX = 3000
 _ROUNDS_MAX = 3
@@ -29,14 +35,19 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 class FirstOffsets:
     """`fresh` are the topics seen at the first look of a new query: only to them startingOffsets
-    applies.
+    applies, and only until the group has offsets of them. `seen` are the partitions that had an
+    offset node once.
     """
 
-    def __init__(self, starting: StartingOffsets, brokers: Brokers) -> None:
+    def __init__(self, starting: StartingOffsets, brokers: Brokers, losses: Losses) -> None:
         self.starting = starting
         self.brokers = brokers
+        self.losses = losses
+        self.lives: Mapping[str, int] = {}
         self.topics: Mapping[str, tuple[int, ...]] = {}
         self.fresh: frozenset[str] = frozenset()
+        self.seen: set[TopicPartition] = set()
+        self._lost_since: dict[TopicPartition, float] = {}
 
     def check(self, f: Footing, topics: Mapping[str, tuple[int, ...]]) -> None:
         """Before anything is written: an offset of the option outside a log is refused."""
@@ -59,11 +70,12 @@ class FirstOffsets:
         offsets: dict[TopicPartition, OffsetRead] = {}
         for _ in range(_ROUNDS_MAX):
             present = present_offsets(f, {p.topic for p in partitions})
+            self._note(f, present)
             missing = [p for p in partitions if p not in present]
             written: dict[TopicPartition, OffsetRead] = {}
             if missing:
                 try:
-                    written = self._write(f, sorted({p.topic for p in missing}), present)
+                    written = self._write(f, sorted({p.topic for p in missing}), present, waiting)
                 except ServerError as error:
                     waiting.update(
                         (p, f"its first position is not known: {error}") for p in missing
@@ -71,6 +83,7 @@ class FirstOffsets:
                     partitions = [p for p in partitions if p in present]
             offsets = read_offsets(f, [p for p in partitions if p not in written])
             offsets.update((p, written[p]) for p in partitions if p in written)
+            partitions = [p for p in partitions if p not in self._lost_since]
             if len(offsets) == len(partitions):
                 break
         return offsets
@@ -85,13 +98,61 @@ class FirstOffsets:
             found.update((p, positions[p]) for p in partitions if p in positions)
         return found
 
+    def is_of_another_life(self, partition: TopicPartition, offset: OffsetRead) -> bool:
+        """Whether the offset was written before the topic was made: it counts the records of one
+        that was deleted. Only where topics stand in ZooKeeper can that be seen.
+        """
+        return 0 < offset.modified < self.lives.get(partition.topic, 0)
+
+    def begin_anew(
+        self,
+        f: Footing,
+        positions: Mapping[TopicPartition, int],
+        waiting: dict[TopicPartition, str],
+    ) -> dict[TopicPartition, int]:
+        """Where to start in topics made anew: at their logs' starts, if losses are allowed."""
+        if not positions:
+            return {}
+        try:
+            starts = self.brokers.earliest(list(positions))
+            ends = self.brokers.ends(list(starts))
+        except ServerError as error:
+            waiting.update((p, f"its first position is not known: {error}") for p in positions)
+            return {}
+        both = sorted(starts.keys() & ends.keys())
+        behind = [p for p in both if positions[p] > starts[p]]
+        found = [Gap(p, "anew", positions[p], starts[p], ends[p]) for p in behind]
+        self.losses.skip(found, f.holdings)
+        return {p: starts[p] if p in behind else positions[p] for p in both}
+
+    def note_group(self, f: Footing) -> None:
+        """A topic that the group has offsets of by now is no longer fresh to a member that has not
+        read it yet: should its nodes be lost later, `startingOffsets` must not skip what the others
+        have left to read.
+        """
+        fresh = self.fresh - {p.topic for p in self.seen}
+        if fresh:
+            self._note(f, present_offsets(f, fresh))
+
+    def _note(self, f: Footing, present: Collection[TopicPartition]) -> None:
+        self.seen.update(present)
+        for partition in present:
+            self._lost_since.pop(partition, None)
+        for topic in list(f.holdings.lost_topics):
+            if all(TopicPartition(topic, n) in present for n in self.topics.get(topic, (0,))):
+                f.holdings.lost_topics.discard(topic)
+
     def _write(
-        self, f: Footing, topics: list[str], present: Collection[TopicPartition]
+        self,
+        f: Footing,
+        topics: list[str],
+        present: Collection[TopicPartition],
+        waiting: dict[TopicPartition, str],
     ) -> dict[TopicPartition, OffsetRead]:
         """What we have made ourselves, which need not be read: its version is 0. Which life of the
         node it is shows at the claim.
         """
-        read_already = {p.topic for p in present}
+        read_already = {p.topic for p in self.seen}
         wanted = {t: [TopicPartition(t, n) for n in self.topics.get(t, ())] for t in topics}
         every = [p for partitions in wanted.values() for p in partitions]
         earliest = self.brokers.earliest(every)
@@ -106,8 +167,8 @@ class FirstOffsets:
                 {p: earliest[p] for p in partitions if p in earliest and p in latest},
                 {p: latest[p] for p in partitions if p in earliest and p in latest},
             )
-            self._rebuild(f, positions, present)
             missing = [p for p in partitions if p in positions and p not in present]
+            missing = self._rebuild(f, positions, missing, earliest, waiting)
             for at in range(0, len(missing), _CREATES_MAX):
                 part = {p: b"%d" % positions[p] for p in missing[at : at + _CREATES_MAX]}
                 requests.append(tuple(Create(f.paths.offset(p), raw) for p, raw in part.items()))
@@ -141,17 +202,40 @@ class FirstOffsets:
         self,
         f: Footing,
         positions: dict[TopicPartition, int],
-        present: Collection[TopicPartition],
-    ) -> None:
-        """The group's nodes were lost: what this query's checkpoint says is nearer the truth than
-        any option.
+        missing: list[TopicPartition],
+        earliest: Mapping[TopicPartition, int],
+        waiting: dict[TopicPartition, str],
+    ) -> list[TopicPartition]:
+        """Where the group's nodes were lost: what this query has done is nearer the truth than any
+        option, and what another has done is left to that one for a while. Returns what is to be
+        written now.
         """
-        for partition in positions:
-            remembered = f.holdings.remembered.get(partition)
-            if remembered is not None and partition not in present:
-                _log.warning(
-                    "the group has no offset of %s any more: rebuilt from our own progress, %d",
-                    partition,
-                    remembered,
-                )
-                positions[partition] = remembered
+        holdings, now = f.holdings, f.clock.monotonic()
+        holdings.lost_topics |= {p.topic for p in missing if holdings.position_of(p) is not None}
+        written: list[TopicPartition] = []
+        for partition in missing:
+            position = holdings.position_of(partition)
+            if position is None or partition in holdings.stale:
+                if partition not in self.seen and partition.topic not in holdings.lost_topics:
+                    written.append(partition)
+                    continue
+                left_s = self._lost_since.setdefault(partition, now) + _RESTORE_S - now
+                if left_s > 0:
+                    waiting[partition] = obstacle.lost_offset(f.paths.offset(partition), left_s)
+                    continue
+            self._lost_since.pop(partition, None)
+            if position is None:
+                source, position = "the log's start, as nobody knew better", earliest[partition]
+            elif partition in holdings.stale:
+                source = "what we knew before others read on"
+            else:
+                source = "our own progress"
+            positions[partition] = position
+            written.append(partition)
+            _log.warning(
+                "[ZKG-102] the group has no offset of %s any more: rebuilt from %s, %d",
+                partition,
+                source,
+                position,
+            )
+        return written

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark_zkgroup.errors import BadZnodeError, ServerError
 from pyspark_zkgroup.group import patterns
@@ -36,12 +36,15 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """`topics_from`: "zookeeper", "kafka", or "" while no broker is registered yet."""
+    """`topics_from`: "zookeeper", "kafka", or "" while no broker is registered yet. `lives`: the
+    transaction that made each topic, where ZooKeeper tells.
+    """
 
     snapshot: Snapshot
     registrations: Mapping[str, int]
     topics_from: str
     notes: tuple[str, ...] = ()
+    lives: Mapping[str, int] = field(default_factory=dict)
 
 
 class GroupReader:
@@ -77,8 +80,9 @@ class GroupReader:
         members = read_snapshot(self.paths.group, ids, {})
         subscriptions = [self.subscription, *(m.subscription for m in members.members.values())]
         topics_from, note = self.find_topics_source(store)
+        lives: dict[str, int] = {}
         if topics_from == "zookeeper":
-            topics = self._topics_of_zookeeper(store, subscriptions)
+            topics, lives = self._topics_of_zookeeper(store, subscriptions)
         elif topics_from == "kafka":
             topics = dict(self.brokers.partitions())
         else:
@@ -88,6 +92,7 @@ class GroupReader:
             registrations={c: n.ephemeral_owner for c, n in present.items()},
             topics_from=topics_from,
             notes=(note,) if note else (),
+            lives=lives,
         )
 
     def find_topics_source(self, store: Store) -> tuple[str, str]:
@@ -131,7 +136,7 @@ class GroupReader:
 
     def _topics_of_zookeeper(
         self, store: Store, subscriptions: Collection[Subscription]
-    ) -> dict[str, tuple[int, ...]]:
+    ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
         every: Collection[str] = ()
         if any(s.is_wildcard for s in subscriptions):
             (listed,) = store.children([BROKER_TOPICS], watch=True)
@@ -142,14 +147,16 @@ class GroupReader:
         # A read arms no watch on a missing node; exists() does.
         store.stats([p for p, n in zip(paths, nodes, strict=True) if n is None], watch=True)
         topics: dict[str, tuple[int, ...]] = {}
+        lives: dict[str, int] = {}
         for topic, path, node in zip(wanted, paths, nodes, strict=True):
             if node is None:
                 continue
             try:
                 topics[topic] = parse_topic(path, node.data)
+                lives[topic] = node.node.czxid
             except BadZnodeError as error:
                 _log.warning("%s", error)
-        return topics
+        return topics, lives
 
 
 def read_owned(store: Store, paths: GroupPaths, topics: Collection[str]) -> set[TopicPartition]:

@@ -9,7 +9,6 @@ commit is older than those steps take; their retries, 2 s apart, do not mind.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.group.registration import Registration
@@ -26,5 +25,5 @@ def outwait_readers(
     holdings = keeper.holdings
     if not holdings.held.keys() - kept or all(m.is_zkgroup for m in members.values()):
         return
-    while (left_s := holdings.committed_at + _READ_THEN_CLAIM_S - time.monotonic()) > 0:
+    while (left_s := holdings.committed_at + _READ_THEN_CLAIM_S - keeper.clock.monotonic()) > 0:
         keeper.wait(left_s)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.model import Fence, TopicPartition
 from pyspark_zkgroup.plan import Plan
 
@@ -65,6 +66,16 @@ class Membership(Protocol):
         begins again.
         """
 
+    def skip(self, found: Collection[Gap]) -> None:
+        """Records that are gone: the error that ends the query, or, where losses are allowed, the
+        position moves behind them, and the next boundary commits it.
+        """
+
+    def give_up(self) -> int:
+        """End all claims at once, and say how many there were; the next boundary joins again. Comes
+        from another thread, and only between two calls.
+        """
+
     def subscribed(self) -> Collection[TopicPartition]:
         """All partitions of the own subscription, whoever reads them."""
 
@@ -91,4 +102,10 @@ class Brokers(Protocol):
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]: ...
 
-    def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]: ...
+    def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Up to where there is something to read; under read_committed, before the first open
+        transaction.
+        """
+
+    def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Where the logs end, whatever the isolation."""

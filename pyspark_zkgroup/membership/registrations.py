@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection
 
 from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError, ServerError
@@ -24,6 +23,10 @@ from pyspark_zkgroup.zk.session import DisconnectedError
 
 _PREDECESSOR_SHARE = 2.0
 _LOOK_AGAIN_S = 0.2
+_HELD = (
+    "is held by a live session, and this query has no checkpoint that shows it to be its "
+    "predecessor's"
+)
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
@@ -48,15 +51,15 @@ def refuse_offsets_beyond_end(
     present = present_offsets(f, {p.topic for p in subscribed})
     offsets = read_offsets(f, [p for p in subscribed if p in present])
     values = {p: o.value for p, o in offsets.items() if o.value is not None}
-    latest = brokers.latest(list(values)) if values else {}
+    ends = brokers.ends(list(values)) if values else {}
     for partition, value in sorted(values.items()):
-        end = latest.get(partition)
+        end = ends.get(partition)
         if end is not None and value > end:
             path = f.paths.offset(partition)
             raise OffsetBeyondEndError(
                 f"The group's offset of {partition} is {value}, but the log ends at {end} ({path})",
                 "If the topic was made anew or its log was cut, set it to an offset from the log's "
-                "start to its end, or delete it to begin at startingOffsets",
+                "start to its end, or set failOnDataLoss to false to go on from the log's start",
             )
 
 
@@ -79,8 +82,10 @@ class Joining:
         f = self.f
         path = f.paths.id(f.consumer)
         f.store.ensure([f.paths.ids], world_open=True)
-        give_up_at = time.monotonic() + (f.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE)
-        said = False
+        give_up_at = f.clock.monotonic() + (
+            f.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE
+        )
+        said = caught_up = False
         request: Transaction
         while True:
             (node,) = f.store.stats([path])
@@ -88,19 +93,19 @@ class Joining:
                 request = (Create(path, self.data, ephemeral=True, world_open=True),)
             elif node.ephemeral_owner == f.session:
                 return
-            elif not f.static:
-                raise fenced(f, f"{path} exists already")
-            elif self._is_predecessor():
+            elif not caught_up:
+                # Our session expires, the next one is opened at a server that lags behind: there
+                # our own old node is still to be seen.
+                caught_up = True
+                f.store.sync()
+                continue
+            elif f.static and self._is_predecessor():
                 request = (
                     Delete(path, node.node.version),
                     Create(path, self.data, ephemeral=True, world_open=True),
                 )
-            elif time.monotonic() > give_up_at:
-                raise fenced(
-                    f,
-                    f"{path} is held by a live session, and this query has no "
-                    "checkpoint that shows it to be its predecessor's",
-                )
+            elif not f.static or f.clock.monotonic() > give_up_at:
+                raise fenced(f, f"{path} {_HELD if f.static else 'exists already'}")
             else:
                 if not said:
                     said = True

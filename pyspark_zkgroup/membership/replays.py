@@ -5,7 +5,6 @@ transaction.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 
 from pyspark_zkgroup.group import replay
@@ -42,10 +41,10 @@ def replay_ranges(
     f.store.ensure({f.paths.owner_topic(p.topic) for p in undecided})
     f.store.ensure({f.paths.offset_topic(p.topic) for p in undecided})
     patience_s = f.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE
-    give_up_at = time.monotonic() + patience_s
+    give_up_at = f.clock.monotonic() + patience_s
     said: set[str] = set()
     while undecided:
-        waited_out = time.monotonic() > give_up_at
+        waited_out = f.clock.monotonic() > give_up_at
         waiting_for = _decide_round(f, undecided, included, waited_out)
         if waiting_for - said:
             said |= waiting_for
@@ -99,6 +98,10 @@ def _decide_round(
             included.add(partition)
         elif isinstance(answer, replay.LeaveOut):
             f.holdings.remembered[partition] = planned.range.start
+            if partition in offsets:
+                f.holdings.stale.add(partition)
+            else:
+                f.holdings.lost_topics.add(partition.topic)
             _log.warning(
                 "replay: %s %s is left out, now and for ever: %s",
                 partition,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import queue
-import time
 
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.membership.footing import Footing, Holdings
+from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.zk.session import (
     DisconnectedError,
@@ -16,7 +16,6 @@ from pyspark_zkgroup.zk.session import (
     SessionLostError,
     SessionSettings,
 )
-from pyspark_zkgroup.zk.store import Store
 
 _CAUSES_MAX = 10
 _log = logging.getLogger("pyspark_zkgroup.group")
@@ -26,7 +25,12 @@ class SessionKeeper:
     """`joined`: the registration was made (or found) under the present session."""
 
     def __init__(
-        self, options: Options, paths: GroupPaths, consumer: str, holdings: Holdings
+        self,
+        options: Options,
+        paths: GroupPaths,
+        consumer: str,
+        holdings: Holdings,
+        surroundings: Surroundings,
     ) -> None:
         self.settings = SessionSettings(
             hosts=options.zookeeper_hosts,
@@ -40,10 +44,12 @@ class SessionKeeper:
         self.paths = paths
         self.consumer = consumer
         self.holdings = holdings
+        self.clock = surroundings.clock
         self.session: Session | None = None
         self.footing: Footing | None = None
         self.joined = False
         self.offline_since: float | None = None
+        self._open_store = surroundings.open_store
         self._causes: list[str] = ["start"]
         self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
 
@@ -84,9 +90,15 @@ class SessionKeeper:
         self.holdings.lose_session()
         self.stir("the session has ended")
 
+    def give_up(self) -> int:
+        """From another thread, while no call is under way: the next one finds the session lost."""
+        if self.session is not None:
+            self.session.close()
+        return len(self.holdings.held)
+
     def note_offline(self, error: Exception) -> None:
         if self.offline_since is None:
-            self.offline_since = time.monotonic()
+            self.offline_since = self.clock.monotonic()
             lease_s = self.session.lease_left_s() if self.session else 0.0
             _log.warning(
                 "ZooKeeper does not answer (%s): going on with what is held for at most %.1f s",
@@ -96,7 +108,8 @@ class SessionKeeper:
 
     def note_online(self) -> None:
         if self.offline_since is not None:
-            _log.info("ZooKeeper answers again after %.1f s", time.monotonic() - self.offline_since)
+            silent_s = self.clock.monotonic() - self.offline_since
+            _log.info("ZooKeeper answers again after %.1f s", silent_s)
             self.offline_since = None
 
     # -- what has happened
@@ -127,10 +140,9 @@ class SessionKeeper:
             self._note(self._events.get())
 
     def wait(self, timeout_s: float) -> None:
-        try:
-            self._note(self._events.get(timeout=timeout_s))
-        except queue.Empty:
-            return
+        event = self.clock.next_of(self._events, timeout_s)
+        if event is not None:
+            self._note(event)
 
     def _note(self, event: SessionEvent) -> None:
         if event.kind == "changed":
@@ -141,9 +153,8 @@ class SessionKeeper:
 
     def _open(self) -> None:
         self._events = queue.SimpleQueue()
-        session = Session(self.settings, self._events)
-        session.open()
-        self.session = session
+        store = self._open_store(self.settings, self._events)
+        self.session = store.session
         self.footing = Footing(
-            Store(session), self.paths, self.consumer, self.static, self.holdings
+            store, self.paths, self.consumer, self.static, self.holdings, self.clock
         )

@@ -8,9 +8,9 @@ that much must have passed too.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Collection, Mapping
 
+from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.group import suspicion
 from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
@@ -20,7 +20,8 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class UnreadPartitions:
-    def __init__(self, strategy: str, order: str) -> None:
+    def __init__(self, strategy: str, order: str, clock: EventClock) -> None:
+        self._clock = clock
         self.strategy, self.order = strategy, order
         self.named: list[str] = []
         self.suspects: tuple[TopicPartition, ...] = ()
@@ -43,7 +44,7 @@ class UnreadPartitions:
         self._owned = frozenset(owned) | frozenset(held)
 
     def boundary(self) -> None:
-        now = time.monotonic()
+        now = self._clock.monotonic()
         self._unread = self._unread.after(self._target, self._owned)
         waiting = self._unread.boundaries
         self._since = {p: self._since.get(p, now) for p in waiting}

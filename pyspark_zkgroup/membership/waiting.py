@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping
 
+from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.model import TopicPartition
 
 _SAID_EVERY_S = 30.0
@@ -14,21 +14,22 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class Waiting:
-    def __init__(self, group: str) -> None:
+    def __init__(self, group: str, clock: EventClock) -> None:
         self.group = group
+        self._clock = clock
         self.reasons: dict[TopicPartition, str] = {}
         self._since: dict[TopicPartition, float] = {}
         self._said_at = float("-inf")
 
     def note(self, reasons: Mapping[TopicPartition, str]) -> None:
-        now = time.monotonic()
+        now = self._clock.monotonic()
         if reasons.keys() - self.reasons.keys():
             self._said_at = float("-inf")
         self.reasons = dict(reasons)
         self._since = {p: self._since.get(p, now) for p in reasons}
 
     def shown(self) -> dict[str, str]:
-        now = time.monotonic()
+        now = self._clock.monotonic()
         return {
             str(p): f"{reason}, for {now - self._since[p]:.0f} s"
             for p, reason in sorted(self.reasons.items())[:_SHOWN_MAX]
@@ -36,7 +37,7 @@ class Waiting:
 
     def say(self, held: int) -> None:
         """At once when something new is waited for, then now and again."""
-        now = time.monotonic()
+        now = self._clock.monotonic()
         if not self.reasons or now - self._said_at < _SAID_EVERY_S:
             return
         self._said_at = now

@@ -9,25 +9,24 @@ it, and what is held stands as long as the lease.
 from __future__ import annotations
 
 import logging
-import socket
-import time
-import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.errors import FencedError, ServerError
+from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ownership import fence_of
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.positions import check_partitions
 from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.snapshot import Snapshot, foreign_differences, topics_of
 from pyspark_zkgroup.group.target import target
-from pyspark_zkgroup.membership import claims, commits, replays
+from pyspark_zkgroup.membership import claims, commits, notes, replays
 from pyspark_zkgroup.membership.first_offsets import FirstOffsets
 from pyspark_zkgroup.membership.footing import Footing, Holdings
 from pyspark_zkgroup.membership.group_view import GroupReader, GroupView
 from pyspark_zkgroup.membership.hand_over import outwait_readers
+from pyspark_zkgroup.membership.losses import Losses
 from pyspark_zkgroup.membership.nudge import Nudge
 from pyspark_zkgroup.membership.port import Brokers, Position, Standing
 from pyspark_zkgroup.membership.registrations import (
@@ -37,6 +36,7 @@ from pyspark_zkgroup.membership.registrations import (
     take_over_owners,
 )
 from pyspark_zkgroup.membership.session_keeper import SessionKeeper
+from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.membership.unread import UnreadPartitions
 from pyspark_zkgroup.membership.waiting import Waiting
 from pyspark_zkgroup.model import ThreadId, TopicPartition
@@ -47,17 +47,22 @@ from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError
 _ROUNDS_MAX = 4
 # After a failed look (Kafka away, nodes changing faster than we read) the next one waits a little.
 _LOOK_BACKOFF_S = 1.0
+_MEND_S = 10.0
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class ZookeeperMembership:
     protocol = "zookeeper"
 
-    def __init__(self, options: Options, brokers: Brokers) -> None:
+    def __init__(
+        self, options: Options, brokers: Brokers, surroundings: Surroundings = REAL
+    ) -> None:
         self.options = options
         self.brokers = brokers
+        self.clock = clock = surroundings.clock
         self.paths = GroupPaths(options.group_id)
-        self.consumer = f"{options.group_id}_{options.member_id or _unique_name()}"
+        name = options.member_id or surroundings.new_name(clock)
+        self.consumer = f"{options.group_id}_{name}"
         self.registration = Registration(
             options.subscription,
             "",
@@ -72,11 +77,12 @@ class ZookeeperMembership:
             brokers,
             bool(options.bootstrap_servers),
         )
-        self.first = FirstOffsets(options.starting_offsets, brokers)
         self.holdings = Holdings()
-        self.keeper = SessionKeeper(options, self.paths, self.consumer, self.holdings)
-        self.waiting = Waiting(options.group_id)
-        self.unread = UnreadPartitions(options.strategy, options.order)
+        self.losses = Losses(self.paths, fail=options.fail_on_data_loss)
+        self.first = FirstOffsets(options.starting_offsets, brokers, self.losses)
+        self.keeper = SessionKeeper(options, self.paths, self.consumer, self.holdings, surroundings)
+        self.waiting = Waiting(options.group_id, clock)
+        self.unread = UnreadPartitions(options.strategy, options.order, clock)
         self.nudge = Nudge()
         self._plan: Plan | None = None
         self._new_query = True
@@ -128,9 +134,9 @@ class ZookeeperMembership:
                 self.keeper.wait(_LOOK_BACKOFF_S)
 
     def stirred(self) -> bool:
-        now = time.monotonic()
+        now = self.clock.monotonic()
         if now >= self._refresh_at:
-            self.keeper.stir("metadata.refresh.ms has passed")
+            self.keeper.stir("it was time for another look")
         stirred = self.keeper.stirred() and now >= self._look_not_before
         session = self.keeper.session
         alive = session is not None and session.alive and self.keeper.joined
@@ -154,7 +160,7 @@ class ZookeeperMembership:
                 if not self._ever_joined:
                     raise
                 self._notes = (str(error),)
-                self._look_not_before = time.monotonic() + _LOOK_BACKOFF_S
+                self._look_not_before = self.clock.monotonic() + _LOOK_BACKOFF_S
                 _log.warning("%s", error)
                 break
         self.unread.boundary()
@@ -180,6 +186,12 @@ class ZookeeperMembership:
             self.keeper.stir("the proof before the plan failed")
         return proved
 
+    def skip(self, found: Collection[Gap]) -> None:
+        self.losses.skip(found, self.holdings)
+
+    def give_up(self) -> int:
+        return self.keeper.give_up()
+
     def subscribed(self) -> Collection[TopicPartition]:
         snapshot = self._snapshot
         topics = topics_of(self.options.subscription, snapshot.topics, self.reader.hidden)
@@ -199,7 +211,7 @@ class ZookeeperMembership:
         try:
             if session.connected:
                 commits.commit_finished(footing)
-        except (SessionLostError, DisconnectedError) as error:
+        except (SessionLostError, DisconnectedError, FencedError) as error:
             _log.warning("leaving without a last commit: %s", error)
         finally:
             session.close()
@@ -213,6 +225,7 @@ class ZookeeperMembership:
             "waiting": self.waiting.shown(),
             "waitingCount": len(self.waiting.reasons),
             "dropped": self.holdings.dropped,
+            "dataLoss": {"events": self.losses.events, "records": self.losses.records},
             "notes": list(self._all_notes()),
         }
 
@@ -225,7 +238,9 @@ class ZookeeperMembership:
             self._join(footing)
         commits.commit_finished(footing)
         self._join(footing)
-        now = time.monotonic()
+        if self.holdings.doubtful:
+            self.keeper.stir("a claim or its end was not answered")
+        now = self.clock.monotonic()
         if self.keeper.stirred() and now >= self._look_not_before:
             self._rebalance(footing)
         idle = self.nudge.due(now, self.unread.suspects, self._target, self._snapshot.members)
@@ -237,7 +252,7 @@ class ZookeeperMembership:
             return
         if not self._ever_joined:
             self._inspect(footing)
-        stamped = replace(self.registration, timestamp=str(int(time.time() * 1000)))
+        stamped = replace(self.registration, timestamp=str(int(self.clock.time() * 1000)))
         Joining(footing, stamped, self._plan, self.keeper.wait).run()
         if footing.static and self._plan is not None:
             take_over_owners(footing)
@@ -257,29 +272,34 @@ class ZookeeperMembership:
         # first record.
         if view.topics_from:
             self.brokers.partitions()
-            refuse_offsets_beyond_end(footing, subscribed, self.brokers)
+            if self.options.fail_on_data_loss:
+                refuse_offsets_beyond_end(footing, subscribed, self.brokers)
             if self._new_query:
                 present = {t: view.snapshot.topics.get(t, ()) for t in topics}
                 check_partitions(self.options.starting_offsets, present)
                 self.first.check(footing, present)
 
     def _rebalance(self, footing: Footing) -> None:
-        began = time.monotonic()
+        began = self.clock.monotonic()
         causes = self.keeper.take_causes()
         try:
             if not self._look(footing):
                 return
             mine = {p: t.number for p, t in self._target.items() if t.consumer == self.consumer}
             outwait_readers(self.keeper, mine.keys(), self._snapshot.members)
-            moved = claims.rebalance(footing, mine, self._snapshot.topics, self.first, self.brokers)
+            moved = claims.rebalance(
+                footing, mine, self._snapshot.topics, self.first, self._snapshot.members
+            )
         except BaseException:
             for cause in causes:
                 self.keeper.stir(cause)
             raise
         self.waiting.note(moved.waiting)
         self.unread.look(self._target, moved.owned, self.holdings.held, self._snapshot.members)
+        if moved.later:
+            self._refresh_at = min(self._refresh_at, self.clock.monotonic() + _MEND_S)
         if moved.again:
-            self._look_not_before = time.monotonic() + _LOOK_BACKOFF_S
+            self._look_not_before = self.clock.monotonic() + _LOOK_BACKOFF_S
             self.keeper.stir("the last rebalance was not complete")
         if moved.claimed or moved.released or moved.lost:
             _log.info(
@@ -293,7 +313,7 @@ class ZookeeperMembership:
                 len(self.holdings.held),
                 len(self._target),
                 ", ".join(causes),
-                (time.monotonic() - began) * 1000,
+                (self.clock.monotonic() - began) * 1000,
             )
 
     def _look(self, footing: Footing) -> bool:
@@ -321,12 +341,12 @@ class ZookeeperMembership:
             for consumer, text in foreign_differences(view.snapshot).items():
                 _log.warning("the expression of %s is read as Java reads it: %s", consumer, text)
         self._notes = view.notes
-        refresh_at = time.monotonic() + self.options.metadata_refresh_ms / 1000.0
+        refresh_at = self.clock.monotonic() + self.options.metadata_refresh_ms / 1000.0
         self._refresh_at = float("inf") if view.topics_from == "zookeeper" else refresh_at
         if not view.topics_from:
             return
         self._snapshot = view.snapshot
-        self.first.topics = view.snapshot.topics
+        self.first.topics, self.first.lives = view.snapshot.topics, view.lives
         self._target = target(
             view.snapshot,
             self.options.strategy,
@@ -357,42 +377,20 @@ class ZookeeperMembership:
             and self.keeper.joined
             and not self.waiting.reasons
             and not self.keeper.stirred(),
-            expected=self._expected(),
+            expected=notes.expected(self.consumer, self._plan, self._snapshot, self._target),
         )
 
-    def _expected(self) -> str:
-        """Nobody can tell a member that has just died from one that lives, but for two signs."""
-        before = self._plan.member if self._plan is not None else ""
-        if before != self.consumer and before in self._snapshot.members:
-            return f"our predecessor {before} is still registered"
-        if self._target and not any(t.consumer == self.consumer for t in self._target.values()):
-            return "all partitions belong to other members, perhaps dead ones"
-        return ""
-
     def _all_notes(self) -> tuple[str, ...]:
-        notes = list(self._notes)
+        said = list(self._notes)
         if self.keeper.offline_since is not None:
-            silent_s = time.monotonic() - self.keeper.offline_since
-            notes.append(f"ZooKeeper silent for {silent_s:.0f} s")
-        if self.keeper.joined and not notes:
-            notes += self._missing_topics()
-        notes += [
+            silent_s = self.clock.monotonic() - self.keeper.offline_since
+            said.append(f"ZooKeeper silent for {silent_s:.0f} s")
+        if self.keeper.joined and not said:
+            said += notes.missing_topics(
+                self.options.subscription, self.subscribed(), self._snapshot
+            )
+        said += [
             f"member {c} is left out: {reason}" for c, reason in self._snapshot.skipped.items()
         ]
-        notes += self.unread.named
-        return tuple(notes)
-
-    def _missing_topics(self) -> list[str]:
-        subscription = self.options.subscription
-        if subscription.is_wildcard:
-            return [] if self.subscribed() else ["no topic matches the subscription yet"]
-        return [
-            f"topic {topic} does not exist yet"
-            for topic, _ in subscription.entries
-            if not self._snapshot.topics.get(topic)
-        ]
-
-
-def _unique_name() -> str:
-    """As the JVM members name themselves: host, milliseconds, eight hex digits."""
-    return f"{socket.gethostname()}-{int(time.time() * 1000)}-{uuid.uuid4().hex[:8]}"
+        said += self.unread.named
+        return tuple(said)

@@ -7,6 +7,7 @@ that one owned partition does not keep the others from being claimed.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from kazoo.exceptions import (
 )
 from kazoo.security import OPEN_ACL_UNSAFE
 
+from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.ops import (
     Create,
     Done,
@@ -48,6 +50,8 @@ _REASONS: dict[int, Literal["exists", "missing", "version", "not empty", "forbid
     -102: "forbidden",
 }
 _READS_IN_FLIGHT_MAX = 2000
+_ENSURE_TRIES = 3
+_PARTITION = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
 # From so many reads on one request for all is worth its name; and so many go into one.
 _MULTI_READ_MIN = 16
 _MULTI_READ_MAX = 1000
@@ -61,6 +65,8 @@ class Node:
     children_version: int
     made_ms: int = 0
     """When, by the clock of the server that led then."""
+    modified: int = 0
+    """The transaction that last wrote it; comparable with other nodes' czxid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +242,26 @@ class Store:
         levels: dict[int, list[str]] = {}
         for path in wanted:
             levels.setdefault(path.count("/"), []).append(path)
-        for depth in sorted(levels):
-            level = levels[depth]
+        refused: dict[str, str] = {}
+        for _ in range(_ENSURE_TRIES):
+            refused = self._make([levels[depth] for depth in sorted(levels)], world_open)
+            if not refused:
+                return
+            # Somebody deletes the parent between the look and the making, or this server has not
+            # seen it go: all of a group may be deleted at any moment.
+            self.sync()
+        path, reason = next(iter(refused.items()))
+        raise BadZnodeError(
+            f"{path} could not be made: {reason}",
+            "Check its parent node: whether it lets this member write "
+            "(zookeeper.auth and the ACL), and that it is not an ephemeral node",
+        )
+
+    def _make(self, levels: Iterable[Sequence[str]], world_open: bool) -> dict[str, str]:
+        """What could not be made, with the reason."""
+        for level in levels:
             missing = [p for p, n in zip(level, self.stats(level), strict=True) if n is None]
+            refused: dict[str, str] = {}
             for path, outcome in zip(
                 missing,
                 self.commit([(Create(p, b"", world_open=world_open),) for p in missing]),
@@ -247,21 +270,24 @@ class Store:
                 if isinstance(outcome, InDoubt):
                     raise DisconnectedError(f"{path} may not have been made")
                 if isinstance(outcome, Refused) and outcome.reason != "exists":
-                    raise KazooException(f"{path} could not be made: {outcome.reason}")
+                    refused[path] = outcome.text or outcome.reason
+            if refused:
+                return refused
+        return {}
 
 
 def partitions_below(
     topics: Sequence[str], listed: Sequence[Children | None]
 ) -> set[TopicPartition]:
     """The partitions that stand below each topic's node, under owners/ or offsets/. A name that is
-    no number is nobody's partition.
+    no number as consumers write it (00, or thousands of digits) is nobody's partition.
     """
     return {
         TopicPartition(topic, int(name))
         for topic, children in zip(topics, listed, strict=True)
         if children is not None
         for name in children.names
-        if name.isascii() and name.isdecimal()
+        if _PARTITION.fullmatch(name)
     }
 
 
@@ -272,6 +298,7 @@ def _node(data: bytes | None, stat: Any) -> Node:
         ephemeral_owner=stat.ephemeralOwner,
         children_version=stat.cversion,
         made_ms=stat.ctime,
+        modified=stat.mzxid,
     )
 
 

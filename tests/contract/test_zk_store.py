@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-import queue
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from pyspark_zkgroup.group.ops import Check, Create, Delete, Done, InDoubt, Refused, SetData
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.zk.session import DisconnectedError, Session, SessionSettings
+from pyspark_zkgroup.zk.session import DisconnectedError
 from pyspark_zkgroup.zk.store import Store
+from tests.contract.ensembles import Ensemble, made
 from tests.waiting import wait_until
 
 
+@pytest.fixture(params=["real", "fake"])
+def ensemble(request: pytest.FixtureRequest) -> Iterator[Ensemble]:
+    found = made(request, request.param)
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def store(zookeeper: Sandbox, chroot: str) -> Iterator[Store]:
-    settings = SessionSettings(zookeeper.zookeeper_connect, chroot, 5000, 5000)
-    session = Session(settings, queue.SimpleQueue())
-    session.open()
-    yield Store(session)
-    session.close()
+def store(ensemble: Ensemble) -> Store:
+    return ensemble.store(ensemble.open(5000))
+
+
+@pytest.fixture
+def real_store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """What depends on kazoo, or on how many requests are made."""
+    found = made(request, "real")
+    yield found.store(found.open(5000))
+    found.close()
 
 
 def test_what_is_refused_is_taken_out_and_the_rest_is_done(store: Store) -> None:
@@ -83,26 +93,20 @@ def test_parents_that_others_make_at_the_same_time_are_fine(store: Store) -> Non
     assert listed.names == {"c", "d", "e"}
 
 
-def test_no_answer_is_doubt_and_no_refusal(new_sandbox: Callable[..., Sandbox]) -> None:
-    sandbox = new_sandbox(brokers=0)
-    settings = SessionSettings(sandbox.zookeeper_connect, "", 4000, 5000)
-    session = Session(settings, queue.SimpleQueue())
-    session.open()
-    store = Store(session)
-    store.ensure(["/p"])
-    sandbox.zookeepers[0].pause()
-    try:
+def test_no_answer_is_doubt_and_no_refusal(ensemble: Ensemble) -> None:
+    with ensemble.silence(4000) as session:
+        store = ensemble.store(session)
         assert store.commit([(Create("/p/a", b""),)]) == [InDoubt()]
-    finally:
-        sandbox.zookeepers[0].resume()
     # The request was on its way all the time: what follows on this connection sees it executed.
     store.sync()
     assert store.stats(["/p/a"]) != [None]
-    session.close()
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_many_reads_are_one_request_where_the_server_knows_it(store: Store, at_once: bool) -> None:
+def test_many_reads_are_one_request_where_the_server_knows_it(
+    real_store: Store, at_once: bool
+) -> None:
+    store = real_store
     store.ensure(["/many"])
     store.commit([(Create(f"/many/{n}", b"%d" % n, ephemeral=n == 7),) for n in range(0, 2500, 2)])
     store._reads_many = at_once
@@ -115,11 +119,14 @@ def test_many_reads_are_one_request_where_the_server_knows_it(store: Store, at_o
     assert found[8] == store.nodes(["/many/8"])[0]
 
 
-def test_a_server_that_does_not_know_it_is_asked_one_by_one_from_then_on(store: Store) -> None:
+def test_a_server_that_does_not_know_it_is_asked_one_by_one_from_then_on(
+    real_store: Store,
+) -> None:
     """The refusal of servers before 3.6, provoked with a request that none knows: the connection is
     closed, the session is not."""
     from pyspark_zkgroup.zk import multi_read
 
+    store = real_store
     store.ensure(["/few"])
     session = store.session.id
     known = multi_read.MultiRead.type

@@ -189,6 +189,10 @@ class Driver:
         for _ in range(2):
             send(family(self.process.pid), signal.SIGSTOP)
 
+    def pause_jvm(self) -> None:
+        """The planner lives on, and so does its ZooKeeper session."""
+        send([self.jvm], signal.SIGSTOP)
+
     def resume(self) -> None:
         send(family(self.process.pid), signal.SIGCONT)
 

@@ -21,9 +21,10 @@ PER_SECOND = 500
 SESSION_S = 4.0
 
 
-def two_members(scene: Scene, topic: str, trigger: str = "0") -> tuple[Member, Member]:
+def two_members(scene: Scene, topic: str, trigger: str = "0", **of_a: str) -> tuple[Member, Member]:
     session = {"zookeeper.session.timeout.ms": str(int(SESSION_S * 1000))}
     a, b = (scene.member(name, topic, trigger, **session) for name in "ab")
+    a.job.options.update(of_a)
     for member, driver in zip((a, b), scene.lease(2), strict=True):
         member.job.options["checkpointLocation"] = str(member.job.checkpoint)
         member.start(driver, stepped=True)
@@ -99,6 +100,26 @@ def test_a_pause_repeats_the_batch_under_way_if_it_outlives_the_session(
     if pause_s < SESSION_S:
         assert {p: o.life for p, o in after.items()} == {p: o.life for p, o in before.items()}
     finish(scene, topic, batch if pause_s > SESSION_S else set(), a, b)
+
+
+def test_a_jvm_that_stands_still_gives_up_its_share_after_the_longest_silence(
+    scene: Scene,
+) -> None:
+    """Its planner runs on and is heard by ZooKeeper, so nothing else would free the partitions."""
+    topic = scene.topic(PARTITIONS)
+    scene.begin_producing(topic, PER_SECOND)
+    a, b = two_members(scene, topic, **{"max.poll.interval.ms": "10000"})
+    batch = records_of(a, a.hold(a.job.hold_tasks))
+    stopped = time.time()
+    a.on.pause_jvm()
+    owners = scene.wait_shares(topic, {"b": 8}, "b to take over")
+    claimed = max(owner.since for owner in owners.values())
+    print(f"b had claimed everything {claimed - stopped:.2f} s after the JVM stopped")
+    a.on.resume()
+    a.go_on()
+    scene.wait_shares(topic, {"a": 4, "b": 4}, "both to share again")
+    assert any("[ZKG-103]" in line for line in a.on.warnings())
+    finish(scene, topic, batch, a, b)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,122 @@
+"""Records that are gone before they were read: what a position outside its log means.
+
+Four ways lead there. *Passed*: retention, or a deletion of records, has moved the log's start
+beyond the position. *Beyond*: the log ends before the position, so the topic was made anew, or its
+log was cut when a broker that lagged was elected. *Anew*: ZooKeeper shows that the topic was made
+after the offset was written, so the offset means nothing in it, however long its log is by now.
+*Deleted*: the partition is no more, and its
+newest end that we saw was not read.
+
+Going on means the log's start in the first three. For a log that was cut that is more than needed,
+and what was read comes twice; for a topic made anew anything else would lose what nobody has read,
+and the two look alike. Waiting for the log to grow up to the position, as if nothing had happened,
+would lose just that in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark_zkgroup.model import TopicPartition
+
+Kind = Literal["passed", "beyond", "anew", "deleted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """`start` and `end` of the log as it is; of a partition that is no more, as it was last seen
+    (a start that nobody has asked for is the position).
+    """
+
+    partition: TopicPartition
+    kind: Kind
+    position: int
+    start: int
+    end: int
+
+    @property
+    def lost(self) -> int:
+        """Offsets that nobody will read. Behind the position in a log made anew nobody can tell."""
+        if self.kind == "passed":
+            return self.start - self.position
+        return self.end - self.position if self.kind == "deleted" else 0
+
+    @property
+    def what(self) -> str:
+        if self.kind == "passed":
+            return (
+                f"{self.lost} records of {self.partition} were deleted before they were read: the "
+                f"group's offset is {self.position}, the log now starts at {self.start} (and ends "
+                f"at {self.end})"
+            )
+        if self.kind == "beyond":
+            return (
+                f"The group's offset of {self.partition} is {self.position}, but the log ends at "
+                f"{self.end} (and starts at {self.start}): the topic was made anew, or its log was "
+                f"cut"
+            )
+        if self.kind == "anew":
+            return (
+                f"The topic of {self.partition} was made anew after the group's offset, "
+                f"{self.position}, was committed: its log starts at {self.start} and ends at "
+                f"{self.end}"
+            )
+        return (
+            f"{self.partition} was deleted with {self.lost} records that nobody has read: the "
+            f"group's offset is {self.position}, the log ended at {self.end}"
+        )
+
+    @property
+    def going_on(self) -> str:
+        """What is done about it where data may be lost."""
+        if self.kind == "deleted":
+            return "reading on without it"
+        return f"reading on from the log's start, {self.start}"
+
+
+def remedy(gap: Gap, path: str) -> str:
+    """For the error; `path` is the node of the group's offset."""
+    if gap.kind == "deleted":
+        return (
+            "Start the query again to read on without it, or set failOnDataLoss to false to go on "
+            "by itself"
+        )
+    return (
+        f"Stop the group's members and set {path} to an offset from {gap.start} to {gap.end}, or "
+        f"set failOnDataLoss to false to go on from the log's start"
+    )
+
+
+def passed(
+    positions: Mapping[TopicPartition, int],
+    starts: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+) -> list[Gap]:
+    """Partitions whose start or end is not known now are left for the next time."""
+    return [
+        Gap(p, "passed", position, starts[p], ends[p])
+        for p, position in sorted(positions.items())
+        if p in starts and p in ends and position < starts[p] <= ends[p]
+    ]
+
+
+def beyond(
+    positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Positions that their log does not reach, with its end."""
+    return {p: ends[p] for p, position in positions.items() if p in ends and position > ends[p]}
+
+
+def deleted(
+    positions: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+    gone: set[TopicPartition],
+) -> list[Gap]:
+    """Of those that are gone, the ones that had something left when they were last looked at."""
+    return [
+        Gap(p, "deleted", positions[p], positions[p], ends[p])
+        for p in sorted(gone)
+        if p in positions and p in ends and ends[p] > positions[p]
+    ]

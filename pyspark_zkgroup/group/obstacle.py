@@ -1,0 +1,36 @@
+"""Why a partition that is ours by the target cannot be claimed: in words that say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyspark_zkgroup.group.ownership import OwnerRead
+
+_SHOWN_MAX = 120
+
+
+def owned(path: str, owner: OwnerRead, registered: Collection[str]) -> str:
+    """By a member, as a rule: it lets go at its next boundary, or its session ends."""
+    text = owner.text if len(owner.text) <= _SHOWN_MAX else owner.text[:_SHOWN_MAX] + "..."
+    if not owner.session:
+        return (
+            f"owned by {text or 'nobody'} in a node that outlives every session: no member made "
+            f"it, delete {path}"
+        )
+    if owner.text.rpartition("-")[0] in registered:
+        return f"owned by {text}"
+    return (
+        f"owned by {text}, which is not registered: it goes with session {owner.session:#x}, end "
+        f"the process that has it"
+    )
+
+
+def bad_offset(path: str, raw: bytes) -> str:
+    return f"{path} holds {raw[:40]!r}, expected a decimal offset: set or delete the node"
+
+
+def lost_offset(path: str, left_s: float) -> str:
+    return (
+        f"{path} was lost, and this query does not know it: whoever read the partition last may "
+        f"restore it within {left_s:.0f} s"
+    )

@@ -1,0 +1,39 @@
+"""What a member says of its standing beside the numbers: to whoever looks at its progress, and to a
+job that ends by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.group.snapshot import Snapshot
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.plan import Plan
+
+
+def missing_topics(
+    subscription: Subscription, subscribed: Collection[TopicPartition], snapshot: Snapshot
+) -> list[str]:
+    if subscription.is_wildcard:
+        return [] if subscribed else ["no topic matches the subscription yet"]
+    return [
+        f"topic {topic} does not exist yet"
+        for topic, _ in subscription.entries
+        if not snapshot.topics.get(topic)
+    ]
+
+
+def expected(
+    consumer: str,
+    plan: Plan | None,
+    snapshot: Snapshot,
+    target: Mapping[TopicPartition, ThreadId],
+) -> str:
+    """Nobody can tell a member that has just died from one that lives, but for two signs."""
+    predecessor = plan.member if plan is not None else ""
+    if predecessor != consumer and predecessor in snapshot.members:
+        return f"our predecessor {predecessor} is still registered"
+    if target and not any(t.consumer == consumer for t in target.values()):
+        return "all partitions belong to other members, perhaps dead ones"
+    return ""

@@ -1,0 +1,38 @@
+"""What a member meets of the world outside: time, its own name, and the way to ZooKeeper.
+
+Handed in, so that the simulation runs these very members in a world of its own.
+"""
+
+from __future__ import annotations
+
+import queue
+import socket
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark_zkgroup.clock import SYSTEM, EventClock
+from pyspark_zkgroup.zk.session import Session, SessionEvent, SessionSettings
+from pyspark_zkgroup.zk.store import Store
+
+
+def unique_name(clock: EventClock) -> str:
+    """As the JVM members name themselves: host, milliseconds, eight hex digits."""
+    return f"{socket.gethostname()}-{int(clock.time() * 1000)}-{uuid.uuid4().hex[:8]}"
+
+
+def open_store(settings: SessionSettings, events: queue.SimpleQueue[SessionEvent]) -> Store:
+    """A new session, connected, or the ServerError that says why there is none."""
+    session = Session(settings, events)
+    session.open()
+    return Store(session)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    clock: EventClock = SYSTEM
+    new_name: Callable[[EventClock], str] = unique_name
+    open_store: Callable[[SessionSettings, queue.SimpleQueue[SessionEvent]], Store] = open_store
+
+
+REAL = Surroundings()

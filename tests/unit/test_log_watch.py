@@ -1,0 +1,129 @@
+"""When starts are asked for, and how long an end that is too low is doubted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import pytest
+
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.gaps import Gap
+from pyspark_zkgroup.log_watch import LogWatch
+from pyspark_zkgroup.model import TopicPartition
+from tests.fakes.brokers import FakeBrokers
+from tests.fakes.still_clock import StillClock
+
+P0, P1 = (TopicPartition("t", n) for n in range(2))
+
+
+class Brokers(FakeBrokers):
+    """Notes what it was asked. `open` has ends behind transactions that are still open."""
+
+    def __init__(self) -> None:
+        super().__init__({"t": 2})
+        self.asked: list[list[TopicPartition]] = []
+        self.away = False
+        self.open: dict[TopicPartition, int] = {}
+
+    def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return {p: self.open.get(p, 3) for p in partitions}
+
+    def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        if self.away:
+            raise ServerError("away")
+        self.asked.append(sorted(partitions))
+        return super().earliest(partitions)
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+def brokers() -> Brokers:
+    return Brokers()
+
+
+def test_only_a_backlog_is_asked_about_when_it_is_new_and_then_now_and_again(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    watch = LogWatch(brokers, clock)
+    assert watch.look({P0: 5, P1: 9}, {P0: 5, P1: 10}) == []
+    assert watch.look({P0: 5, P1: 9}, {P0: 5, P1: 11}) == []
+    assert brokers.asked == [[P1]]
+    clock.now += 30
+    assert watch.look({P0: 5, P1: 9}, {P0: 6, P1: 11}) == []
+    assert brokers.asked == [[P1], [P0, P1]]
+    # Let go and held again: whoever had it in between may have been slow.
+    assert watch.look({P0: 5}, {P0: 6}) == []
+    assert watch.look({P0: 5, P1: 9}, {P0: 6, P1: 11}) == []
+    assert brokers.asked == [[P1], [P0, P1], [P1]]
+
+
+def test_what_is_passed_is_told_at_once(clock: StillClock, brokers: Brokers) -> None:
+    brokers.starts[P0] = 7
+    found = LogWatch(brokers, clock).look({P0: 5, P1: 0}, {P0: 9, P1: 9})
+    assert found == [Gap(P0, "passed", 5, 7, 9)]
+
+
+def test_an_end_that_is_too_low_is_doubted_for_a_while(clock: StillClock, brokers: Brokers) -> None:
+    watch = LogWatch(brokers, clock)
+    assert watch.look({P0: 5}, {P0: 3}) == []
+    assert watch.unsure
+    clock.now += 4.9
+    assert watch.look({P0: 5}, {P0: 3}) == []
+    clock.now += 0.2
+    assert watch.look({P0: 5}, {P0: 3}) == [Gap(P0, "beyond", 5, 0, 3)]
+
+
+def test_an_end_that_comes_back_was_nothing(clock: StillClock, brokers: Brokers) -> None:
+    watch = LogWatch(brokers, clock)
+    watch.look({P0: 5}, {P0: 3})
+    clock.now += 4
+    assert watch.look({P0: 5}, {P0: 5}) == []
+    assert not watch.unsure
+    clock.now += 4
+    assert watch.look({P0: 5}, {P0: 3}) == []
+
+
+def test_nobody_waits_for_ever_for_a_start_that_nobody_tells(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    brokers.away = True
+    watch = LogWatch(brokers, clock)
+    watch.look({P0: 5}, {P0: 3})
+    clock.now += 6
+    assert watch.look({P0: 5}, {P0: 3}) == []
+    assert watch.unsure
+    clock.now += 5
+    assert not watch.unsure
+
+
+def test_brokers_that_are_away_put_it_off(clock: StillClock, brokers: Brokers) -> None:
+    brokers.starts[P0] = 7
+    brokers.away = True
+    watch = LogWatch(brokers, clock)
+    assert watch.look({P0: 5}, {P0: 9}) == []
+    brokers.away = False
+    assert watch.look({P0: 5}, {P0: 9}) == [Gap(P0, "passed", 5, 7, 9)]
+
+
+def test_an_open_transaction_is_no_end_of_the_log(
+    clock: StillClock, brokers: Brokers, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Under read_committed nothing behind it is readable, but a member that reads all the same may
+    have committed there.
+    """
+    brokers.open[P0] = 9
+    watch = LogWatch(brokers, clock)
+    for _ in range(4):
+        assert watch.look({P0: 5}, {P0: 3}) == []
+        assert not watch.unsure
+        clock.now += 6
+    assert caplog.messages == []
+    brokers.open[P0] = 4  # and then the topic is made anew
+    assert watch.look({P0: 5}, {P0: 3}) == []
+    assert watch.unsure
+    clock.now += 6
+    assert watch.look({P0: 5}, {P0: 3}) == [Gap(P0, "beyond", 5, 0, 4)]

@@ -1,0 +1,105 @@
+"""docs/operations.md quotes messages: each must be one that the package says."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pyspark_zkgroup import errors
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+PAGE = (PROJECT / "docs" / "operations.md").read_text(encoding="utf-8")
+PACKAGE = PROJECT / "pyspark_zkgroup"
+
+_HOLE = "\0"
+_FORMAT = re.compile(r"%[-#+ 0]*\d*(?:\.\d+)?[sdxrf]")
+_CODE = re.compile(r"\[(ZKG-[0-9]+)\] ")
+# A whole code; "ZKG-000" is that of the class nobody raises.
+_CODES = re.compile(r"ZKG-[0-9]{3}")
+
+
+def templates() -> Iterator[str]:
+    """Every text of the package, with a hole for whatever is put into it."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield _FORMAT.sub(_HOLE, node.value)
+            elif isinstance(node, ast.JoinedStr):
+                yield "".join(
+                    part.value
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                    else _HOLE
+                    for part in node.values
+                )
+
+
+SAID = frozenset(templates())
+
+
+def quoted() -> list[str]:
+    blocks = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def unsaid(line: str) -> str:
+    """What is wrong with a quoted line; nothing if the package says it whole."""
+    wanted = re.sub(r"<[^>]+>", _HOLE, line)
+    if wanted in SAID:
+        return ""
+    code = _CODE.match(line)
+    if code is None:
+        return "the package says nothing like it"
+    raised = {kind.code for kind in vars(errors).values() if hasattr(kind, "code")}
+    if code[1] not in raised:
+        return f"no error has the code {code[1]}"
+    return "" if _CODE.sub("", wanted) in SAID else "no error says it"
+
+
+@pytest.mark.parametrize("line", quoted())
+def test_a_quoted_message_is_one_that_the_package_says(line: str) -> None:
+    assert unsaid(line) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "waiting for <n> partitions of group <group>",
+        "[ZKG-013] <partition> ends at <end>",
+        "[ZKG-999] Spark asks for a batch that this query has not planned",
+        "ZooKeeper answers again after 3 s",
+    ],
+)
+def test_a_quote_that_nobody_says_would_be_found(line: str) -> None:
+    assert unsaid(line) != ""
+
+
+def test_every_code_is_on_the_page_and_every_code_of_the_page_is_one() -> None:
+    used = {
+        code
+        for path in PACKAGE.rglob("*.py")
+        for code in _CODES.findall(path.read_text(encoding="utf-8"))
+    } - {"ZKG-000"}
+    table = PAGE[PAGE.index("## Codes") :]
+    assert set(re.findall(r"^\| (ZKG-[0-9]{3}) \|", table, re.MULTILINE)) == used
+    assert set(_CODES.findall(PAGE)) == used
+
+
+def test_a_code_of_a_warning_belongs_to_one_message() -> None:
+    by_code: dict[str, set[str]] = {}
+    for text in SAID:
+        code = _CODE.match(text)
+        if code is not None:
+            by_code.setdefault(code[1], set()).add(text)
+    assert {code: len(texts) for code, texts in by_code.items() if len(texts) > 1} == {}
+
+
+def test_every_link_within_the_page_leads_somewhere() -> None:
+    heads = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
+    anchors = {re.sub(r"[^a-z0-9 -]", "", head.lower()).replace(" ", "-") for head in heads}
+    links = set(re.findall(r"\]\(#([^)]+)\)", PAGE))
+    assert links
+    assert links - anchors == set()
