@@ -11,7 +11,7 @@ class FakeBrokers:
     def __init__(self, topics: Mapping[str, int], end: int = 100) -> None:
         self.topics = dict(topics)
         self.starts: dict[TopicPartition, int] = {}
-        self.ends: dict[TopicPartition, int] = {}
+        self.latest_of: dict[TopicPartition, int] = {}
         self.end = end
 
     def found(self, addresses: Collection[str]) -> None:
@@ -24,4 +24,7 @@ class FakeBrokers:
         return {p: self.starts.get(p, 0) for p in partitions if p.topic in self.topics}
 
     def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return {p: self.ends.get(p, self.end) for p in partitions if p.topic in self.topics}
+        return {p: self.latest_of.get(p, self.end) for p in partitions if p.topic in self.topics}
+
+    def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return self.latest(partitions)

@@ -1,0 +1,104 @@
+"""Brokers without a server: topics that grow, go and come back, logs that lose their beginning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from pyspark_zkgroup.errors import OffsetOutOfRangeError, ServerError
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+
+
+@dataclass
+class Log:
+    """`life` counts how often the topic was made: its records are others each time."""
+
+    life: int
+    earliest: int = 0
+    latest: int = 0
+    has_leader: bool = True
+
+
+@dataclass
+class FakeKafka:
+    logs: dict[TopicPartition, Log] = field(default_factory=dict)
+    lives: dict[str, int] = field(default_factory=dict)
+
+    def make_topic(self, topic: str, partitions: int) -> None:
+        self.lives[topic] = self.lives.get(topic, 0) + 1
+        self.grow(topic, partitions)
+
+    def grow(self, topic: str, to: int) -> None:
+        for number in range(to):
+            self.logs.setdefault(TopicPartition(topic, number), Log(self.lives[topic]))
+
+    def delete_topic(self, topic: str) -> None:
+        for partition in [p for p in self.logs if p.topic == topic]:
+            del self.logs[partition]
+
+    def partitions_of(self, topic: str) -> list[TopicPartition]:
+        return sorted(p for p in self.logs if p.topic == topic)
+
+    def produce(self, partition: TopicPartition, count: int) -> None:
+        self.logs[partition].latest += count
+
+    def topic_node(self, topic: str) -> bytes:
+        """As a broker writes it below /brokers/topics."""
+        numbers = [p.partition for p in self.partitions_of(topic)]
+        value = {"version": 1, "partitions": {str(n): [1] for n in numbers}}
+        return json.dumps(value).encode()
+
+
+class FakeView:
+    """The brokers as one process sees them: through a connection of its own."""
+
+    def __init__(
+        self, kafka: FakeKafka, reaches: Callable[[], bool], step: Callable[[str], None]
+    ) -> None:
+        self.kafka = kafka
+        self.reaches = reaches
+        self.step = step
+
+    def found(self, addresses: Collection[str]) -> None:
+        """They are reached whatever they are called."""
+
+    def partitions(self) -> Mapping[str, tuple[int, ...]]:
+        self._ask("metadata")
+        topics: dict[str, list[int]] = {}
+        for partition in sorted(self.kafka.logs):
+            topics.setdefault(partition.topic, []).append(partition.partition)
+        return {topic: tuple(numbers) for topic, numbers in topics.items()}
+
+    def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return {p: log.earliest for p, log in self._logs("earliest", partitions).items()}
+
+    def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return {p: log.latest for p, log in self._logs("latest", partitions).items()}
+
+    def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return {p: log.latest for p, log in self._logs("ends", partitions).items()}
+
+    def read(self, partition: TopicPartition, wanted: OffsetRange) -> int:
+        """The life of the topic whose records these are."""
+        self._ask("fetch")
+        log = self.kafka.logs.get(partition)
+        if log is None or not log.has_leader:
+            raise ServerError(f"{partition} has no leader", "Wait")
+        if wanted.start < log.earliest or wanted.until > log.latest:
+            raise OffsetOutOfRangeError(
+                f"{partition} has {log.earliest} to {log.latest}, not {wanted}", "Reset"
+            )
+        return log.life
+
+    def _ask(self, what: str) -> None:
+        self.step(f"kafka {what}")
+        if not self.reaches():
+            raise ServerError("No broker answered in time", "Check the brokers")
+
+    def _logs(self, what: str, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Log]:
+        """Of those that have a leader now; the others are left out, as the real view does."""
+        if partitions:
+            self._ask(what)
+        logs = self.kafka.logs
+        return {p: logs[p] for p in partitions if p in logs and logs[p].has_leader}

@@ -1,0 +1,563 @@
+"""The promises, checked after every event, whatever the scene.
+
+What is checked comes from the fakes alone: every transaction of ZooKeeper, every range that reaches
+a sink, every batch that Spark logs. Nothing is asked of the members but, after a boundary, what
+they believe to hold.
+
+An offset of the group has an *epoch*: it begins anew when somebody who is no member of ours sets
+it, since from then on everything behind it counts as unread again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from pyspark_zkgroup.errors import (
+    AssignmentError,
+    DataLossError,
+    FencedError,
+    OffsetBeyondEndError,
+    OffsetOutOfRangeError,
+    PlanError,
+    ServerError,
+)
+from pyspark_zkgroup.group.ops import NodeVersion
+from pyspark_zkgroup.group.ownership import fence_of, parse_offset
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.plan import Plan
+from tests.fakes.kafka import FakeKafka
+from tests.fakes.zookeeper import Change, FakeZookeeper, Write
+from tests.sim.query import Batch, Driver, Judge
+from tests.sim.world import World
+
+
+class Covered:
+    """A set of offsets, as sorted ranges that do not touch."""
+
+    def __init__(self) -> None:
+        self.ranges: list[tuple[int, int]] = []
+
+    def add(self, start: int, until: int) -> None:
+        if until <= start:
+            return
+        kept: list[tuple[int, int]] = []
+        for a, b in self.ranges:
+            if b < start or a > until:
+                kept.append((a, b))
+            else:
+                start, until = min(a, start), max(b, until)
+        kept.append((start, until))
+        self.ranges = sorted(kept)
+
+    def first_gap(self, start: int, until: int) -> int | None:
+        """The first offset of [start, until) that is not in it."""
+        for a, b in self.ranges:
+            if a <= start < b:
+                start = b
+        return start if start < until else None
+
+
+@dataclass
+class Delivery:
+    start: int
+    until: int
+    epoch: int
+    batch: Batch | None
+    """None: a JVM member's."""
+    by: str
+    at: float
+
+
+@dataclass
+class Progress:
+    """One partition as the group should have it."""
+
+    epoch: int = 0
+    owed_from: dict[int, int] = field(default_factory=dict)
+    covered: dict[int, Covered] = field(default_factory=dict)
+    deliveries: dict[int, list[Delivery]] = field(default_factory=dict)
+    set_back_at: float = float("-inf")
+    changed_at: float = float("-inf")
+    writer: int = 0
+    imported_at: float = float("-inf")
+    lost: bool = False
+    was_lost: bool = False
+
+    def cover(self, epoch: int) -> Covered:
+        return self.covered.setdefault(epoch, Covered())
+
+
+class Checkers(Judge):
+    def __init__(self, world: World, server: FakeZookeeper, kafka: FakeKafka, group: str) -> None:
+        self.world = world
+        self.server = server
+        self.kafka = kafka
+        self.owners_at = f"/consumers/{group}/owners/"
+        self.offsets_at = f"/consumers/{group}/offsets/"
+        self.drivers: dict[int, Driver] = {}
+        self.jvm_sessions: dict[int, str] = {}
+        self.owner: dict[TopicPartition, int] = {}
+        self.lost_at: dict[tuple[int, TopicPartition], float] = {}
+        self.progress: dict[TopicPartition, Progress] = {}
+        self.open: dict[TopicPartition, list[Batch]] = {}
+        self.counts: Counter[str] = Counter()
+        self.allowed_faults: set[str] = set()
+        self.known_topics: dict[str, set[int]] = {}
+        self.vandalised: set[tuple[int, TopicPartition]] = set()
+        server.lookers.append(self.on_write)
+
+    def of(self, partition: TopicPartition) -> Progress:
+        return self.progress.setdefault(partition, Progress())
+
+    # -- ZooKeeper's transactions
+
+    def on_write(self, write: Write) -> None:
+        for change in write.changes:
+            if change.path.startswith(self.owners_at):
+                self._owner(write, change)
+            elif change.path.startswith(self.offsets_at):
+                self._offset(write, change)
+        driver = self.drivers.get(write.session) if write.ending else None
+        if driver is not None and not driver.left and not driver.process.leaving:
+            self.fault(driver, "its session ended")
+
+    def _owner(self, write: Write, change: Change) -> None:
+        partition = _partition(change.path, self.owners_at)
+        if partition is None:
+            return
+        if change.before is None and change.after is not None:
+            self.owner[partition] = change.after.owner
+        elif change.after is None and change.before is not None:
+            holder = change.before.owner
+            self.owner.pop(partition, None)
+            self.lost_at[holder, partition] = self.world.now
+            if write.session == 0:
+                self._vandalised(holder, partition)
+            if not write.ending and write.session not in (0, holder):
+                self._foreign_delete(write, change, partition, holder)
+
+    def _vandalised(self, holder: int, partition: TopicPartition) -> None:
+        self.vandalised.add((holder, partition))
+        driver = self.drivers.get(holder)
+        for batch in self.open.get(partition, ()):
+            if driver is not None and batch.query is driver.query:
+                batch.excuses.setdefault(partition, []).append("its owner node was deleted")
+
+    def _foreign_delete(
+        self, write: Write, change: Change, partition: TopicPartition, holder: int
+    ) -> None:
+        if write.session in self.jvm_sessions:
+            return
+        driver = self.drivers[write.session]
+        other = self.drivers.get(holder)
+        query = driver.query
+        if (query.static or query.twins) and other is not None and other.query is query:
+            self.fault(other, "its nodes were taken over under its id")
+            return
+        self.world.fail(
+            f"P2: {driver.name} deleted the owner node of {partition}, which is {holder:#x}'s"
+        )
+
+    def _offset(self, write: Write, change: Change) -> None:
+        partition = _partition(change.path, self.offsets_at)
+        if partition is None:
+            return
+        progress = self.of(partition)
+        progress.changed_at = self.world.now
+        progress.writer = write.session
+        old = parse_offset(change.before.data) if change.before else None
+        new = parse_offset(change.after.data) if change.after else None
+        who = self._who(write.session)
+        if write.session == 0 and change.after is None and "lost" in self.allowed_faults:
+            # Not set by anybody: what is rebuilt must not be behind anything unread.
+            progress.lost = True
+            self.world.tell(f"the offset of {partition} is lost (was {old})")
+        elif write.session == 0:
+            progress.epoch += 1
+            progress.lost = False
+            if change.before is None:
+                progress.imported_at = self.world.now
+            if new is not None:
+                progress.owed_from[progress.epoch] = new
+            self.world.tell(f"operator sets {partition} to {new} (was {old})")
+        elif change.after is None:
+            self.world.fail(f"P4: {who} deleted the offset of {partition}")
+        elif change.before is None:
+            self._first(partition, progress, new, write.session)
+        elif new is not None and old is not None and new != old:
+            self.world.tell(f"{who} commits {partition} {old} -> {new}")
+            if write.session in self.jvm_sessions:
+                self._jvm_commit(partition, progress, old, new)
+            else:
+                self._commit(partition, progress, old, new, who)
+        if new is not None:
+            self._settle(partition, progress, new)
+
+    def _first(
+        self, partition: TopicPartition, progress: Progress, new: int | None, session: int
+    ) -> None:
+        """The offset node is made: a first position, or one rebuilt after the nodes were lost."""
+        if new is None:
+            return
+        if progress.lost:
+            progress.lost = False
+            progress.was_lost = True
+            progress.set_back_at = self.world.now
+            self.world.tell(f"offset of {partition} rebuilt: {new}")
+            owed = progress.owed_from.get(progress.epoch, 0)
+            gap = self._gap(partition, progress, progress.epoch, owed, new)
+            if gap is not None:
+                self.world.fail(f"P1: {partition} is rebuilt at {new}, but {gap} was never read")
+            return
+        numbers = self.known_topics.setdefault(partition.topic, set())
+        log = self.kafka.logs.get(partition)
+        if progress.epoch == 0 and 0 not in progress.owed_from:
+            ours = log is not None and session not in self.jvm_sessions
+            later = bool(numbers) and max(numbers) < partition.partition
+            if ours and later and log is not None and new != log.earliest:
+                self.world.fail(
+                    f"P1: {partition} appeared later and starts at {new}, not {log.earliest}"
+                )
+            progress.owed_from[0] = new
+            self.world.tell(f"first position of {partition}: {new}")
+        else:
+            # Deleted by an operator, who thereby lets the group begin anew.
+            progress.epoch += 1
+            progress.owed_from[progress.epoch] = new
+            self.world.tell(f"offset of {partition} made again: {new}")
+        topic_numbers = {p.partition for p in self.kafka.partitions_of(partition.topic)}
+        numbers |= topic_numbers
+
+    def _commit(
+        self, partition: TopicPartition, progress: Progress, old: int, new: int, who: str
+    ) -> None:
+        gap = self._gap(partition, progress, progress.epoch, old, new)
+        driver = self.drivers.get(progress.writer)
+        if (new < old or gap is not None) and driver and driver.began < progress.imported_at:
+            # No transaction compares lives. Deleted and imported under a running member, a node may
+            # have the very version that member wrote last or has just read: one more write, and
+            # its own fits. Tools refuse this while members live.
+            self.counts["an import overwritten"] += 1
+            progress.epoch += 1
+            progress.owed_from[progress.epoch] = new
+            return
+        if new < old:
+            self.world.fail(f"P4: {who} commits {partition} back from {old} to {new}")
+            return
+        if progress.was_lost:
+            # Rebuilt by somebody who knew less than another: the better knowledge may follow.
+            old = max(old, progress.owed_from.get(progress.epoch, 0))
+            progress.set_back_at = self.world.now
+        gap = self._gap(partition, progress, progress.epoch, old, new)
+        if gap is not None:
+            self.world.fail(
+                f"P1/P4: {who} commits {partition} from {old} to {new}, "
+                f"but {gap} is in no finished batch"
+            )
+
+    def _jvm_commit(
+        self, partition: TopicPartition, progress: Progress, old: int, new: int
+    ) -> None:
+        self.counts["jvm commit"] += 1
+        if new < old:
+            progress.set_back_at = self.world.now
+            self.counts["jvm commit back"] += 1
+        elif self._gap(partition, progress, progress.epoch, old, new) is not None:
+            # A zombie that knows nothing of a reset: its write is one as well.
+            progress.epoch += 1
+            progress.owed_from[progress.epoch] = new
+
+    def _gap(
+        self, partition: TopicPartition, progress: Progress, epoch: int, start: int, until: int
+    ) -> int | None:
+        log = self.kafka.logs.get(partition)
+        if log is not None:
+            start = max(start, log.earliest)
+        return progress.cover(epoch).first_gap(start, until)
+
+    def _settle(self, partition: TopicPartition, progress: Progress, value: int) -> None:
+        still = []
+        for batch in self.open.get(partition, ()):
+            planned = batch.plan.by_partition[partition]
+            if value >= planned.range.until and batch.epochs[partition] == progress.epoch:
+                batch.committed.add(partition)
+            else:
+                still.append(batch)
+        if still:
+            self.open[partition] = still
+        else:
+            self.open.pop(partition, None)
+
+    def _who(self, session: int) -> str:
+        if session in self.jvm_sessions:
+            return self.jvm_sessions[session]
+        driver = self.drivers.get(session)
+        return driver.name if driver else "operator"
+
+    # -- what Spark and the members do
+
+    def opened(self, driver: Driver, session: int) -> None:
+        self.drivers[session] = driver
+        self.world.tell(f"{driver.name} opens session {session:#x}")
+
+    def boundary(self, driver: Driver, offset: object) -> None:
+        self.counts["boundary"] += 1
+        membership = driver.membership
+        session = membership.keeper.session
+        if session is None or not session.connected or not membership.keeper.joined:
+            return
+        if membership.keeper.offline_since is not None or membership.holdings.doubtful:
+            return
+        if session.id in self.server.ended or driver.process.paused_at >= driver.call_began:
+            return
+        nodes = {p for p, s in self.owner.items() if s == session.id}
+        held = set(membership.holdings.held)
+        for partition in held - nodes:
+            lost_at = self.lost_at.get((session.id, partition), 0.0)
+            if (session.id, partition) in self.vandalised:
+                if partition in self.owner:
+                    # Another's by now: its name tells nothing, the proof before a plan does.
+                    continue
+                # What was deleted under it, it is told of, and then has to look at.
+                lost_at += 1.0 if not membership.keeper.stirred() else float("inf")
+            if lost_at < driver.call_began:
+                self.world.fail(f"P2: {driver.name} believes to hold {partition}, but does not")
+        for partition in nodes - held:
+            self.world.fail(f"{driver.name} owns the node of {partition} but does not hold it")
+
+    def planned(self, driver: Driver, plan: Plan) -> None:
+        self.counts["plan"] += 1
+        keeper = driver.membership.keeper
+        session = keeper.session
+        if session is None:
+            self.world.fail(f"P2: {driver.name} plans without a session")
+            return
+        online = keeper.offline_since is None
+        proved_at = session.multi_at if online else float("inf")  # type: ignore[attr-defined]
+        paused = driver.process.paused_at >= driver.call_began
+        paused |= not online and session.forced  # type: ignore[attr-defined]
+        for planned in plan.ranges:
+            partition = planned.partition
+            progress = self.of(partition)
+            mine = self.owner.get(partition) == session.id
+            lost_at = self.lost_at.get((session.id, partition), float("-inf"))
+            unheard = not online and (session.id, partition) in self.vandalised
+            if not mine and not paused and not unheard and lost_at < proved_at:
+                self.world.fail(f"P2: {driver.name} plans {partition} without a claim")
+                return
+            stat = self.server.leader.nodes.get(
+                f"{self.offsets_at}{partition.topic}/{partition.partition}"
+            )
+            if stat is None or not mine:
+                continue
+            fence = fence_of(NodeVersion(stat.czxid, stat.version))
+            if fence != planned.fence and progress.writer == session.id:
+                # Its own commit, executed and never answered, has moved it.
+                self.counts["plan in doubt"] += 1
+                continue
+            moved = fence != planned.fence and progress.changed_at < session.multi_at  # type: ignore[attr-defined]
+            if moved and online and not paused:
+                self.world.fail(f"P2: {driver.name} plans {partition} under a fence that has moved")
+                return
+            value = parse_offset(stat.data)
+            if value is None or fence != planned.fence:
+                continue
+            gap = self._gap(partition, progress, progress.epoch, value, planned.range.start)
+            if gap is not None:
+                self.world.fail(
+                    f"P1: {driver.name} plans {partition} {planned.range} past {gap}, "
+                    f"which is in no finished batch (the group's offset is {value})"
+                )
+                return
+
+    def logged(self, driver: Driver, batch: Batch) -> None:
+        rows = sum(len(r.range) for r in batch.plan.ranges)
+        self.world.tell(
+            f"{driver.name} logs batch {batch.number}: "
+            + ", ".join(f"{r.partition}{r.range}" for r in batch.plan.ranges if len(r.range))
+        )
+        self.counts["batch"] += 1
+        self.counts["row"] += rows
+        for planned in batch.plan.ranges:
+            progress = self.of(planned.partition)
+            batch.epochs[planned.partition] = progress.epoch
+            session = driver.membership.keeper.session
+            # Its own commit may have moved the fence unheard; so may its twin, which settles the
+            # same batch at the same offset.
+            writer = self.drivers.get(progress.writer)
+            mine = writer is not None and writer.query is driver.query
+            fence = self.server_fence(planned.partition)
+            if not mine and not progress.lost and fence != planned.fence:
+                # Somebody moved it after the proof; what it was before is what the batch is of.
+                batch.epochs[planned.partition] = -1
+            if session is None or self.owner.get(planned.partition) != session.id:
+                # Lost between the proof and the log: nothing can be asked in between.
+                batch.excuses[planned.partition] = ["lost between proof and log"]
+            if len(planned.range):
+                self.open.setdefault(planned.partition, []).append(batch)
+
+    def server_fence(self, partition: TopicPartition) -> str:
+        stat = self.server.leader.nodes.get(
+            f"{self.offsets_at}{partition.topic}/{partition.partition}"
+        )
+        return fence_of(NodeVersion(stat.czxid, stat.version)) if stat else ""
+
+    def replayed(self, driver: Driver, batch: Batch, ranges: set[TopicPartition]) -> None:
+        left_out = {r.partition for r in batch.plan.ranges if len(r.range)} - ranges
+        self.counts["replay"] += 1
+        self.counts["replayed range"] += len(ranges)
+        self.counts["range left out"] += len(left_out)
+        self.world.tell(
+            f"{driver.name} replays {len(ranges)} ranges of batch {batch.number}, leaves out "
+            f"{', '.join(map(str, sorted(left_out))) or 'none'}"
+        )
+
+    def read(self, batch: Batch, part: TopicPartition, wanted: OffsetRange, life: int) -> None:
+        self.deliver(part, life, wanted.start, wanted.until, batch, str(batch))
+
+    def deliver(
+        self,
+        partition: TopicPartition,
+        life: int,
+        start: int,
+        until: int,
+        batch: Batch | None,
+        by: str,
+    ) -> None:
+        progress = self.of(partition)
+        epoch = progress.epoch if batch is None else batch.epochs[partition]
+        mine = Delivery(start, until, epoch, batch, by, self.world.now)
+        earlier = progress.deliveries.setdefault(life, [])
+        # A sink that knows what it has takes nothing twice.
+        if batch is None or batch.query.sink != "by offset":
+            for other in reversed(earlier):
+                if other.start < until and start < other.until:
+                    self._explain(partition, progress, mine, other)
+        earlier.append(mine)
+        if batch is None:
+            progress.cover(progress.epoch).add(start, until)
+
+    def _explain(
+        self, partition: TopicPartition, progress: Progress, mine: Delivery, other: Delivery
+    ) -> None:
+        self.counts["duplicate"] += 1
+        if mine.batch is None or other.batch is None:
+            self.counts["duplicate of a JVM member"] += 1
+            return
+        if mine.epoch != other.epoch or mine.epoch == -1:
+            self.counts["duplicate by a reset"] += 1
+            return
+        if progress.was_lost:
+            # Made anew, a node's versions come back: an old claim's commit fits a new one's fence.
+            self.counts["duplicate after the loss of all nodes"] += 1
+            return
+        if progress.set_back_at >= other.at:
+            self.counts["duplicate by a JVM zombie"] += 1
+            return
+        if mine.batch.query.twins or other.batch.query.twins:
+            # The second driver of a checkpoint takes its living predecessor's ranges away.
+            self.counts["duplicate by a second driver"] += 1
+            return
+        why = mine.batch.excuses.get(partition) or other.batch.excuses.get(partition)
+        if why:
+            self.counts["duplicate by a fault"] += 1
+            return
+        start, until = max(mine.start, other.start), min(mine.until, other.until)
+        self.world.fail(
+            f"P3: {partition} [{start}, {until}) comes "
+            f"twice without a fault: in {other.by}, and in {mine.by}"
+        )
+
+    def finished(self, batch: Batch) -> None:
+        self.world.tell(f"{batch} is finished")
+        for partition, (wanted, _life) in batch.sunk.items():
+            self.of(partition).cover(batch.epochs[partition]).add(wanted.start, wanted.until)
+
+    def fault(self, driver: Driver, reason: str) -> None:
+        """Everything of this query that is in flight may come twice from now on."""
+        self.world.tell(f"{driver.name}: {reason}")
+        for partition, batches in self.open.items():
+            for batch in batches:
+                if batch.query is driver.query:
+                    batch.excuses.setdefault(partition, []).append(reason)
+
+    def left(self, driver: Driver) -> None:
+        """A clean stop excuses only what nobody can know to be done."""
+        batch = driver.query.batches[-1] if driver.query.batches else None
+        if batch is None:
+            return
+        troubled = driver.process.access.refusals > 0
+        if batch.finished and driver.query.evidence and not troubled:
+            return
+        if driver.drain.acknowledged and not troubled:
+            return
+        if batch.taken and not batch.finished:
+            # Others may have read and committed the same by now, so it is in flight no longer.
+            for planned in batch.plan.ranges:
+                batch.excuses.setdefault(planned.partition, []).append("finished by the JVM alone")
+        for partition, batches in self.open.items():
+            for one in batches:
+                if (one is batch and batch.taken) or (troubled and one.query is driver.query):
+                    one.excuses.setdefault(partition, []).append("stopped without evidence")
+
+    def failed(self, driver: Driver, error: BaseException) -> None:
+        self.world.tell(f"{driver.name} fails: {error}")
+        self.counts[f"query failed: {type(error).__name__}"] += 1
+        process, query = driver.process, driver.query
+        cut_off = process.access.refusals + process.kafka_refusals > 0
+        allowed = (
+            (isinstance(error, ServerError) and (cut_off or "leader" in self.allowed_faults))
+            or (isinstance(error, FencedError) and query.static)
+            or (isinstance(error, PlanError) and query.twins)
+            or (
+                isinstance(
+                    error,
+                    OffsetBeyondEndError | OffsetOutOfRangeError | ServerError | DataLossError,
+                )
+                and "recreated" in self.allowed_faults
+            )
+            or (isinstance(error, OffsetOutOfRangeError) and "retention" in self.allowed_faults)
+            or (
+                # A JVM zombie has set the group back to what is no longer kept.
+                isinstance(error, DataLossError)
+                and "retention" in self.allowed_faults
+                and self.counts["jvm commit back"]
+            )
+            or (isinstance(error, AssignmentError) and "misfit" in query.name)
+        )
+        if not allowed:
+            self.world.fail(f"P8: {driver.name} failed by {error!r}")
+        self.fault(driver, "the query failed")
+
+    # -- at the end
+
+    def unread(self) -> list[str]:
+        """What nobody has read, after all is healed."""
+        found = []
+        for partition in sorted(self.kafka.logs):
+            log = self.kafka.logs[partition]
+            progress = self.of(partition)
+            owed = progress.owed_from.get(progress.epoch)
+            if owed is None:
+                owed = log.earliest
+            gap = self._gap(partition, progress, progress.epoch, owed, log.latest)
+            if gap is not None:
+                found.append(f"{partition} from {gap} (of {log.earliest} to {log.latest})")
+        return found
+
+    def uncommitted(self) -> list[str]:
+        found = []
+        for partition in sorted(self.kafka.logs):
+            stat = self.server.leader.nodes.get(
+                f"{self.offsets_at}{partition.topic}/{partition.partition}"
+            )
+            value = parse_offset(stat.data) if stat else None
+            if value != self.kafka.logs[partition].latest:
+                found.append(f"{partition} at {value} of {self.kafka.logs[partition].latest}")
+        return found
+
+
+def _partition(path: str, root: str) -> TopicPartition | None:
+    topic, slash, number = path[len(root) :].partition("/")
+    return TopicPartition(topic, int(number)) if slash and number.isdecimal() else None

@@ -1,0 +1,326 @@
+"""Bugs, each planted by replacing one function of the product: the simulation must find them all.
+
+They are those that the old consumer, its imitations and earlier readings of our own rules had. A
+name ends with the trace of rules and hazards it stands for where there is one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from threading import current_thread
+from typing import Any
+
+from pyspark_zkgroup.group import claim, replay, settle
+from pyspark_zkgroup.group.ops import Check, Delete, NodeVersion, SetData, Transaction
+from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.group.positions import first_positions
+from pyspark_zkgroup.group.target import target
+from pyspark_zkgroup.membership import claims, commits
+from pyspark_zkgroup.membership.claims import Claiming, Moved
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.group_view import GroupReader, GroupView
+from pyspark_zkgroup.membership.session_keeper import SessionKeeper
+from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.plan import TaskInput
+from pyspark_zkgroup.planner import Planner
+
+Patches = list[AbstractContextManager[None]]
+_ANY = -1
+
+
+@contextmanager
+def put(owner: object, name: str, instead: object) -> Iterator[None]:
+    before = getattr(owner, name)
+    setattr(owner, name, instead)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def _release_whatever_is_there() -> Patches:
+    """The old consumer's deletePath: whoever owns the node by now."""
+
+    def request(paths: GroupPaths, tp: TopicPartition, _known: Known, _held: Held) -> Transaction:
+        return (Delete(paths.owner(tp), _ANY),)
+
+    def delete(f: Footing, owners: Mapping[TopicPartition, OwnerRead]) -> None:
+        f.store.commit([(Delete(f.paths.owner(p), _ANY),) for p in owners])
+
+    return [
+        put(claim, "release_request", request),
+        put(commits, "delete_own", delete),
+    ]
+
+
+def _commit_what_is_planned() -> Patches:
+    real = Planner.partitions
+
+    def partitions(self: Planner, start: Any, end: Any) -> list[TaskInput]:
+        tasks = real(self, start, end)
+        self.membership.boundary({p: r.until for p, r in self._run.items()})
+        return tasks
+
+    return [put(Planner, "partitions", partitions)]
+
+
+def _keep_a_claim_whose_answer_was_lost() -> Patches:
+    """In ZooKeeper it is ours for ever, in memory it is somebody's."""
+    return [put(claim, "moves", partial(_moves_of_nobody, claim.moves))]
+
+
+def _moves_of_nobody(real: Callable[..., claim.Moves], **facts: Any) -> claim.Moves:
+    return real(**{**facts, "session": _ANY})
+
+
+def _commit_without_the_fence() -> Patches:
+    def request(paths: GroupPaths, tp: TopicPartition, known: Known, _held: Held) -> Transaction:
+        return (SetData(paths.offset(tp), b"%d" % known.done, _ANY),)
+
+    return [put(settle, "commit_held", request)]
+
+
+def _claim_where_we_once_were() -> Patches:
+    real = Claiming._starts
+
+    def starts(
+        self: Claiming,
+        pending: Collection[TopicPartition],
+        offsets: Mapping[TopicPartition, OffsetRead],
+    ) -> dict[TopicPartition, int]:
+        found = real(self, pending, offsets)
+        once = {p: self.f.holdings.position_of(p) for p in found}
+        return {p: once[p] or start for p, start in found.items()}
+
+    return [put(Claiming, "_starts", starts)]
+
+
+def _latest_for_what_appears_later() -> Patches:
+    real = first_positions
+
+    def positions(starting: Any, _known_topic: bool, *ends: Any) -> dict[TopicPartition, int]:
+        return real(starting, False, *ends)
+
+    return [
+        put(import_module("pyspark_zkgroup.membership.first_offsets"), "first_positions", positions)
+    ]
+
+
+def _replay_whoever_has_it() -> Patches:
+    real = replay.decide
+
+    def decide(paths: GroupPaths, planned: Any, **facts: Any) -> Any:
+        if facts["offset"] is None:
+            return real(paths, planned, **facts)
+        return replay.Include(Held(facts["thread"].number, 1))
+
+    return [put(replay, "decide", decide)]
+
+
+def _leave_out_by_who_owns_it_now() -> Patches:
+    real = replay.decide
+
+    def decide(paths: GroupPaths, planned: Any, **facts: Any) -> Any:
+        owner, offset = facts["owner"], facts["offset"]
+        if offset is not None and owner is not None and owner.session != facts["session"]:
+            node = paths.offset(planned.partition)
+            return replay.LeaveOut((Check(node, offset.node.version),), "it is owned")
+        return real(paths, planned, **facts)
+
+    return [put(replay, "decide", decide)]
+
+
+def _replay_moves_the_fence() -> Patches:
+    real = replay._claim
+
+    def request(paths: GroupPaths, planned: Any, thread: Any, offset: OffsetRead) -> Transaction:
+        *node, _check = real(paths, planned, thread, offset)
+        return (*node, SetData(paths.offset(planned.partition), offset.raw, offset.node.version))
+
+    return [put(replay, "_claim", request)]
+
+
+class _Unwatched:
+    """A store that arms no watch."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def nodes(self, paths: Any, *, watch: bool = False) -> Any:
+        return self._store.nodes(paths)
+
+    def stats(self, paths: Any, *, watch: bool = False) -> Any:
+        return self._store.stats(paths)
+
+    def children(self, paths: Any, *, watch: bool = False) -> Any:
+        return self._store.children(paths)
+
+
+def _arm_the_watches_after_the_look() -> Patches:
+    def look(self: GroupReader, store: Any, changed_meanwhile: Callable[[], bool]) -> GroupView:
+        view = self._look_once(_Unwatched(store))  # type: ignore[arg-type]
+        self._look_once(store)
+        changed_meanwhile()
+        return view
+
+    return [put(GroupReader, "look", look)]
+
+
+def _expiry_only_by_its_event() -> Patches:
+    def may_plan(self: SessionKeeper) -> bool:
+        return self.session is not None and self.session.alive
+
+    return [put(SessionKeeper, "may_plan", property(may_plan))]
+
+
+def _members_that_count_differently() -> Patches:
+    """Round-robin on an order of the member's own."""
+    real = target
+
+    def differently(snapshot: Any, strategy: str, order: str, exclude_internal: bool) -> Any:
+        odd = zlib.crc32(current_thread().name.encode()) % 2
+        return real(snapshot, "roundrobin", "old" if odd else "new", exclude_internal)
+
+    return [put(import_module("pyspark_zkgroup.membership.zookeeper"), "target", differently)]
+
+
+def _commit_at_any_end() -> Patches:
+    return [put(Planner, "_is_finished", lambda _self, _end: True)]
+
+
+def _settle_whatever_is_there() -> Patches:
+    def request(
+        paths: GroupPaths,
+        tp: TopicPartition,
+        known: Known,
+        *,
+        thread: Any,
+        owner: OwnerRead | None,
+        offset: OffsetRead | None,
+    ) -> Any:
+        if offset is None:
+            return settle.NotHeld.REBUILD
+        return (SetData(paths.offset(tp), b"%d" % known.done, _ANY),)
+
+    return [put(settle, "settle_not_held", request)]
+
+
+def _mend_a_refused_commit() -> Patches:
+    """A version that has moved under our own node is taken for a blind JVM writer's, and ours is
+    written again.
+    """
+    real = settle.resolve
+
+    def resolve(known: Known, **facts: Any) -> settle.Resolution:
+        owner, offset = facts["owner"], facts["offset"]
+        if offset is not None and owner is not None and owner.session == facts["session"]:
+            return settle.Resolution(settle.Verdict.AGAIN, offset.node, owner.version)
+        return real(known, **facts)
+
+    apply = commits._apply
+
+    def applied(f: Footing, p: TopicPartition, value: int, found: settle.Resolution) -> bool:
+        if found.verdict is settle.Verdict.AGAIN and found.fence is not None:
+            f.holdings.known[p] = replace(f.holdings.known[p], fence=found.fence)
+        return apply(f, p, value, found)
+
+    return [put(settle, "resolve", resolve), put(commits, "_apply", applied)]
+
+
+def _no_proof_before_the_plan() -> Patches:
+    return [put(claims, "prove", lambda _footing: True)]
+
+
+def _a_version_is_a_fence() -> Patches:
+    """Without the node's life: after a delete and an import the version comes back."""
+
+    def same(self: NodeVersion, other: object) -> bool:
+        return isinstance(other, NodeVersion) and self.version == other.version
+
+    return [
+        put(NodeVersion, "__eq__", same),
+        put(NodeVersion, "__hash__", lambda self: hash(self.version)),
+    ]
+
+
+def _release_before_the_commit() -> Patches:
+    def release(f: Footing, partitions: Collection[TopicPartition], moved: Moved) -> None:
+        held = f.holdings.held
+        f.store.commit([(Delete(f.paths.owner(p), held[p].owner_version),) for p in partitions])
+        for partition in partitions:
+            f.holdings.forget(partition)
+            moved.released.append(partition)
+
+    real = ZookeeperMembership._step
+
+    def step(self: ZookeeperMembership, footing: Footing) -> None:
+        if self.keeper.joined and self.keeper.stirred():
+            self._rebalance(footing)
+        real(self, footing)
+
+    return [
+        put(claims, "_release", release),
+        put(ZookeeperMembership, "_step", step),
+    ]
+
+
+def _drained_before_the_commit() -> Patches:
+    def drained(self: Planner, start: Any, _done: Any) -> Any:
+        self.drain.acknowledge()
+        return start
+
+    return [put(Planner, "_drained", drained)]
+
+
+def _keep_what_the_session_held() -> Patches:
+    """After an expiry: in memory all is as it was."""
+    real = SessionKeeper.lose
+
+    def lose(self: SessionKeeper) -> None:
+        held = dict(self.holdings.held)
+        real(self)
+        self.holdings.held.update(held)
+
+    return [put(SessionKeeper, "lose", lose)]
+
+
+BUGS: dict[str, Callable[[], Patches]] = {
+    "release whatever is there": _release_whatever_is_there,
+    "commit what is planned": _commit_what_is_planned,
+    "keep a claim whose answer was lost": _keep_a_claim_whose_answer_was_lost,
+    "commit without the fence": _commit_without_the_fence,
+    "claim where we once were": _claim_where_we_once_were,
+    "latest for what appears later (F12)": _latest_for_what_appears_later,
+    "replay whoever has it": _replay_whoever_has_it,
+    "leave out by who owns it now (F1, F2)": _leave_out_by_who_owns_it_now,
+    "replay moves the fence (F3)": _replay_moves_the_fence,
+    "arm the watches after the look": _arm_the_watches_after_the_look,
+    "expiry only by its event": _expiry_only_by_its_event,
+    "members that count differently": _members_that_count_differently,
+    "commit at any end (F7)": _commit_at_any_end,
+    "settle whatever is there (F6, F11)": _settle_whatever_is_there,
+    "mend a refused commit (F3)": _mend_a_refused_commit,
+    "no proof before the plan (F5)": _no_proof_before_the_plan,
+    "a version is a fence (F10)": _a_version_is_a_fence,
+    "release before the commit": _release_before_the_commit,
+    "drained before the commit": _drained_before_the_commit,
+    "keep what the session held (F9)": _keep_what_the_session_held,
+}
+
+
+@contextmanager
+def planted(name: str) -> Iterator[None]:
+    with ExitStack() as stack:
+        for one in BUGS[name]():
+            stack.enter_context(one)
+        yield

@@ -1,0 +1,395 @@
+"""A streaming query as Spark runs it: its checkpoint, its sink, and one driver after another.
+
+Spark's order of calls and logs, as tests/spark_order.py has it for real servers. Here every step is
+one at which the driver, or only its planner, may end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pyspark_zkgroup.errors import (
+    FencedError,
+    OffsetBeyondEndError,
+    OffsetOutOfRangeError,
+    PlanError,
+    ServerError,
+    ZkgroupError,
+)
+from pyspark_zkgroup.membership.surroundings import Surroundings
+from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.options import Options, parse
+from pyspark_zkgroup.plan import Plan, TaskInput, decode
+from pyspark_zkgroup.planner import Planner
+from tests.fakes.kafka import FakeKafka, FakeView
+from tests.fakes.zookeeper import FakeZookeeper
+from tests.sim.process import Process
+from tests.sim.world import KilledError, World
+
+SinkKind = Literal["append", "by batch id", "by offset"]
+Offset = dict[str, Any]
+
+_EVIDENCE_WAIT_S = 1.0
+_LOOK_AGAIN_S = 0.05
+_FETCH_PATIENCE_S = 20.0
+_LAZY_S = 120.0
+
+
+class StoppedError(BaseException):
+    """Spark's stream thread was interrupted."""
+
+
+@dataclass(eq=False)
+class Batch:
+    """One entry of the offset log. `sunk`: what the sink has taken of it, over all tries."""
+
+    query: Query
+    number: int
+    start: Offset
+    end: Offset
+    plan: Plan
+    epochs: dict[TopicPartition, int] = field(default_factory=dict)
+    excuses: dict[TopicPartition, list[str]] = field(default_factory=dict)
+    committed: set[TopicPartition] = field(default_factory=set)
+    sunk: dict[TopicPartition, tuple[OffsetRange, int]] = field(default_factory=dict)
+    taken: bool = False
+    finished: bool = False
+
+    def __str__(self) -> str:
+        return f"batch {self.number} of {self.query.name}"
+
+
+@dataclass(eq=False)
+class Query:
+    name: str
+    options: dict[str, str]
+    sink: SinkKind = "append"
+    evidence: bool = False
+    available_now: bool = False
+    interval_s: float = 0.5
+    batch_s: float = 0.3
+    batches: list[Batch] = field(default_factory=list)
+    incarnations: int = 0
+    twins: bool = False
+    restart_s: float | None = 1.0
+    driver: Driver | None = None
+    slow_next_s: float = 0.0
+    ended: bool = False
+    sunk_ids: dict[int, Batch] = field(default_factory=dict)
+
+    @property
+    def static(self) -> bool:
+        return "member.id" in self.options
+
+
+class SimDrain:
+    """What the files of a drain say, without files."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self.end: Offset | None = None
+        self.acknowledged = False
+
+    def open(self) -> None: ...
+
+    def requested(self) -> bool:
+        return self.asked
+
+    def finished(self, end: Offset) -> bool:
+        return self.end is not None and self.end == end
+
+    def acknowledge(self) -> None:
+        self.acknowledged = True
+
+    def settle(self, settled: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Judge:
+    """Who is told what happens: see tests/sim/checkers.py."""
+
+    def boundary(self, driver: Driver, offset: Offset | None) -> None: ...
+    def planned(self, driver: Driver, plan: Plan) -> None: ...
+    def logged(self, driver: Driver, batch: Batch) -> None: ...
+    def read(self, batch: Batch, part: TopicPartition, wanted: OffsetRange, life: int) -> None: ...
+    def finished(self, batch: Batch) -> None: ...
+    def replayed(self, driver: Driver, batch: Batch, ranges: set[TopicPartition]) -> None: ...
+    def fault(self, driver: Driver, reason: str) -> None: ...
+    def left(self, driver: Driver) -> None: ...
+    def failed(self, driver: Driver, error: BaseException) -> None: ...
+    def opened(self, driver: Driver, session: int) -> None: ...
+
+
+class Driver:
+    """One run of a query: from its start to its end, whichever way it ends."""
+
+    def __init__(
+        self,
+        world: World,
+        server: FakeZookeeper,
+        kafka: FakeKafka,
+        judge: Judge,
+        query: Query,
+        ended: Callable[[Driver], None],
+    ) -> None:
+        query.incarnations += 1
+        self.name = f"{query.name}.{query.incarnations}"
+        self.world = world
+        self.kafka = kafka
+        self.judge = judge
+        self.query = query
+        self.process = Process(world, server, self.name)
+        self.process.on_fault = lambda reason: judge.fault(self, reason)
+        self.process.on_session = lambda session: judge.opened(self, session)
+        self.ended = ended
+        self.drain = SimDrain()
+        self.options: Options = parse(query.options)
+        self.view = FakeView(kafka, self.process.reaches, self.process.step)
+        self.membership = ZookeeperMembership(
+            self.options,
+            self.view,
+            Surroundings(
+                clock=self.process.clock,
+                new_name=lambda _clock: self.name,
+                open_store=self.process.open_store,
+            ),
+        )
+        self.planner = Planner(
+            self.options,
+            self.membership,
+            self.view,
+            self.process.clock,
+            self.drain,
+            self._is_logged,
+        )
+        self.began = world.now
+        self.call_began = world.now
+        self.at = "starting"
+        self.replaying = False
+        self.left = False
+        self.gone = False
+        self._start: Offset | None = None
+        self._own: list[Batch] = list(query.batches)
+        query.driver = self
+        self.process.actors.append(world.start(self.name, self.run))
+        world.tell(f"{self.name} starts")
+
+    # -- the life of it
+
+    def run(self) -> None:
+        try:
+            self._triggers()
+        except StoppedError:
+            self._leave()
+        except SystemExit:
+            self._leave()
+        except KilledError:
+            if not self.process.driver_dead:
+                self.world.tell(f"{self.name} fails: its planner is gone")
+        except ZkgroupError as error:
+            self.judge.failed(self, error)
+            self.process.sigterm = True
+            self._leave()
+        finally:
+            self.gone = True
+            if not self.world.over:
+                self.ended(self)
+
+    def stop(self) -> None:
+        """`query.stop()`: the stream thread is interrupted, the planner gets SIGTERM."""
+        self.process.interrupted = True
+        self.process.terminate()
+
+    def stop_group(self, steps: int) -> None:
+        """SIGTERM to the whole process group: the planner leaves while the JVM goes on for a
+        little.
+        """
+        if self.process.inside:
+            self.stop()
+            return
+        self._steps_left = steps
+        self.process.leaving = self.process.sigterm = True
+        self.world.tell(f"SIGTERM to the process group of {self.name}")
+        actor = self.world.start(f"{self.name} leaving", self._leave_apart)
+        self.process.actors.append(actor)
+
+    _steps_left: int | None = None
+
+    def _leave_apart(self) -> None:
+        with suppress(KilledError):
+            self._leave()
+
+    def _leave(self) -> None:
+        """The planner's end: its handler raises SystemExit, its `finally` calls stop()."""
+        process = self.process
+        process.leaving = True
+        if process.planner_dead:
+            return
+        was, process.inside = process.inside, True
+        try:
+            self.planner.stop()
+        finally:
+            process.inside = was
+            self.left = True
+            if not process.planner_dead and not self.world.over:
+                self.judge.left(self)
+                self.world.tell(f"{self.name} has left")
+                process.planner_dead = True
+                process.access.die()
+
+    def _is_logged(self, _location: str, end: Offset) -> bool:
+        """As evidence.py finds it in the checkpoint's files."""
+        give_up_at = self.world.now + _EVIDENCE_WAIT_S
+        while True:
+            last = self.query.batches[-1:]
+            if not last or last[0].end != end:
+                return False
+            if last[0].finished:
+                return True
+            if self.world.now > give_up_at or self.gone:
+                return False
+            self.process.clock.sleep(_LOOK_AGAIN_S)
+
+    # -- Spark's order
+
+    def _triggers(self) -> None:
+        if self.query.available_now:
+            self.planner.prepare_available_now()
+        while True:
+            rows = self._trigger()
+            if self.query.available_now and not rows:
+                self.query.ended = True
+                self.stop()
+                self._check()
+            self._sleep(_LAZY_S if self.world.lazy else self.query.interval_s)
+
+    def _trigger(self) -> bool:
+        if self._start is None and self._resume():
+            return True
+        assert self._start is not None
+        start = dict(self._start)
+        self.call_began = self.world.now
+        limit = self.options.max_offsets_per_trigger
+        end = self._call(lambda: self.planner.latest_offset(start, limit, False))
+        self.planner.report_latest()
+        if end is start or end == start:
+            self.judge.boundary(self, None)
+            return False
+        self.judge.boundary(self, end)
+        plan = decode(end)
+        self.judge.planned(self, plan)
+        self._step("planned")
+        batch = Batch(self.query, len(self.query.batches), self._start, end, plan)
+        if self.query.batches != self._own:
+            # Another driver on this checkpoint has logged a batch of that number: Spark's log
+            # refuses a second one, and the query fails.
+            self._check()
+            self.world.tell(f"{self.name} fails: batch {len(self._own)} is logged already")
+            raise PlanError("the offset log has this batch already", "Run one query")
+        self.query.batches.append(batch)
+        self._own.append(batch)
+        self.judge.logged(self, batch)
+        self._step("logged")
+        tasks = self._call(lambda: self.planner.partitions(start, end))
+        self._run(batch, tasks)
+        return True
+
+    def _resume(self) -> bool:
+        """The first trigger of this run: whether it replayed a batch."""
+        self._own = list(self.query.batches)
+        if not self._own:
+            self._start = self._call(self.planner.initial_offset)
+            return False
+        last = self._own[-1]
+        if last.finished:
+            self._start = last.end
+            return False
+        self.world.tell(f"{self.name} replays {last}")
+        self.replaying = True
+        tasks = self._call(lambda: self.planner.partitions(last.start, last.end))
+        self.replaying = False
+        self.judge.replayed(self, last, {one.partition for task in tasks for one in task.ranges})
+        self._run(last, tasks)
+        return True
+
+    def _run(self, batch: Batch, tasks: list[TaskInput]) -> None:
+        self._step("partitions")
+        rows: dict[TopicPartition, tuple[OffsetRange, int]] = {}
+        for task in tasks:
+            for one in task.ranges:
+                rows[one.partition] = (one.range, self._fetch(one.partition, one.range))
+        slow_s, self.query.slow_next_s = self.query.slow_next_s, 0.0
+        if slow_s:
+            self.world.lazy_until = max(self.world.lazy_until, self.world.now + slow_s + 10.0)
+        self._sleep(slow_s or self.query.batch_s * self.world.rng.random() * 2)
+        self._step("read")
+        self._sink(batch, rows)
+        self._step("sunk")
+        if not batch.finished:
+            batch.finished = True
+            self.judge.finished(batch)
+        self._start = batch.end
+        self._step("finished")
+
+    def _fetch(self, partition: TopicPartition, wanted: OffsetRange) -> int:
+        """In a task: on another machine, which the planner's troubles do not touch."""
+        give_up_at = self.world.now + _FETCH_PATIENCE_S
+        while True:
+            try:
+                return self.view.read(partition, wanted)
+            except ServerError:
+                if self.world.now > give_up_at:
+                    raise
+                self._sleep(0.5)
+
+    def _sink(self, batch: Batch, rows: dict[TopicPartition, tuple[OffsetRange, int]]) -> None:
+        if self.query.sink == "by batch id" and batch.taken:
+            return
+        batch.taken = True
+        if self.left:
+            # The JVM finishes a batch that its planner has left behind.
+            self.judge.left(self)
+        for partition, (wanted, life) in sorted(rows.items()):
+            batch.sunk[partition] = (wanted, life)
+            self.judge.read(batch, partition, wanted, life)
+
+    # -- steps
+
+    def _call(self, ask: Callable[[], Any]) -> Any:
+        process = self.process
+        process.inside = True
+        try:
+            process.check()
+            if process.leaving:
+                raise KilledError
+            return ask()
+        finally:
+            process.inside = False
+
+    def _step(self, at: str) -> None:
+        self.at = at
+        self.process.step(f"spark {at}")
+        self._check()
+
+    def _sleep(self, seconds: float) -> None:
+        process = self.process
+        self.world.wait(seconds, lambda: process.driver_dead or process.interrupted)
+        process.check()
+        self._check()
+
+    def _check(self) -> None:
+        if self._steps_left is not None:
+            self._steps_left -= 1
+            if self._steps_left < 0:
+                self.process.driver_dead = True
+                raise KilledError
+        elif self.process.interrupted:
+            raise StoppedError
+
+
+ALLOWED = (ServerError, FencedError, PlanError, OffsetBeyondEndError, OffsetOutOfRangeError)

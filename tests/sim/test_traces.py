@@ -1,0 +1,357 @@
+"""The shortest traces that broke earlier readings of the rules, and every step at which a member
+can end: regressions by name, where the seeds find by chance.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from pyspark_zkgroup.group.ops import SetData
+from pyspark_zkgroup.model import TopicPartition
+from tests.sim.query import Driver, SinkKind
+from tests.sim.trace import TOPIC, Trace
+
+SINKS: tuple[SinkKind, ...] = ("append", "by batch id")
+SPARK = ("planned", "logged", "partitions", "read", "sunk", "finished")
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.parametrize("sink", SINKS)
+@pytest.mark.parametrize("step", SPARK)
+@pytest.mark.parametrize("after_s", [0.05, 10.0], ids=["within the session", "after it"])
+def test_f1_one_member_one_crash(sink: SinkKind, step: str, after_s: float) -> None:
+    with Trace() as trace:
+        a = trace.query("a", sink=sink)
+        driver = trace.begin(a)
+        trace.kill_at(driver, f"spark {step}")
+        trace.go_until_gone(driver)
+        trace.go(after_s)
+        trace.begin(a)
+        trace.read_all()
+        assert trace.counts["range left out"] == 0
+
+
+def test_f1_a_jvm_member_has_it_for_a_moment() -> None:
+    """A's batch is in flight, a JVM member claims, A leaves the range out and crashes again, and
+    the JVM member dies before its first commit.
+    """
+    with Trace(partitions=1) as trace:
+        a = trace.query("a")
+        first = trace.begin(a)
+        trace.kill_at(first, "spark logged")
+        trace.go_until_gone(first)
+        trace.new_jvm()
+        (jvm,) = trace.jvms
+        partition = TopicPartition(TOPIC, 0)
+        trace.go_until(
+            lambda: bool(trace.checkers.owner.get(partition) in trace.checkers.jvm_sessions)
+        )
+        second = trace.begin(a)
+        trace.kill_at(second, "spark finished")
+        trace.at(jvm.process, "multi", jvm.process.kill)
+        trace.go_until_gone(second)
+        trace.go(10.0)
+        jvm.process.kill()
+        trace.begin(a)
+        trace.read_all()
+
+
+@pytest.mark.parametrize("sink", SINKS)
+def test_f2_what_is_left_out_once_stays_out(sink: SinkKind) -> None:
+    """Left out while B owns it, the crash comes before Spark's commit log, and B is gone when it is
+    asked again.
+    """
+    with Trace() as trace:
+        a, b = trace.query("a", sink=sink), trace.query("b")
+        first = trace.begin(a)
+        trace.kill_at(first, "spark logged")
+        trace.go_until_gone(first)
+        other = trace.begin(b)
+        trace.go_until(lambda: len(trace.checkers.owner) == 4)
+        trace.kill_at(other, "spark logged")
+        second = trace.begin(a)
+        trace.kill_at(second, "spark sunk")
+        trace.go_until_gone(second)
+        other.process.kill()
+        trace.go(12.0)
+        trace.begin(a)
+        trace.read_all()
+
+
+@pytest.mark.parametrize("sink", SINKS)
+@pytest.mark.parametrize("static", [False, True], ids=["new name", "static"])
+@pytest.mark.parametrize("pause_s", [1.0, 12.0])
+@pytest.mark.parametrize("step", ["logged", "read", "sunk"])
+def test_f3_two_drivers_on_one_checkpoint(
+    sink: SinkKind, static: bool, pause_s: float, step: str
+) -> None:
+    with Trace() as trace:
+        a = trace.query("a", sink=sink, static=static)
+        a.twins = True
+        first = trace.begin(a)
+        trace.at(first.process, f"spark {step}", lambda: first.process.pause(pause_s))
+        trace.go_until(lambda: first.process.access.paused)
+        trace.begin(a)
+        trace.go(30.0)
+
+
+@pytest.mark.parametrize("step", ["partitions", "read"])
+def test_f3_a_replay_is_replayed_by_another(step: str) -> None:
+    """A1 includes the range and is paused; A2 decides as A1 did, or A1's rows never reach the sink:
+    that takes the first content of a batch and no other.
+    """
+    with Trace() as trace:
+        a = trace.query("a", sink="by batch id")
+        a.twins = True
+        first = trace.begin(a)
+        trace.kill_at(first, "spark logged")
+        trace.go_until_gone(first)
+        second = trace.begin(a)
+        trace.at(second.process, f"spark {step}", lambda: second.process.pause(20.0))
+        trace.go_until(lambda: second.process.access.paused)
+        trace.begin(a)
+        trace.go(40.0)
+
+
+@pytest.mark.parametrize("lag_s", [0.5, 2.0])
+@pytest.mark.parametrize("step", ["logged", "sunk", "finished"])
+def test_f4_a_lagging_follower_at_the_restart(lag_s: float, step: str) -> None:
+    for seed in range(4):
+        with Trace(followers=2, lag_s=lag_s, seed=seed) as trace:
+            a = trace.query("a", sink="by batch id")
+            driver = trace.begin(a)
+            trace.kill_at(driver, f"spark {step}", skip=1)
+            trace.go(3.0)
+            trace.produce_each(5)
+            trace.go_until_gone(driver)
+            again = trace.begin(a)
+            trace.kill_at(again, "spark sunk")
+            trace.go(15.0)
+            trace.begin(a)
+            trace.read_all()
+
+
+def test_f5_an_expiry_while_nothing_is_to_be_committed() -> None:
+    with Trace() as trace:
+        a, b = trace.query("a"), trace.query("b")
+        first = trace.begin(a)
+        trace.read_all()
+        first.process.pause(12.0)
+        trace.begin(b)
+        trace.go(6.0)
+        trace.produce_each(5)
+        trace.go(20.0)
+        trace.read_all()
+        assert trace.counts["duplicate"] == 0
+
+
+def test_f5_an_expiry_between_the_look_and_the_plan() -> None:
+    with Trace() as trace:
+        a, b = trace.query("a"), trace.query("b")
+        first = trace.begin(a)
+        trace.read_all()
+        trace.at(first.process, "kafka latest", lambda: first.process.pause(12.0))
+        trace.go_until(lambda: first.process.access.paused)
+        trace.begin(b)
+        trace.go(6.0)
+        trace.produce_each(5)
+        trace.go(20.0)
+        trace.read_all()
+        assert trace.counts["duplicate"] == 0
+
+
+def test_f6_expired_before_the_boundary_and_again() -> None:
+    with Trace() as trace:
+        a, b = trace.query("a"), trace.query("b")
+        first = trace.begin(a)
+        for _ in range(3):
+            trace.at(first.process, "spark finished", lambda: first.process.pause(9.0))
+            trace.produce_each(3)
+            trace.go(14.0)
+        trace.begin(b)
+        trace.read_all()
+        assert trace.counts["duplicate"] == 0
+
+
+@pytest.mark.parametrize("step", SPARK)
+def test_f7_a_stop_with_evidence_repeats_nothing(step: str) -> None:
+    """Between the sink and Spark's log nobody can know; everywhere else B begins where A ended."""
+    with Trace() as trace:
+        a, b = trace.query("a", evidence=True), trace.query("b")
+        first = trace.begin(a)
+        trace.at(first.process, f"spark {step}", first.stop)
+        trace.go_until_gone(first)
+        trace.begin(b)
+        trace.read_all()
+        assert trace.counts["duplicate"] == 0 or step == "sunk"
+
+
+REQUESTS = (
+    "multi Create /consumers/g/ids/",
+    "multi Create /consumers/g/owners/t0/",
+    "multi Create /consumers/g/offsets/t0/",
+    "multi Check /consumers/g/owners/",
+    "multi Check /consumers/g/offsets/",
+)
+
+
+@pytest.mark.parametrize("fate", ["executed", "dropped"])
+@pytest.mark.parametrize("skip", [0, 1, 3])
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_f8_the_answer_to_a_transaction_is_lost(request_: str, fate: str, skip: int) -> None:
+    with Trace() as trace:
+        a, b = trace.query("a"), trace.query("b")
+        first = trace.begin(a)
+
+        def lose() -> None:
+            first.process.access.lose_next = fate  # type: ignore[assignment]
+
+        trace.at(first.process, request_, lose, skip)
+        trace.go(1.0)
+        trace.begin(b)
+        for _ in range(4):
+            trace.produce_each(3)
+            trace.go(2.0)
+        trace.read_all()
+        assert trace.counts["duplicate"] == 0
+
+
+@pytest.mark.parametrize("skip", [0, 1, 3])
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_f9_the_session_ends_just_before_a_transaction(request_: str, skip: int) -> None:
+    with Trace() as trace:
+        a, b = trace.query("a"), trace.query("b")
+        first = trace.begin(a)
+        trace.at(first.process, request_, lambda: expire(first), skip)
+        trace.go(1.0)
+        trace.begin(b)
+        for _ in range(4):
+            trace.produce_each(3)
+            trace.go(2.0)
+        trace.read_all()
+
+
+def expire(driver: Driver) -> None:
+    session = driver.membership.keeper.session
+    if session is not None:
+        session.expire()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("step", ["logged", "sunk", "finished"])
+def test_f10_the_group_is_deleted_and_imported_meanwhile(step: str, lower: bool) -> None:
+    with Trace() as trace:
+        a = trace.query("a")
+        first = trace.begin(a)
+        trace.read_all()
+        trace.produce_each(6)
+        trace.kill_at(first, f"spark {step}")
+        trace.go_until_gone(first)
+        saved = {path: trace.server.leader.nodes[path] for path in trace.group_nodes()}
+        trace.server.delete_tree(trace.paths.offsets)
+        for path, stat in saved.items():
+            value = b"%d" % (3 if lower else int(stat.data))
+            trace.server.make(path, value)
+            for _ in range(stat.version):
+                trace.server.write(SetData(path, value, -1))
+        trace.begin(a)
+        trace.read_all()
+
+
+@pytest.mark.parametrize("sink", SINKS)
+@pytest.mark.parametrize("step", SPARK)
+def test_f11_a_reset_while_a_batch_is_in_flight(sink: SinkKind, step: str) -> None:
+    with Trace(partitions=1) as trace:
+        a = trace.query("a", sink=sink)
+        first = trace.begin(a)
+        trace.read_all()
+        trace.produce_each(6)
+        trace.kill_at(first, f"spark {step}")
+        trace.go_until_gone(first)
+        trace.server.write(SetData(trace.paths.offset(TopicPartition(TOPIC, 0)), b"0", -1))
+        trace.begin(a)
+        trace.read_all()
+
+
+@pytest.mark.parametrize("step", ["open", "children", "multi", "kafka latest", "spark planned"])
+def test_f12_latest_is_resolved_once(step: str) -> None:
+    with Trace(starting="latest") as trace:
+        a, b = trace.query("a"), trace.query("b")
+        first = trace.begin(a)
+        trace.kill_at(first, step, skip=1)
+        trace.go(1.0)
+        trace.begin(b)
+        trace.go(1.0)
+        known = trace.committed()
+        trace.produce_each(5)
+        trace.go_until(lambda: trace.committed() is not None)
+        assert known is None or known == 10
+        trace.kafka.grow(TOPIC, 6)
+        trace.server.write(SetData(f"/brokers/topics/{TOPIC}", trace.kafka.topic_node(TOPIC), -1))
+        trace.produce_each(2)
+        trace.read_all()
+
+
+def test_f13_a_static_member_that_is_alive_after_all() -> None:
+    with Trace() as trace:
+        a = trace.query("a", static=True)
+        a.twins = True
+        first = trace.begin(a)
+        trace.read_all()
+        second = trace.begin(a)
+        trace.produce_each(5)
+        trace.go_until(lambda: first.gone or second.gone)
+        trace.go(10.0)
+        assert first.gone != second.gone
+        assert trace.counts["query failed: FencedError"] == 1
+
+
+@pytest.mark.parametrize("sink", SINKS)
+@pytest.mark.parametrize("step", SPARK)
+def test_the_planner_alone_is_killed(sink: SinkKind, step: str) -> None:
+    with Trace() as trace:
+        a, b = trace.query("a", sink=sink), trace.query("b")
+        first = trace.begin(a)
+        trace.begin(b)
+        trace.at(first.process, f"spark {step}", lambda: first.process.kill(planner_only=True))
+        trace.go_until_gone(first)
+        trace.begin(a)
+        trace.read_all()
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+@pytest.mark.parametrize("skip", range(0, 40, 2))
+def test_sigterm_at_every_step_of_a_boundary(skip: int, evidence: bool) -> None:
+    with Trace() as trace:
+        a, b = trace.query("a", evidence=evidence), trace.query("b")
+        trace.begin(b)
+        first = trace.begin(a)
+        trace.go_until(lambda: trace.counts["boundary"] >= 4)
+        trace.produce_each(5)
+        trace.at(first.process, "", first.stop, skip)
+        trace.go_until_gone(first)
+        trace.read_all()
+
+
+@pytest.mark.parametrize("kill", [False, True], ids=["SIGTERM", "kill -9"])
+@pytest.mark.parametrize("skip", range(24))
+def test_an_end_at_every_step_of_a_replay(skip: int, kill: bool) -> None:
+    with Trace() as trace:
+        a = trace.query("a", sink="by batch id")
+        first = trace.begin(a)
+        trace.kill_at(first, "spark read")
+        trace.go_until_gone(first)
+        second = trace.begin(a)
+        trace.at(second.process, "", second.process.kill if kill else second.stop, skip)
+        trace.go_until_gone(second)
+        trace.begin(a)
+        trace.read_all()
