@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import LongType
 
 from pyspark_zkgroup import delta
+from pyspark_zkgroup.delta import append, lock
+from pyspark_zkgroup.delta.keys import Keys
+from pyspark_zkgroup.delta.ranges import Box
+from pyspark_zkgroup.delta.table import Table
 from tests.delta_table import records
 from tests.waiting import wait_until
 
-original_fresh = delta._fresh
+original_fresh = append.fresh_rows
+Fresh = Callable[[DataFrame, Table, Keys, tuple[Box, ...]], DataFrame]
 
 
 def frame(spark: SparkSession, partition: int, start: int, until: int) -> DataFrame:
@@ -40,8 +46,8 @@ def count(table: Path) -> list[int]:
     return [len(found), len(set(found))]
 
 
-def replace_fresh(by: Callable[[DataFrame, Iterable[Row], str], DataFrame]) -> None:
-    delta._fresh = by  # type: ignore[assignment]
+def replace_fresh(by: Fresh) -> None:
+    append.fresh_rows = by  # type: ignore[assignment]
 
 
 def again_and_overlapping(spark: SparkSession, table: Path) -> dict[str, Any]:
@@ -58,10 +64,10 @@ def rival_before_the_write(spark: SparkSession, table: Path) -> dict[str, Any]:
     tries: list[int] = []
     delta.append_once(frame(spark, 0, 0, 150), str(table))
 
-    def fresh(batch: DataFrame, parts: Iterable[Row], path: str) -> DataFrame:
-        made = original_fresh(batch, parts, path)
+    def fresh(batch: DataFrame, of: Table, by: Keys, within: tuple[Box, ...]) -> DataFrame:
+        made = original_fresh(batch, of, by, within)
         if not tries:
-            frame(spark, 0, 150, 200).write.format("delta").mode("append").save(path)
+            of.append(frame(spark, 0, 150, 200))
         tries.append(1)
         return made
 
@@ -71,10 +77,14 @@ def rival_before_the_write(spark: SparkSession, table: Path) -> dict[str, Any]:
     return {"tries": len(tries), "found": count(table)}
 
 
-def rival_within_the_write(spark: SparkSession, table: Path, partition: int) -> dict[str, Any]:
+def rival_within_the_write(
+    spark: SparkSession, table: Path, partition: int, name: str = ""
+) -> dict[str, Any]:
     """The rival appends while our write runs: its rows are held up until the rival is done."""
     tries: list[int] = []
     delta.append_once(frame(spark, 0, 0, 1), str(table))
+    if name:
+        spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{table}'")
     running, go = table / "_running", table / "_go"
 
     @f.udf(LongType())
@@ -84,8 +94,8 @@ def rival_within_the_write(spark: SparkSession, table: Path, partition: int) -> 
             wait_until(go.exists, 60, "the rival")
         return offset
 
-    def fresh(batch: DataFrame, parts: Iterable[Row], path: str) -> DataFrame:
-        made = original_fresh(batch, parts, path)
+    def fresh(batch: DataFrame, of: Table, by: Keys, within: tuple[Box, ...]) -> DataFrame:
+        made = original_fresh(batch, of, by, within)
         tries.append(1)
         return made.withColumn("offset", hold("offset")) if len(tries) == 1 else made
 
@@ -98,16 +108,21 @@ def rival_within_the_write(spark: SparkSession, table: Path, partition: int) -> 
     replace_fresh(fresh)
     beside = threading.Thread(target=rival)
     beside.start()
-    delta.append_once(frame(spark, 0, 200, 350), str(table))
+    if name:
+        delta.append_once(frame(spark, 0, 200, 350), table=name)
+    else:
+        delta.append_once(frame(spark, 0, 200, 350), str(table))
     beside.join()
     replace_fresh(original_fresh)
     return {"tries": len(tries), "found": count(table)}
 
 
 HOLDER = """
-import fcntl, sys
+import fcntl, os, sys
 with open(sys.argv[1], "a") as lock:
     fcntl.lockf(lock, fcntl.LOCK_EX)
+    lock.truncate(0)
+    print(f"process {os.getpid()} since today", file=lock, flush=True)
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -125,14 +140,14 @@ class Said(logging.Handler):
 
 
 def another_process_writes(spark: SparkSession, table: Path) -> dict[str, Any]:
-    """Another process holds the table's lock; it is killed, and the write goes on."""
+    """Another process holds the table's lock, stopped; it is killed, and the write goes on."""
     delta.append_once(frame(spark, 0, 0, 10), str(table))
-    delta.WAITING_SAID_EVERY_S = 0.1
+    lock.WAITING_SAID_EVERY_S = 0.1
     said = Said()
     logging.getLogger("pyspark_zkgroup.delta").addHandler(said)
     writer = threading.Thread(target=delta.append_once, args=(frame(spark, 0, 0, 20), str(table)))
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(table / delta.LOCK)],
+        [sys.executable, "-c", HOLDER, str(table / lock.LOCK)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as holder:
@@ -140,10 +155,12 @@ def another_process_writes(spark: SparkSession, table: Path) -> dict[str, Any]:
         holder.stdout.readline()
         writer.start()
         wait_until(lambda: said.texts, 60, "the writer to wait")
+        holder.send_signal(signal.SIGSTOP)
+        wait_until(lambda: len(said.texts) > 1, 60, "it to say so again")
         waited = count(table)
         holder.kill()
     writer.join()
-    return {"waited": waited, "found": count(table), "said": said.texts[0]}
+    return {"waited": waited, "found": count(table), "said": said.texts[0], "holder": holder.pid}
 
 
 def many_make_the_table(spark: SparkSession, table: Path) -> dict[str, Any]:
@@ -163,10 +180,12 @@ def many_make_the_table(spark: SparkSession, table: Path) -> dict[str, Any]:
 
 def main(table: Path) -> None:
     spark = delta.session("delta races", print)
+    spark.sparkContext.setLogLevel("ERROR")
     scenes = {
         "again": again_and_overlapping(spark, table / "again"),
         "before": rival_before_the_write(spark, table / "before"),
         "same partition": rival_within_the_write(spark, table / "same", 0),
+        "by name": rival_within_the_write(spark, table / "named", 0, "named"),
         "other partition": rival_within_the_write(spark, table / "other", 1),
         "other process": another_process_writes(spark, table / "held"),
         "new": many_make_the_table(spark, table / "new"),

@@ -1,0 +1,207 @@
+"""One batch into the table: only the rows that it does not hold yet, and only if nobody else
+appends them meanwhile.
+
+    append_once      any frame with the columns of a record
+    Appender         for foreachBatch: takes from Spark's offset log what the batch can hold
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark_zkgroup.delta.conflicts import until_won
+from pyspark_zkgroup.delta.keys import Keys, keys
+from pyspark_zkgroup.delta.lock import alone
+from pyspark_zkgroup.delta.planned import planned_ranges
+from pyspark_zkgroup.delta.ranges import Box, boxes
+from pyspark_zkgroup.delta.table import Table, check_batch, check_table, table
+from pyspark_zkgroup.errors import DeltaError
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Delta replays its log in 50 tasks unless told otherwise, for each append that is not a blind one.
+REPLAY_TASKS, REPLAY_TASKS_MAX = "spark.databricks.delta.snapshotPartitions", 50
+
+_STRANGERS = (
+    "the batch holds a row that its plan does not: its topic, partition or offset was changed, or "
+    "it does not come from a zkgroup source"
+)
+_STRANGERS_REMEDY = (
+    "Leave the columns of a record as they were read; for rows from elsewhere use "
+    "append_once(batch, path), which looks at the rows instead of the plan"
+)
+
+# Tables whose requirements were checked in this process: (application, table, keys) -> location.
+_checked: dict[tuple[str, Table, Keys], str] = {}
+
+
+def append_once(
+    batch: DataFrame,
+    path: str | None = None,
+    *,
+    table: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    epoch: int | None = None,
+) -> int:
+    """Append what the table does not hold yet; how many rows the batch had.
+
+    Makes the table where there is none. May be called again with the same rows, by anybody. The
+    batch is kept in memory (or on disk) meanwhile, since it is looked at before it is written.
+    """
+    target, by = _target(path, table), keys(columns, epoch)
+    check_batch(batch.schema, by)
+    batch = batch.persist()
+    try:
+        ranges, rows = _ranges_of_rows(batch, by)
+        if rows:
+            _append(batch, target, by, boxes(ranges))
+        return rows
+    finally:
+        batch.unpersist()
+
+
+@dataclass(frozen=True, slots=True)
+class Appender:
+    """What foreachBatch calls; also with a frame that was made of the batch, columns kept."""
+
+    table: Table
+    keys: Keys
+    checkpoint: str
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        check_batch(batch.schema, self.keys)
+        within = boxes(planned_ranges(batch.sparkSession, self.checkpoint, batch_id))
+        if within:
+            _append(_refuse_strangers(batch, self.keys, within), self.table, self.keys, within)
+        elif not batch.isEmpty():
+            raise DeltaError(_STRANGERS, _STRANGERS_REMEDY)
+
+
+def appender(
+    path: str | None = None,
+    *,
+    table: str | None = None,
+    checkpointLocation: str,  # noqa: N803 - as Spark spells it
+    columns: Mapping[str, str] | None = None,
+    epoch: int | None = None,
+) -> Appender:
+    """For foreachBatch. `checkpointLocation` is the query's own: there Spark logs each batch's
+    plan before it runs it, so no batch need be looked at twice.
+    """
+    return Appender(_target(path, table), keys(columns, epoch), checkpointLocation)
+
+
+# The parameter `table` of the functions above hides the function.
+_target = table
+
+
+def fresh_rows(batch: DataFrame, target: Table, by: Keys, within: tuple[Box, ...]) -> DataFrame:
+    """The rows that the table lacks. Planned within the write: Delta must see this read in it, and
+    reads the table as of the write's own start. So it is neither persisted nor counted.
+    """
+    there = target.read(batch.sparkSession)
+    # By its path Delta refuses an int for a bigint column.
+    partition = by.of(by.partition).cast(there.schema[by.partition].dataType)
+    batch = batch.withColumn(by.partition, partition)
+    there = there.where(by.same_partitions(within)).where(by.covered(within))
+    if by.epoch is not None:
+        there = there.where(by.of(by.epoch_column) == by.epoch)
+    there = there.select(*(by.of(name) for name in by.unique))
+    return batch.join(there, list(by.unique), "left_anti").select(
+        *(by.of(name) for name in batch.columns)
+    )
+
+
+def _append(batch: DataFrame, target: Table, by: Keys, within: tuple[Box, ...]) -> None:
+    from pyspark.sql import functions as f
+
+    spark = batch.sparkSession
+    if by.epoch is not None:
+        batch = batch.withColumn(by.epoch_column, f.lit(by.epoch).cast("int"))
+    known = (str(spark.sparkContext.applicationId), target, by)
+
+    def attempt() -> None:
+        location = _checked.get(known) or _prepare(batch, target, by)
+        with alone(spark, location), _few_replay_tasks(spark):
+            target.append(fresh_rows(batch, target, by, within))
+        _checked[known] = location
+
+    def lost() -> None:
+        # What was changed may be the table's own columns.
+        _checked.pop(known, None)
+
+    try:
+        until_won(attempt, lost, str(target))
+    except DeltaError:
+        raise
+    except Exception as error:
+        if _STRANGERS in str(error):
+            raise DeltaError(_STRANGERS, _STRANGERS_REMEDY) from error
+        raise
+
+
+def _prepare(batch: DataFrame, target: Table, by: Keys) -> str:
+    """Make the table where there is none, check the one there is; its location."""
+    spark = batch.sparkSession
+    if not target.exists(spark):
+        if target.path is None:
+            target.make(batch, by)
+        else:
+            target.refuse_other_files(spark)
+            with alone(spark, target.path):
+                if not target.exists(spark):
+                    target.make(batch, by)
+    facts = target.facts(spark)
+    check_table(str(target), target.read(spark).schema, facts, by)
+    return str(facts["location"])
+
+
+def _ranges_of_rows(batch: DataFrame, by: Keys) -> tuple[dict[TopicPartition, OffsetRange], int]:
+    from pyspark.sql import functions as f
+
+    offset = by.of(by.offset)
+    grouped = batch.groupBy(by.of(by.topic).alias("t"), by.of(by.partition).alias("p")).agg(
+        f.min(offset).alias("lowest"),
+        f.max(offset).alias("highest"),
+        f.count(offset).alias("offsets"),
+        f.count(f.lit(1)).alias("rows"),
+    )
+    ranges: dict[TopicPartition, OffsetRange] = {}
+    rows = 0
+    for part in grouped.collect():
+        if part["t"] is None or part["p"] is None or part["offsets"] < part["rows"]:
+            raise DeltaError(
+                f"the batch holds rows without a {by.topic}, {by.partition} or {by.offset}",
+                "Each row must say which record it comes from: leave such rows out",
+            )
+        partition = TopicPartition(part["t"], part["p"])
+        ranges[partition] = OffsetRange(part["lowest"], part["highest"] + 1)
+        rows += part["rows"]
+    return ranges, rows
+
+
+def _refuse_strangers(batch: DataFrame, by: Keys, within: tuple[Box, ...]) -> DataFrame:
+    """Rows that are not in the boxes would be compared with nothing."""
+    from pyspark.sql import functions as f
+
+    refusal = f.raise_error(f.lit(str(DeltaError(_STRANGERS, _STRANGERS_REMEDY)))).cast("bigint")
+    offset = f.when(by.covered(within), by.of(by.offset)).otherwise(refusal)
+    return batch.withColumn(by.offset, offset)
+
+
+@contextmanager
+def _few_replay_tasks(spark: SparkSession) -> Iterator[None]:
+    """As many as there are cores, unless the user has said how many."""
+    if spark.conf.get(REPLAY_TASKS, None) is not None:
+        yield
+        return
+    spark.conf.set(REPLAY_TASKS, min(REPLAY_TASKS_MAX, spark.sparkContext.defaultParallelism))
+    try:
+        yield
+    finally:
+        spark.conf.unset(REPLAY_TASKS)

@@ -1,0 +1,90 @@
+"""The columns that say which record a row comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from pyspark_zkgroup.delta.ranges import Box
+from pyspark_zkgroup.errors import OptionError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+NAMES = ("topic", "partition", "offset", "epoch")
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Under which names the table and the batch hold them, and the epoch, where there is one."""
+
+    topic: str = "topic"
+    partition: str = "partition"
+    offset: str = "offset"
+    epoch_column: str = "epoch"
+    epoch: int | None = None
+
+    @property
+    def record(self) -> tuple[str, str, str]:
+        return self.topic, self.partition, self.offset
+
+    @property
+    def unique(self) -> tuple[str, ...]:
+        return self.record if self.epoch is None else (*self.record, self.epoch_column)
+
+    def of(self, name: str) -> Column:
+        from pyspark.sql import functions as f
+
+        return f.col("`" + name.replace("`", "``") + "`")
+
+    def covered(self, boxes: tuple[Box, ...]) -> Column:
+        """Whether a row lies in one of the boxes; null where a column is null."""
+        return reduce(
+            or_,
+            (
+                (self.of(self.topic) == box.topic)
+                & self.of(self.partition).isin(list(box.partitions))
+                & self.of(self.offset).between(box.lowest, box.highest)
+                for box in boxes
+            ),
+        )
+
+    def same_partitions(self, boxes: tuple[Box, ...]) -> Column:
+        """By this alone Delta tells whose appends are in the way, where the table is laid out by
+        topic and partition: of a commit made meanwhile it looks at partition values only.
+        """
+        by_topic: dict[str, set[int]] = {}
+        for box in boxes:
+            by_topic.setdefault(box.topic, set()).update(box.partitions)
+        return reduce(
+            or_,
+            (
+                (self.of(self.topic) == topic) & self.of(self.partition).isin(sorted(partitions))
+                for topic, partitions in by_topic.items()
+            ),
+        )
+
+
+def keys(columns: Mapping[str, str] | None, epoch: int | None) -> Keys:
+    """`columns` maps our names to the user's; those that are not named keep ours."""
+    given = dict(columns or {})
+    if unknown := sorted(given.keys() - set(NAMES)):
+        raise OptionError(
+            f"columns= names {', '.join(map(repr, unknown))}, which is no column of a record",
+            f"Map only {', '.join(NAMES)} to names of the table's columns",
+        )
+    names = {**{name: name for name in NAMES}, **given}
+    if len(set(names.values())) < len(NAMES):
+        raise OptionError(
+            f"columns= gives two of {', '.join(NAMES)} the same column of the table: {names}",
+            "Map each to a column of its own",
+        )
+    if epoch is not None and (isinstance(epoch, bool) or not isinstance(epoch, int) or epoch < 0):
+        raise OptionError(
+            f"epoch= is {epoch!r}, which is no epoch",
+            "Give a whole number from 0 on, or None to write each record once for ever",
+        )
+    return Keys(names["topic"], names["partition"], names["offset"], names["epoch"], epoch)

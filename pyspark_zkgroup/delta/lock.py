@@ -1,0 +1,89 @@
+"""Keeps the writers of a table on a local disk apart; other storages need nothing.
+
+Delta makes a commit by a rename that must fail where the name exists. On a local disk it is two
+steps: A finds no commit 7, B finds none, A renames its own to 7, B renames over it, and the rows of
+A are gone although its write succeeded. So a lock of this machine is held, by the JVM: it is the
+JVM that commits, and with its end, kill -9 included, the lock is free.
+
+It is not a lease. A holder that is stopped (SIGSTOP, a frozen container) may stand between the two
+steps, and would finish the second one when it goes on, however long its lease has been over. So it
+is waited for, and named with its process id: let it go on, or kill it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Delta takes no file whose name begins so for one of the table's.
+LOCK = "_zkgroup.lock"
+LOOK_AGAIN_S = 0.02
+WAITING_SAID_EVERY_S = 30.0
+HOLDER_BYTES_MAX = 200
+
+_in_this_process: dict[Path, threading.Lock] = {}
+_log = logging.getLogger("pyspark_zkgroup.delta")
+
+
+@contextmanager
+def alone(spark: SparkSession, location: str) -> Iterator[None]:
+    directory = local_directory(spark, location)
+    if directory is None:
+        yield
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    # A file lock is the whole process's: queries of one driver are kept apart by the other lock.
+    with _in_this_process.setdefault(directory, threading.Lock()):
+        jvm: Any = spark._jvm
+        file = jvm.java.io.RandomAccessFile(str(directory / LOCK), "rw")
+        try:
+            _wait_for(file.getChannel(), directory)
+            since = time.strftime("%Y-%m-%d %H:%M:%S")
+            pid = jvm.java.lang.ProcessHandle.current().pid()
+            file.setLength(0)
+            file.write(f"process {pid} since {since}".encode())
+            yield
+        finally:
+            file.close()
+
+
+def local_directory(spark: SparkSession, location: str) -> Path | None:
+    """Where the table lies, if that is a disk of this machine."""
+    jvm: Any = spark._jvm
+    place = jvm.org.apache.hadoop.fs.Path(location)
+    storage = place.getFileSystem(spark._jsc.hadoopConfiguration())
+    if storage.getScheme() != "file":
+        return None
+    # One table, one lock: by whatever links it is reached.
+    return Path(storage.makeQualified(place).toUri().getPath()).resolve()
+
+
+def _wait_for(channel: Any, directory: Path) -> None:
+    began = time.monotonic()
+    say_at = began + WAITING_SAID_EVERY_S
+    while channel.tryLock() is None:
+        if time.monotonic() > say_at:
+            say_at += WAITING_SAID_EVERY_S
+            _log.warning(
+                "waiting for another process that writes to %s, for %.0f s now: %s holds its lock; "
+                "if that process is stopped, let it go on or kill it",
+                directory,
+                time.monotonic() - began,
+                _holder(directory),
+            )
+        time.sleep(LOOK_AGAIN_S)
+
+
+def _holder(directory: Path) -> str:
+    text = b""
+    with suppress(OSError), (directory / LOCK).open("rb") as file:
+        text = file.read(HOLDER_BYTES_MAX)
+    return text.decode(errors="replace").strip() or "a process that has not written its id"
