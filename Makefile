@@ -12,6 +12,7 @@ SEED ?=
 CHAOS_ARGS ?=
 SEEDS ?= 300
 SIM_ARGS ?=
+PLANTED_SEEDS ?= 2000
 
 BIN := .venv/bin
 INSTALL := $(PYTHON) requirements/install.py
@@ -26,13 +27,13 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long bench bench-short bench-publish sim chaos fuzz fuzz-planted check environment format lint types imports wheel lock clean
+.PHONY: help setup demo test test-long bench bench-short bench-publish sim sim-planted chaos fuzz fuzz-planted check environment format lint types imports wheel lock clean
 
 help:
 	@echo "make demo       two members of one group on a Kafka and a ZooKeeper of their own, counted in Delta at the end"
 	@echo "make test       all tests but the long ones"
 	@echo "make test-long  the long ones"
-	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one"
+	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one; sim-planted: whether it finds bugs"
 	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order"
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
 	@echo "make bench      beside Spark's own Kafka source: about 15 minutes on two cores that have nothing else to do"
@@ -61,6 +62,10 @@ test-long: setup
 
 sim: environment
 	@$(BIN)/python -m tests.sim $(if $(SEED),--seed $(SEED) $(SIM_ARGS),--seeds $(SEEDS) $(SIM_ARGS))
+
+# Whether it would find something: bugs planted in the product, each looked for in up to PLANTED_SEEDS seeds.
+sim-planted: environment
+	@PYTHONHASHSEED=0 $(BIN)/python -m tests.sim.find_planted --seeds $(PLANTED_SEEDS)
 
 # What it found stands in build/chaos.json.
 chaos: setup

@@ -13,7 +13,7 @@ ZkgroupError
   OffsetBeyondEndError   a committed offset that the partition's log does not reach
   DataLossError          records are gone that were never read (failOnDataLoss=true)
   SandboxError           a server of the sandbox could not be fetched, started or stopped
-  DeltaError             a Delta table cannot be written: no jars, no such column, no end of conflicts
+  DeltaError             a Delta table cannot be written: no jars, no such column, no end of tries
 """
 
 from __future__ import annotations
