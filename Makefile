@@ -36,7 +36,7 @@ help:
 	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one; sim-planted: whether it finds bugs"
 	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order"
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
-	@echo "make bench      beside Spark's own Kafka source: about 15 minutes on two cores that have nothing else to do"
+	@echo "make bench      beside Spark's own Kafka source: about 20 minutes on two cores that have nothing else to do"
 	@echo "make bench-short  five cases of it, in five minutes; make bench-publish shows the newest bench in the README"
 	@echo "make check      format, lint, types, import contracts; each is a target of its own too"
 	@echo "make wheel      the distribution, into dist/"
