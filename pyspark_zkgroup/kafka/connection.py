@@ -127,8 +127,10 @@ class Cluster:
                 left = deadline - self.clock.monotonic()
                 if left <= 0:
                     break
-                # One that swallows packets must not use up the time of those that would answer.
-                share = max(left / (len(nodes) - tried), min(left, _ATTEMPT_S_MIN))
+                # One that swallows packets must not use up the time of those that would answer, nor
+                # keep us from it when it goes on.
+                share = min(left / (len(nodes) - tried), self.settings.request_timeout_ms / 1000)
+                share = max(share, min(left, _ATTEMPT_S_MIN))
                 answer = self._run(self._send, node, build(), share)
                 if not isinstance(answer, Lost):
                     self._answered = node

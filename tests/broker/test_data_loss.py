@@ -219,7 +219,7 @@ def test_a_topic_made_anew_where_zookeeper_does_not_know_topics(kraft: Group, fa
     group = kraft
     topic = group.topic(1)
     group.produce(topic, 10)
-    a = group.query(topic, failOnDataLoss=fail, refresh="200")
+    a = group.query(topic, failOnDataLoss=fail, refresh="1000")
     settle(a)
     before = len(a.rows)
     made_anew(group, topic, a, 3)
