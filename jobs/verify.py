@@ -23,8 +23,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from pyspark_zkgroup.delta import KEYS, session
+from pyspark_zkgroup.delta import session
 from pyspark_zkgroup.errors import ZkgroupError
+
+KEYS = ("topic", "partition", "offset")
 
 
 def main() -> int:

@@ -321,6 +321,9 @@ class Checkers(Judge):
                     continue
                 # What was deleted under it, it is told of, and then has to look at.
                 lost_at += 1.0 if not membership.keeper.stirred() else float("inf")
+            if driver.query.static and driver.query.twins:
+                # Taken over under its own id: it learns of it by the proof before its next plan.
+                continue
             if lost_at < driver.call_began:
                 self.world.fail(f"P2: {driver.name} believes to hold {partition}, but does not")
         for partition in nodes - held:
@@ -343,6 +346,8 @@ class Checkers(Judge):
             mine = self.owner.get(partition) == session.id
             lost_at = self.lost_at.get((session.id, partition), float("-inf"))
             unheard = not online and (session.id, partition) in self.vandalised
+            # Taken over under its own id while it lives, and cut off: it hears of it at its return.
+            unheard |= not online and driver.query.static and driver.query.twins
             if not mine and not paused and not unheard and lost_at < proved_at:
                 self.world.fail(f"P2: {driver.name} plans {partition} without a claim")
                 return

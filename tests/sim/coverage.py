@@ -162,5 +162,9 @@ def _told(outcome: Outcome) -> str:
     return f"refused, {outcome.reason}" if isinstance(outcome, Refused) else "in doubt"
 
 
-def missing(total: Counter[str]) -> list[str]:
-    return [name for name in EXPECTED if not total[name]]
+# Two drivers of one static member, the older of which has a commit refused just then.
+RARE = ("resolve: FENCED",)
+
+
+def missing(total: Counter[str], *, rare: bool) -> list[str]:
+    return [name for name in EXPECTED if not total[name] and (rare or name not in RARE)]

@@ -11,8 +11,10 @@ from collections import Counter
 from tests.sim import coverage, scene
 from tests.sim.faults import FAULTS
 
-# From so many seeds on, something that was never reached is a failure.
+# From so many seeds on, something that was never reached is a failure; what takes several faults in
+# one scene, from many more.
 _COVERED_FROM = 300
+_RARE_FROM = 3000
 _SHOWN_MAX = 5
 
 
@@ -43,7 +45,7 @@ def run_many(first: int, seeds: int, cores: int) -> int:
         print(f"{count:10}  {name}")
     medians = {name: statistics.median(s[name] for s in shapes) for name in shapes[0]}
     print("median seed: " + ", ".join(f"{int(n)} {name}" for name, n in medians.items()))
-    missing = _missing(total) if seeds >= _COVERED_FROM else []
+    missing = _missing(total, seeds)
     if missing:
         print("never reached: " + "; ".join(missing))
     print(
@@ -61,9 +63,11 @@ def _show(outcome: scene.Outcome, place: int) -> None:
     print(f"    to see it again: make sim SEED={outcome.seed}", flush=True)
 
 
-def _missing(total: Counter[str]) -> list[str]:
+def _missing(total: Counter[str], seeds: int) -> list[str]:
+    if seeds < _COVERED_FROM:
+        return []
     faults = [f"fault: {name}" for name in FAULTS if not total[f"fault: {name}"]]
-    return faults + coverage.missing(total)
+    return faults + coverage.missing(total, rare=seeds >= _RARE_FROM)
 
 
 def _quiet() -> None:
