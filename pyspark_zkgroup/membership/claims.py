@@ -91,6 +91,13 @@ def _release(f: Footing, partitions: Collection[TopicPartition], moved: Moved) -
     known, held = f.holdings.known, f.holdings.held
     free = [p for p in partitions if not known[p].unsettled]
     moved.again |= len(free) < len(partitions)
+    # No transaction compares whose node it is: where all nodes of the group were lost and made
+    # anew, another's has the very versions that ours had.
+    owners = read_owners(f.store, f.paths, free) if free else {}
+    for partition in [p for p in free if p not in owners or owners[p].session != f.session]:
+        free.remove(partition)
+        f.holdings.hand_on(partition)
+        moved.lost.append(partition)
     outcomes = f.store.commit([claim.release_request(f.paths, p, known[p], held[p]) for p in free])
     refused: list[TopicPartition] = []
     unanswered: list[TopicPartition] = []
@@ -258,7 +265,7 @@ def prove(f: Footing) -> bool:
     if any(isinstance(outcome, InDoubt) for outcome in outcomes):
         raise DisconnectedError("the proof was not answered")
     failed = {
-        p: known[p].value
+        p: _last_sent(known[p])
         for p, outcome, node in zip(partitions, outcomes, nodes, strict=True)
         if not isinstance(outcome, Done) or node is None or node.ephemeral_owner != f.session
     }
@@ -269,3 +276,10 @@ def prove(f: Footing) -> bool:
             if left is not None and partition not in held and not left.unsettled:
                 f.holdings.set_aside(partition)
     return not failed and registration is not None
+
+
+def _last_sent(known: Known) -> int:
+    """What the node holds if nobody else has written: a commit that was never answered may have
+    been executed between the look and the proof, long after it was given up.
+    """
+    return known.value if known.doubt is None else known.doubt

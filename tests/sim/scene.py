@@ -244,6 +244,7 @@ class Scene:
         self._bring_back()
         for query in self.queries:
             query.batch_s = query.interval_s = 0.2
+            query.slow_next_s = 0.0
         for jvm in self.jvms:
             if self.rng.random() < 0.5:
                 jvm.stop()
