@@ -203,7 +203,9 @@ def _drain(scene: Scene, driver: Driver) -> None:
 
 
 def _slow(scene: Scene, driver: Driver) -> None:
-    """A batch of hours."""
+    """A batch of hours; one at a time, or the scene ends before the second one."""
+    if scene.world.lazy:
+        return
     driver.query.slow_next_s = scene.rng.choice([30.0, 3600.0, 7200.0])
 
 
