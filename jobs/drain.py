@@ -33,6 +33,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pyspark_zkgroup.delta import append_once, session
 from pyspark_zkgroup.errors import ZkgroupError
+from pyspark_zkgroup.member_progress import shown_offset
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.stopping import stop_on_sigterm
 
@@ -189,9 +190,8 @@ def _seconds(text: str) -> float:
 def _standing(progress: Any) -> str:
     """What the member held and had still before it at its last boundary, as far as Spark tells."""
     for source in json.loads(progress.json)["sources"] if progress is not None else []:
-        latest = source.get("latestOffset")
-        latest = json.loads(latest) if isinstance(latest, str) else latest
-        if isinstance(latest, dict) and "lag" in latest:
+        latest = shown_offset(source.get("latestOffset"))
+        if "lag" in latest:
             waiting = latest["waitingCount"]
             return f"lag {latest['lag']} on {latest['held']} partitions of {latest['member']}" + (
                 f", waiting for {waiting} partitions" if waiting else ""

@@ -118,7 +118,7 @@ def read_progress(report: Mapping[str, Any]) -> tuple[MemberProgress, ...]:
 
 def _members(report: Mapping[str, Any]) -> Iterator[MemberProgress]:
     for source in report.get("sources", ()):
-        latest = _object(source.get("latestOffset"))
+        latest = shown_offset(source.get("latestOffset"))
         plan = _plan(source.get("endOffset")) or _plan(source.get("startOffset"))
         if plan is None:
             continue
@@ -167,7 +167,7 @@ def _partitions(
 
 
 def _plan(offset: object) -> Plan | None:
-    value = _object(offset)
+    value = shown_offset(offset)
     if "protocol" not in value:
         return None
     try:
@@ -176,8 +176,8 @@ def _plan(offset: object) -> Plan | None:
         return None
 
 
-def _object(value: object) -> Mapping[str, Any]:
-    """Spark shows an offset as an object, or as its text."""
+def shown_offset(value: object) -> dict[str, Any]:
+    """Progress shows an offset as an object, or as its text; empty where it is neither."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup.drain import directory_of, is_private
+from pyspark_zkgroup.member_progress import shown_offset
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -113,13 +114,13 @@ def _members(query: StreamingQuery) -> set[str]:
     return {
         offset["member"]
         for source in _sources(query)
-        for offset in (_json(source.get("endOffset")), _json(source.get("latestOffset")))
+        for offset in map(shown_offset, (source.get("endOffset"), source.get("latestOffset")))
         if offset.get("member")
     }
 
 
 def _finished_ends(query: StreamingQuery) -> dict[str, dict[str, Any]]:
-    ends = (_json(source.get("endOffset")) for source in _sources(query))
+    ends = (shown_offset(source.get("endOffset")) for source in _sources(query))
     return {end["member"]: end for end in ends if end.get("member")}
 
 
@@ -129,16 +130,6 @@ def _sources(query: StreamingQuery) -> list[dict[str, Any]]:
         return []
     sources: list[dict[str, Any]] = json.loads(progress.json)["sources"]
     return sources
-
-
-def _json(value: Any) -> dict[str, Any]:
-    """Progress shows an offset as an object, or as its text."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _member(box: Path) -> str:

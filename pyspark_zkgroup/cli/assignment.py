@@ -159,10 +159,10 @@ def _live(
     parsed.strategy(chosen)
     # Here, so that a question about a file starts without a ZooKeeper client.
     from pyspark_zkgroup.cli.reach import store_of
-    from pyspark_zkgroup.zk.group_reader import read_group
+    from pyspark_zkgroup.zk.group_reader import read_group, read_topics
 
     with store_of(connect) as store:
-        read = read_group(store, group)
+        read = read_group(store, group, read_topics(store))
     return Question(
         chosen,
         parsed,

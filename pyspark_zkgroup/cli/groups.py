@@ -21,7 +21,7 @@ def groups(connect: str, as_json: bool) -> None:
     rows = []
     with store_of(connect) as store:
         for name in read_groups(store):
-            facts = read_group(store, name)
+            facts = read_group(store, name, {})
             if facts.ids or facts.offsets or facts.owners:
                 topics = sorted({p.topic for p in (*facts.offsets, *facts.owners)})
                 rows.append(

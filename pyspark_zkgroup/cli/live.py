@@ -39,9 +39,9 @@ class LiveGroup:
         self.group = group
 
     def facts(self) -> GroupFacts:
-        from pyspark_zkgroup.zk.group_reader import read_group
+        from pyspark_zkgroup.zk.group_reader import read_group, read_topics
 
-        facts = read_group(self._store, self.group)
+        facts = read_group(self._store, self.group, read_topics(self._store))
         is_there = facts.ids or facts.offsets or facts.owners
         if not is_there and not self._may_be_new:
             raise OptionError(

@@ -6,6 +6,7 @@ import queue
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.kafka import offsets
 from pyspark_zkgroup.kafka.connection import Cluster
@@ -93,8 +94,7 @@ class Onlooker:
         return Look(
             members=frozenset() if members is None else members.names,
             owners={
-                # The node holds a thread id: the consumer id, a hyphen, the thread's number.
-                p.partition: node.data.decode().rpartition("-")[0]
+                p.partition: consumer_of(node.data.decode())
                 for p, node in zip(self._partitions, owners, strict=True)
                 if node is not None
             },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pyspark_zkgroup.group.ownership import OwnerRead
+from pyspark_zkgroup.group.ownership import OwnerRead, consumer_of
 
 _SHOWN_MAX = 120
 
@@ -17,7 +17,7 @@ def owned(path: str, owner: OwnerRead, registered: Collection[str]) -> str:
             f"owned by {text or 'nobody'} in a node that outlives every session: no member made "
             f"it, delete {path}"
         )
-    if owner.text.rpartition("-")[0] in registered:
+    if consumer_of(owner.text) in registered:
         return f"owned by {text}"
     return (
         f"owned by {text}, which is not registered: it goes with session {owner.session:#x}, end "

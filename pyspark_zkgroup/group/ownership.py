@@ -66,6 +66,11 @@ class Held:
     owner_version: int
 
 
+def consumer_of(thread: str) -> str:
+    """An owner node holds a thread id: the consumer id, a hyphen, and the number of the thread."""
+    return thread.rpartition("-")[0]
+
+
 def parse_offset(raw: bytes) -> int | None:
     """As Java's Long.parseLong reads it: no blanks, a sign allowed, 64 bits."""
     try:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.java_order import compare_key
-from pyspark_zkgroup.group.ownership import parse_offset
+from pyspark_zkgroup.group.ownership import consumer_of, parse_offset
 from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.snapshot import Snapshot, expand, read_snapshot
 from pyspark_zkgroup.group.target import target
@@ -85,8 +85,7 @@ class PartitionRow:
 
     @property
     def member(self) -> str | None:
-        """A thread id is the consumer id, a hyphen, and the number of the thread."""
-        return None if self.owner is None else self.owner.rpartition("-")[0]
+        return None if self.owner is None else consumer_of(self.owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +108,7 @@ class GroupReport:
 def report(
     facts: GroupFacts, ends: Mapping[TopicPartition, int], *, exclude_internal: bool = True
 ) -> GroupReport:
-    snapshot = read_snapshot(
-        facts.group, {consumer: seen.data for consumer, seen in facts.ids.items()}, facts.topics
-    )
+    snapshot = _snapshot(facts)
     strategy, order, notes = _rules(snapshot)
     try:
         wanted: Mapping[TopicPartition, ThreadId] = target(
@@ -130,11 +127,13 @@ def report(
 
 def topics_read(facts: GroupFacts, *, exclude_internal: bool = True) -> frozenset[str]:
     """The topics that members read, or have read."""
-    snapshot = read_snapshot(
-        facts.group, {consumer: seen.data for consumer, seen in facts.ids.items()}, facts.topics
-    )
     of_nodes = {p.topic for p in (*facts.owners, *facts.offsets)}
-    return frozenset(expand(snapshot, exclude_internal)) | of_nodes
+    return frozenset(expand(_snapshot(facts), exclude_internal)) | of_nodes
+
+
+def _snapshot(facts: GroupFacts) -> Snapshot:
+    ids = {consumer: seen.data for consumer, seen in facts.ids.items()}
+    return read_snapshot(facts.group, ids, facts.topics)
 
 
 def _rules(snapshot: Snapshot) -> tuple[str, str, tuple[str, ...]]:
@@ -186,7 +185,7 @@ def _partition(
 def _state(owner: str | None, wanted: ThreadId | None, facts: GroupFacts) -> State:
     if owner is None:
         return "unread" if wanted is None else "free"
-    consumer = owner.rpartition("-")[0]
+    consumer = consumer_of(owner)
     if consumer not in facts.ids:
         return "stuck"
     return "owned" if wanted is not None and wanted.consumer == consumer else "moving"

@@ -8,7 +8,7 @@ for `spark-submit --jars "$(python -m pyspark_zkgroup.sandbox.delta_jars)"`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -46,13 +46,14 @@ def installed(package: str) -> str:
         ) from error
 
 
-def main() -> None:
+def print_jars(name: str, fetch: Callable[[Path, Say], list[Path]]) -> None:
+    """For `spark-submit --jars "$(python -m ...)"`: the paths alone on stdout."""
     try:
-        jars = delta_jars(find_java(), lambda text: print(text, file=sys.stderr, flush=True))
+        jars = fetch(find_java(), lambda text: print(text, file=sys.stderr, flush=True))
     except SandboxError as error:
-        sys.exit(f"delta_jars: {error}")
+        sys.exit(f"{name}: {error}")
     print(",".join(map(str, jars)))
 
 
 if __name__ == "__main__":
-    main()
+    print_jars("delta_jars", delta_jars)

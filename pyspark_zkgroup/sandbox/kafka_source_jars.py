@@ -7,13 +7,10 @@ As a program this prints them, for
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from pyspark_zkgroup.errors import SandboxError
-from pyspark_zkgroup.sandbox.delta_jars import installed
-from pyspark_zkgroup.sandbox.java import find_java
+from pyspark_zkgroup.sandbox.delta_jars import installed, print_jars
 from pyspark_zkgroup.sandbox.kafka_jars import (
     KAFKA_VERSIONS,
     SCALA_VERSION,
@@ -59,13 +56,5 @@ def _of_spark(artifact: str, version: str) -> Release:
     return Release(version, SCALA_VERSION, artifact, "org.apache.spark", artifact, "one jar")
 
 
-def main() -> None:
-    try:
-        jars = kafka_source_jars(find_java(), lambda text: print(text, file=sys.stderr, flush=True))
-    except SandboxError as error:
-        sys.exit(f"kafka_source_jars: {error}")
-    print(",".join(map(str, jars)))
-
-
 if __name__ == "__main__":
-    main()
+    print_jars("kafka_source_jars", kafka_source_jars)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from pyspark_zkgroup.connect_string import parse_connect_string
 from pyspark_zkgroup.errors import BadZnodeError, OptionError
 from pyspark_zkgroup.group.brokers import parse_broker
+from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import (
     BROKER_IDS,
     BROKER_TOPICS,
@@ -53,9 +54,9 @@ def read_groups(store: Store) -> tuple[str, ...]:
     return tuple(sorted(listed.names)) if listed else ()
 
 
-def read_group(store: Store, group: str) -> GroupFacts:
-    """Owner and offset of a partition are read in one request: together they were true at one
-    time.
+def read_group(store: Store, group: str, topics: Mapping[str, tuple[int, ...]]) -> GroupFacts:
+    """`topics` are the cluster's (`read_topics`), or none where they do not matter. Owner and
+    offset of a partition are read in one request: together they were true at one time.
     """
     paths = GroupPaths(group)
     ids, owned, kept = store.children([paths.ids, paths.owners, paths.offsets])
@@ -70,7 +71,7 @@ def read_group(store: Store, group: str) -> GroupFacts:
     facts = GroupFacts(
         group=group,
         ids={c: _seen(n) for c, n in zip(consumers, registrations, strict=True) if n is not None},
-        topics=read_topics(store),
+        topics=topics,
         owners={p: _seen(n) for p, n in owners.items() if n is not None},
         offsets={p: n.data for p, n in offsets.items() if n is not None},
     )
@@ -85,8 +86,7 @@ def _with_newcomers(store: Store, paths: GroupPaths, facts: GroupFacts) -> Group
     after its registration was looked for once more, and not found, is truly not registered.
     """
     strays = {
-        p: owner.data.decode("utf-8", "replace").rpartition("-")[0]
-        for p, owner in facts.owners.items()
+        p: consumer_of(owner.data.decode("utf-8", "replace")) for p, owner in facts.owners.items()
     }
     strays = {p: consumer for p, consumer in strays.items() if consumer not in facts.ids}
     consumers = sorted({c for c in strays.values() if c and "/" not in c})

@@ -8,14 +8,14 @@ client believes (`connected`, `alive`, the lease). They differ for as long as no
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal, Protocol
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.ops import NodeVersion, Transaction
 from pyspark_zkgroup.zk.session import (
+    _LEASE_MARGIN,
     _PROBE_S,
     _REQUEST_S_MIN,
     _REQUEST_SHARE,
@@ -25,10 +25,9 @@ from pyspark_zkgroup.zk.session import (
     SessionLostError,
     SessionSettings,
 )
-from pyspark_zkgroup.zk.store import Children, Node, Store
-from tests.fakes.zookeeper import FakeZookeeper, Replica, Stat, Time
+from tests.fakes.zookeeper import FakeZookeeper, Replica, Time
 
-_LEASE_SHARE = 0.75
+_LEASE_SHARE = 1.0 - _LEASE_MARGIN
 _PINGS_PER_TIMEOUT = 3.0
 _NOTICED_AFTER = 2.0 / 3.0
 
@@ -392,125 +391,3 @@ class FakeSession(Session):
             self.access.sessions.remove(self)
         self.events.put(SessionEvent("lost"))
         self.world.wake()
-
-
-class FakeStore(Store):
-    """The real store's packets and outcomes over the fake's requests."""
-
-    session: FakeSession
-
-    def __init__(self, session: FakeSession) -> None:
-        self.session = session
-        self.requests = 0
-        self._chroot = session.settings.chroot
-
-    def sync(self, path: str = "/") -> None:
-        self.requests += 1
-        session = self.session
-        session.call("sync", lambda: session.server.catch_up(session.replica))
-
-    def nodes(self, paths: Sequence[str], *, watch: bool = False) -> list[Node | None]:
-        return self._reads("nodes", paths, lambda p: self._get(p, watch))
-
-    def stats(self, paths: Sequence[str], *, watch: bool = False) -> list[Node | None]:
-        return self._reads("stats", paths, lambda p: self._exists(p, watch))
-
-    def children(self, paths: Sequence[str], *, watch: bool = False) -> list[Children | None]:
-        return self._reads("children", paths, lambda p: self._list(p, watch))
-
-    def _reads(self, what: str, paths: Sequence[str], read: Callable[[str], Any]) -> list[Any]:
-        if not self.session.connected:
-            raise self._offline()
-        if not paths:
-            return []
-        self.requests += len(paths)
-        shown = f"{what} {paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-        # They fly together, but others' writes may come in between.
-        cut = len(paths)
-        if cut > 1 and self.session.rng.random() < 0.1:
-            cut = self.session.rng.randrange(1, cut)
-        found: list[Any] = self.session.call(shown, lambda: [read(p) for p in paths[:cut]])
-        if cut < len(paths):
-            found += self.session.call(shown, lambda: [read(p) for p in paths[cut:]])
-        return found
-
-    def _get(self, path: str, watch: bool) -> Node | None:
-        stat = self._stat(path)
-        if stat is None:
-            return None
-        if watch:
-            self._watch(self.session.replica.data_watches, path)
-        return _node(stat.data, stat)
-
-    def _exists(self, path: str, watch: bool) -> Node | None:
-        if watch:
-            self._watch(self.session.replica.data_watches, path)
-        stat = self._stat(path)
-        return None if stat is None else _node(b"", stat)
-
-    def _list(self, path: str, watch: bool) -> Children | None:
-        stat = self._stat(path)
-        if stat is None:
-            return None
-        if watch:
-            self._watch(self.session.replica.child_watches, path)
-        names = self.session.replica.kids[self._full(path)]
-        return Children(frozenset(names), stat.cversion, stat.czxid)
-
-    def _stat(self, path: str) -> Stat | None:
-        return self.session.replica.nodes.get(self._full(path))
-
-    def _full(self, path: str) -> str:
-        return self._chroot + path if path != "/" else self._chroot or "/"
-
-    def _watch(self, watches: dict[str, dict[Any, None]], path: str) -> None:
-        full = self._full(path)
-        watcher = self.session.watched if not self._chroot else _Chrooted(self.session, path)
-        watches.setdefault(full, {})[watcher] = None
-
-    def _send(self, packet: list[int], transactions: Sequence[Transaction]) -> Any:
-        self.requests += 1
-        session = self.session
-        operations = [op for index in packet for op in transactions[index]]
-        if self._chroot:
-            operations = [
-                type(op)(**{**_fields(op), "path": self._full(op.path)}) for op in operations
-            ]
-
-        def execute() -> list[NodeVersion | int | None]:
-            results = session.server.multi(session.id, operations)
-            session.server.catch_up(session.replica)
-            session.multi_at = session.world.now
-            return results
-
-        return lambda: session.call(_shown(operations), execute)
-
-
-@dataclass(frozen=True)
-class _Chrooted:
-    """The client knows the path without its chroot."""
-
-    __self__: FakeSession
-    path: str
-
-    def __call__(self, _path: str) -> None:
-        self.__self__.watched(self.path)
-
-
-def _fields(op: Any) -> dict[str, Any]:
-    return {name: getattr(op, name) for name in op.__dataclass_fields__}
-
-
-def _shown(operations: Sequence[Any]) -> str:
-    return "multi " + ", ".join(f"{type(op).__name__} {op.path}" for op in operations[:8])
-
-
-def _node(data: bytes, stat: Stat) -> Node:
-    return Node(
-        data=data,
-        node=NodeVersion(stat.czxid, stat.version),
-        ephemeral_owner=stat.owner,
-        children_version=stat.cversion,
-        made_ms=stat.made_ms,
-        modified=stat.mzxid,
-    )

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from random import Random
 
 from pyspark_zkgroup.zk.session import SessionSettings
-from tests.fakes.session import Access, FakeSession, FakeStore
+from tests.fakes.session import Access, FakeSession
+from tests.fakes.store import FakeStore
 from tests.fakes.zookeeper import FakeZookeeper
 
 _A_LOOK_S = 0.05

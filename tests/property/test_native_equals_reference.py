@@ -21,6 +21,7 @@ from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartitio
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.native import NativeDecoder
 from tests.decoders import ALL, LIMITS, TP, Fed, disagreement, outcome
+from tests.drawn_records import TEXTS, Headers, records
 from tests.mutations import cases
 from tests.record_batches import (
     APPEND_TIME_BIT,
@@ -42,11 +43,10 @@ from tests.record_batches import (
 FUZZ_SECONDS = 3.0
 RECORDS_AT = 61
 
-TEXTS = st.none() | st.binary(max_size=40)
 HEADER_KEYS = st.text(max_size=5) | st.binary(max_size=5)
 HEADERS = st.lists(st.tuples(HEADER_KEYS, TEXTS), max_size=3)
 PRODUCERS = st.integers(-1, 3)
-TIMES = st.integers(-(2**40), 2**45)
+NO_HEADERS: st.SearchStrategy[Headers] = st.just([])
 PARTITIONS = st.sampled_from(
     [TP, TopicPartition("payments", 0), TopicPartition("p\u00e4", 2**31 - 1)]
 )
@@ -90,24 +90,13 @@ def changes(data: bytes, at: int) -> Iterator[bytearray]:
 
 
 @st.composite
-def records(draw: st.DrawFn, *, with_headers: bool = True) -> list[Record]:
-    offset = draw(st.integers(0, 2**40))
-    made = []
-    for gap in draw(st.lists(st.integers(1, 5), min_size=1, max_size=12)):
-        offset += gap
-        headers = draw(HEADERS) if with_headers else []
-        made.append(Record(offset, draw(TEXTS), draw(TEXTS), draw(TIMES), headers))
-    return made
-
-
-@st.composite
 def feeds(draw: st.DrawFn) -> Fed:
     """One to three batches of one partition, of any form, and a part of them that is wanted."""
     built, low, high = b"", 2**41, 0
     aborted: list[AbortedTransaction] = []
     for _ in range(draw(st.integers(1, 3))):
         is_old = draw(st.booleans()) and draw(st.booleans())
-        made = draw(records(with_headers=not is_old))
+        made = draw(records(NO_HEADERS if is_old else HEADERS))
         low, high = min(low, made[0].offset), max(high, made[-1].offset)
         codec = draw(st.sampled_from(list(CODECS.values())))
         if is_old:

@@ -14,26 +14,15 @@ from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.schema import arrow_schema
+from tests.drawn_records import TEXTS, Headers, records
 from tests.record_batches import CODECS, ZSTD, Record, batch, old_messages, seal
 
 TP = TopicPartition("t", 0)
 LIMITS = Limits(rows_max=7, bytes_max=200, unpacked_bytes_max=100_000)
 
 ALL = OffsetRange(0, 2**62)
-TEXTS = st.none() | st.binary(max_size=40)
-HEADERS = st.lists(st.tuples(st.text(max_size=5), TEXTS), max_size=2)
-TIMES = st.integers(-(2**40), 2**45)
-
-
-@st.composite
-def records(draw: st.DrawFn, *, with_headers: bool = True) -> list[Record]:
-    offset = draw(st.integers(0, 2**40))
-    made = []
-    for gap in draw(st.lists(st.integers(1, 5), min_size=1, max_size=12)):
-        offset += gap
-        headers = draw(HEADERS) if with_headers else []
-        made.append(Record(offset, draw(TEXTS), draw(TEXTS), draw(TIMES), headers))
-    return made
+HEADERS: st.SearchStrategy[Headers] = st.lists(st.tuples(st.text(max_size=5), TEXTS), max_size=2)
+NO_HEADERS: st.SearchStrategy[Headers] = st.just([])
 
 
 def decode(data: bytes, wanted: OffsetRange) -> list[pa.RecordBatch]:
@@ -44,7 +33,7 @@ def decode(data: bytes, wanted: OffsetRange) -> list[pa.RecordBatch]:
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
     """Some bytes changed, below a checksum that fits again."""
-    built = bytearray(batch(draw(records())))
+    built = bytearray(batch(draw(records(HEADERS))))
     for _ in range(draw(st.integers(0, 3))):
         built[draw(st.integers(21, len(built) - 1))] = draw(st.integers(0, 255))
     return seal(built)
@@ -89,7 +78,7 @@ def expected(made: list[Record], wanted: OffsetRange) -> list[tuple[object, ...]
     ]
 
 
-@given(records(), st.sampled_from(list(CODECS.values())), st.data())
+@given(records(HEADERS), st.sampled_from(list(CODECS.values())), st.data())
 def test_what_was_built_comes_out(made: list[Record], codec: int, data: st.DataObject) -> None:
     low, high = made[0].offset - 1, made[-1].offset + 2
     start = data.draw(st.integers(low, high))
@@ -102,7 +91,7 @@ def test_what_was_built_comes_out(made: list[Record], codec: int, data: st.DataO
         assert size <= LIMITS.bytes_max or one.num_rows == 1
 
 
-@given(records(with_headers=False), st.sampled_from([c for c in CODECS.values() if c != ZSTD]))
+@given(records(NO_HEADERS), st.sampled_from([c for c in CODECS.values() if c != ZSTD]))
 def test_old_sets_come_out_too(made: list[Record], codec: int) -> None:
     wanted = OffsetRange(0, 2**50)
     assert rows(decode(old_messages(made, magic=1, codec=codec), wanted)) == expected(made, wanted)
@@ -125,7 +114,7 @@ def test_any_bytes(data: bytes) -> None:
 
 
 @settings(max_examples=300)
-@given(records(), st.sampled_from(list(CODECS.values())), st.data())
+@given(records(HEADERS), st.sampled_from(list(CODECS.values())), st.data())
 def test_any_change_below_the_checksum(made: list[Record], codec: int, data: st.DataObject) -> None:
     built = bytearray(batch(made, codec=codec))
     for _ in range(data.draw(st.integers(1, 4))):

@@ -15,7 +15,7 @@ from pyspark_zkgroup.group import claim, replay, settle
 from pyspark_zkgroup.group.ops import Create, Done, Outcome, Refused, Transaction
 from pyspark_zkgroup.group.settle import NotHeld, Verdict
 from pyspark_zkgroup.membership import first_offsets, registrations
-from tests.fakes.session import FakeStore
+from tests.fakes.store import FakeStore
 
 counts: Counter[str] = Counter()
 

@@ -26,7 +26,8 @@ from pyspark_zkgroup.zk.session import (
     SessionSettings,
 )
 from tests.fakes.kafka import FakeKafka
-from tests.fakes.session import FakeSession, FakeStore
+from tests.fakes.session import FakeSession
+from tests.fakes.store import FakeStore
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.checkers import Checkers
 from tests.sim.process import Process

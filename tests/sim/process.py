@@ -9,7 +9,8 @@ from random import Random
 
 from pyspark_zkgroup.zk.session import SessionEvent, SessionSettings
 from pyspark_zkgroup.zk.store import Store
-from tests.fakes.session import Access, FakeSession, FakeStore
+from tests.fakes.session import Access, FakeSession
+from tests.fakes.store import FakeStore
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.world import Actor, KilledError, VirtualClock, World
 

@@ -140,26 +140,13 @@ def test_f4_a_lagging_follower_at_the_restart(lag_s: float, step: str) -> None:
             trace.read_all()
 
 
-def test_f5_an_expiry_while_nothing_is_to_be_committed() -> None:
+@pytest.mark.parametrize("step", ["", "kafka latest"], ids=["idle", "between look and plan"])
+def test_f5_an_expiry_while_nothing_is_to_be_committed(step: str) -> None:
     with Trace() as trace:
         a, b = trace.query("a"), trace.query("b")
         first = trace.begin(a)
         trace.read_all()
-        first.process.pause(12.0)
-        trace.begin(b)
-        trace.go(6.0)
-        trace.produce_each(5)
-        trace.go(20.0)
-        trace.read_all()
-        assert trace.counts["duplicate"] == 0
-
-
-def test_f5_an_expiry_between_the_look_and_the_plan() -> None:
-    with Trace() as trace:
-        a, b = trace.query("a"), trace.query("b")
-        first = trace.begin(a)
-        trace.read_all()
-        trace.at(first.process, "kafka latest", lambda: first.process.pause(12.0))
+        trace.at(first.process, step, lambda: first.process.pause(12.0))
         trace.go_until(lambda: first.process.access.paused)
         trace.begin(b)
         trace.go(6.0)

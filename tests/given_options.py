@@ -1,0 +1,20 @@
+"""The least that a reader must be given, and what it says when it is given something wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.options import parse
+
+LEAST = {"zookeeper.connect": "zk1", "group.id": "billing", "subscribe": "orders"}
+WITHOUT_TOPICS = {"zookeeper.connect": "zk1", "group.id": "billing"}
+AUTH = "scheme:credential such as digest:user:password, or a JSON list of several such texts"
+
+
+def refusal(options: dict[str, Any]) -> str:
+    with pytest.raises(OptionError) as caught:
+        parse(options)
+    return str(caught.value).removeprefix("[ZKG-001] ")

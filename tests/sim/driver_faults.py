@@ -1,0 +1,192 @@
+"""Faults of one driver, at one of its next steps: its end, a pause, a cut, a lost answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tests.sim.process import Process, Trigger
+from tests.sim.query import Driver
+
+if TYPE_CHECKING:
+    from tests.sim.scene import Scene
+
+Fault = Callable[["Scene"], bool]
+
+_ANY = ""
+_POINTS = (
+    _ANY,
+    _ANY,
+    "spark planned",
+    "spark logged",
+    "spark partitions",
+    "spark read",
+    "spark sunk",
+    "spark finished",
+    "multi",
+    "answer",
+    "sync",
+    "children",
+    "nodes",
+    "open",
+    "kafka",
+)
+
+
+def any_driver(scene: Scene) -> Driver | None:
+    running = [d for d in scene.running if not d.process.access.paused]
+    return scene.rng.choice(running) if running else None
+
+
+def _at(scene: Scene, driver: Driver, act: Callable[[], None], name: str) -> None:
+    """At one of its next steps."""
+    point = scene.rng.choice(_POINTS)
+    skip = scene.rng.choice([0, 0, 1, 2, 4, 8])
+
+    def told() -> None:
+        if not scene.healing and not scene.world.over and not driver.gone:
+            scene.world.tell(f"** {name}: {driver.name} (at {point or 'any step'})")
+            act()
+
+    driver.process.triggers.append(Trigger(lambda what: what.startswith(point), skip, told))
+
+
+def each(name: str, act: Callable[[Scene, Driver], None]) -> Fault:
+    def fault(scene: Scene) -> bool:
+        driver = any_driver(scene)
+        if driver is None:
+            return False
+        _at(scene, driver, lambda: act(scene, driver), name)
+        return True
+
+    return fault
+
+
+def at_claim(name: str, act: Callable[[Scene, Driver], None]) -> Fault:
+    """Just before the next claims of one member: a member that joins makes some soon."""
+
+    def fault(scene: Scene) -> bool:
+        driver = any_driver(scene)
+        if driver is None:
+            return False
+
+        def told() -> None:
+            if not scene.healing and not scene.world.over and not driver.gone:
+                scene.world.tell(f"** {name}: {driver.name}")
+                act(scene, driver)
+
+        driver.process.triggers.append(
+            Trigger(lambda what: what.startswith(f"multi Create {scene.paths.owners}"), 0, told)
+        )
+        return True
+
+    return fault
+
+
+def timeout_s(scene: Scene) -> float:
+    return scene.session_ms / 1000.0
+
+
+def kill(scene: Scene, driver: Driver) -> None:
+    driver.process.kill()
+
+
+def kill_planner(scene: Scene, driver: Driver) -> None:
+    driver.process.kill(planner_only=True)
+
+
+def kill_in_replay(scene: Scene, driver: Driver) -> None:
+    """Killed now, and its successor at one of the first steps of the replay."""
+    driver.process.kill()
+
+    def again() -> None:
+        following = driver.query.driver
+        if following is driver or following is None or following.gone:
+            return
+        _at_once(scene, following.process, lambda: following.process.kill(), "killed in its replay")
+
+    for delay in (0.2, 1.0, 3.0):
+        scene.world.after(delay, again)
+
+
+def _at_once(scene: Scene, process: Process, act: Callable[[], None], name: str) -> None:
+    if process.triggers or process.driver_dead:
+        return
+
+    def told() -> None:
+        if not scene.healing:
+            scene.world.tell(f"** {name}: {process.name}")
+            act()
+
+    process.triggers.append(Trigger(lambda _what: True, scene.rng.randrange(0, 12), told))
+
+
+def pause(share: float) -> Callable[[Scene, Driver], None]:
+    def act(scene: Scene, driver: Driver) -> None:
+        driver.process.pause(timeout_s(scene) * share * (0.5 + scene.rng.random()))
+
+    return act
+
+
+def expire(scene: Scene, driver: Driver) -> None:
+    session = driver.membership.keeper.session
+    if session is not None:
+        session.expire()  # type: ignore[attr-defined]
+
+
+def cut(share: float, silent: bool) -> Callable[[Scene, Driver], None]:
+    def act(scene: Scene, driver: Driver) -> None:
+        seconds = timeout_s(scene) * share * (0.5 + scene.rng.random())
+        driver.process.cut(seconds, silent=silent)
+
+    return act
+
+
+def cut_kafka(scene: Scene, driver: Driver) -> None:
+    driver.process.cut_kafka(scene.rng.choice([1.0, 5.0, 30.0]))
+
+
+def lose_then_join(scene: Scene, driver: Driver) -> None:
+    """A claim is executed and not answered, and what it claimed is another's by the next look."""
+    driver.process.access.lose_next = "executed"
+    for _ in range(2):
+        if len(scene.queries) < 9:
+            scene.new_query(delay=0.01)
+
+
+def lose(fate: str) -> Callable[[Scene, Driver], None]:
+    def act(scene: Scene, driver: Driver) -> None:
+        driver.process.access.lose_next = fate  # type: ignore[assignment]
+
+    return act
+
+
+def stop(scene: Scene, driver: Driver) -> None:
+    driver.stop()
+
+
+def stop_group(scene: Scene, driver: Driver) -> None:
+    driver.stop_group(scene.rng.randrange(0, 6))
+
+
+def drain(scene: Scene, driver: Driver) -> None:
+    """`pyspark_zkgroup.stop(query)`."""
+    driver.drain.asked = True
+
+    def look() -> None:
+        if driver.gone or scene.world.over:
+            return
+        if driver.drain.acknowledged:
+            scene.world.tell(f"{driver.name} is drained")
+            driver.stop()
+        else:
+            scene.world.after(0.2, look)
+
+    look()
+
+
+def slow(scene: Scene, driver: Driver) -> None:
+    """A batch of hours; one at a time, or the scene ends before the second one."""
+    if scene.world.lazy:
+        return
+    driver.query.slow_next_s = scene.rng.choice([30.0, 3600.0, 7200.0])

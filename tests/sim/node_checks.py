@@ -1,0 +1,235 @@
+"""What is checked of each transaction of ZooKeeper: owners, first positions, commits."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pyspark_zkgroup.group.ownership import parse_offset
+from pyspark_zkgroup.model import TopicPartition
+from tests.fakes.kafka import FakeKafka
+from tests.fakes.zookeeper import Change, FakeZookeeper, Write
+from tests.sim.ledger import Progress
+from tests.sim.query import Batch, Driver, Judge
+from tests.sim.world import World
+
+
+class NodeChecks(Judge):
+    def __init__(self, world: World, server: FakeZookeeper, kafka: FakeKafka, group: str) -> None:
+        self.world = world
+        self.server = server
+        self.kafka = kafka
+        self.owners_at = f"/consumers/{group}/owners/"
+        self.offsets_at = f"/consumers/{group}/offsets/"
+        self.drivers: dict[int, Driver] = {}
+        self.jvm_sessions: dict[int, str] = {}
+        self.owner: dict[TopicPartition, int] = {}
+        self.lost_at: dict[tuple[int, TopicPartition], float] = {}
+        self.progress: dict[TopicPartition, Progress] = {}
+        self.open: dict[TopicPartition, list[Batch]] = {}
+        self.counts: Counter[str] = Counter()
+        self.allowed_faults: set[str] = set()
+        self.known_topics: dict[str, set[int]] = {}
+        self.vandalised: set[tuple[int, TopicPartition]] = set()
+        server.lookers.append(self.on_write)
+
+    def of(self, partition: TopicPartition) -> Progress:
+        return self.progress.setdefault(partition, Progress())
+
+    # -- ZooKeeper's transactions
+
+    def on_write(self, write: Write) -> None:
+        for change in write.changes:
+            if change.path.startswith(self.owners_at):
+                self._owner(write, change)
+            elif change.path.startswith(self.offsets_at):
+                self._offset(write, change)
+        driver = self.drivers.get(write.session) if write.ending else None
+        if driver is not None and not driver.left and not driver.process.leaving:
+            self.fault(driver, "its session ended")
+
+    def _owner(self, write: Write, change: Change) -> None:
+        partition = _partition(change.path, self.owners_at)
+        if partition is None:
+            return
+        if change.before is None and change.after is not None:
+            self.owner[partition] = change.after.owner
+        elif change.after is None and change.before is not None:
+            holder = change.before.owner
+            self.owner.pop(partition, None)
+            self.lost_at[holder, partition] = self.world.now
+            if write.session == 0:
+                self._vandalised(holder, partition)
+            if not write.ending and write.session not in (0, holder):
+                self._foreign_delete(write, change, partition, holder)
+
+    def _vandalised(self, holder: int, partition: TopicPartition) -> None:
+        self.vandalised.add((holder, partition))
+        driver = self.drivers.get(holder)
+        for batch in self.open.get(partition, ()):
+            if driver is not None and batch.query is driver.query:
+                batch.excuses.setdefault(partition, []).append("its owner node was deleted")
+
+    def _foreign_delete(
+        self, write: Write, change: Change, partition: TopicPartition, holder: int
+    ) -> None:
+        if write.session in self.jvm_sessions:
+            return
+        driver = self.drivers[write.session]
+        other = self.drivers.get(holder)
+        query = driver.query
+        if (query.static or query.twins) and other is not None and other.query is query:
+            self.fault(other, "its nodes were taken over under its id")
+            return
+        self.world.fail(
+            f"P2: {driver.name} deleted the owner node of {partition}, which is {holder:#x}'s"
+        )
+
+    def _offset(self, write: Write, change: Change) -> None:
+        partition = _partition(change.path, self.offsets_at)
+        if partition is None:
+            return
+        progress = self.of(partition)
+        progress.changed_at = self.world.now
+        progress.writer = write.session
+        old = parse_offset(change.before.data) if change.before else None
+        new = parse_offset(change.after.data) if change.after else None
+        who = self._who(write.session)
+        if write.session == 0 and change.after is None and "lost" in self.allowed_faults:
+            # Not set by anybody: what is rebuilt must not be behind anything unread.
+            progress.lost = True
+            progress.imported_at = self.world.now
+            self.world.tell(f"the offset of {partition} is lost (was {old})")
+        elif write.session == 0:
+            progress.epoch += 1
+            progress.lost = False
+            if change.before is None:
+                progress.imported_at = self.world.now
+            if new is not None:
+                progress.owed_from[progress.epoch] = new
+            self.world.tell(f"operator sets {partition} to {new} (was {old})")
+        elif change.after is None:
+            self.world.fail(f"P4: {who} deleted the offset of {partition}")
+        elif change.before is None:
+            self._first(partition, progress, new, write.session)
+        elif new is not None and old is not None and new != old:
+            self.world.tell(f"{who} commits {partition} {old} -> {new}")
+            if write.session in self.jvm_sessions:
+                self._jvm_commit(partition, progress, old, new)
+            else:
+                self._commit(partition, progress, old, new, who)
+        if new is not None:
+            self._settle(partition, progress, new)
+
+    def _first(
+        self, partition: TopicPartition, progress: Progress, new: int | None, session: int
+    ) -> None:
+        """The offset node is made: a first position, or one rebuilt after the nodes were lost."""
+        if new is None:
+            return
+        if progress.lost:
+            progress.lost = False
+            progress.was_lost = True
+            progress.set_back_at = self.world.now
+            self.world.tell(f"offset of {partition} rebuilt: {new}")
+            owed = progress.owed_from.get(progress.epoch, 0)
+            gap = self._gap(partition, progress, progress.epoch, owed, new)
+            if gap is not None:
+                self.world.fail(f"P1: {partition} is rebuilt at {new}, but {gap} was never read")
+            return
+        numbers = self.known_topics.setdefault(partition.topic, set())
+        log = self.kafka.logs.get(partition)
+        if progress.epoch == 0 and 0 not in progress.owed_from:
+            ours = log is not None and session not in self.jvm_sessions
+            later = bool(numbers) and max(numbers) < partition.partition
+            if ours and later and log is not None and new != log.earliest:
+                self.world.fail(
+                    f"P1: {partition} appeared later and starts at {new}, not {log.earliest}"
+                )
+            progress.owed_from[0] = new
+            self.world.tell(f"first position of {partition}: {new}")
+        else:
+            # Deleted by an operator, who thereby lets the group begin anew.
+            progress.epoch += 1
+            progress.owed_from[progress.epoch] = new
+            self.world.tell(f"offset of {partition} made again: {new}")
+        topic_numbers = {p.partition for p in self.kafka.partitions_of(partition.topic)}
+        numbers |= topic_numbers
+
+    def _commit(
+        self, partition: TopicPartition, progress: Progress, old: int, new: int, who: str
+    ) -> None:
+        gap = self._gap(partition, progress, progress.epoch, old, new)
+        driver = self.drivers.get(progress.writer)
+        if (new < old or gap is not None) and driver and driver.began < progress.imported_at:
+            # No transaction compares lives. Deleted and imported under a running member, a node may
+            # have the very version that member wrote last or has just read: one more write, and
+            # its own fits. Tools refuse this while members live.
+            self.counts["an import overwritten"] += 1
+            progress.epoch += 1
+            progress.owed_from[progress.epoch] = new
+            return
+        if new < old:
+            self.world.fail(f"P4: {who} commits {partition} back from {old} to {new}")
+            return
+        if progress.was_lost:
+            # Rebuilt by somebody who knew less than another: the better knowledge may follow.
+            old = max(old, progress.owed_from.get(progress.epoch, 0))
+            progress.set_back_at = self.world.now
+        gap = self._gap(partition, progress, progress.epoch, old, new)
+        if gap is not None:
+            self.world.fail(
+                f"P1/P4: {who} commits {partition} from {old} to {new}, "
+                f"but {gap} is in no finished batch"
+            )
+
+    def _jvm_commit(
+        self, partition: TopicPartition, progress: Progress, old: int, new: int
+    ) -> None:
+        self.counts["jvm commit"] += 1
+        if new < old:
+            progress.set_back_at = self.world.now
+            self.counts["jvm commit back"] += 1
+        elif self._gap(partition, progress, progress.epoch, old, new) is not None:
+            # A zombie that knows nothing of a reset: its write is one as well.
+            progress.epoch += 1
+            progress.owed_from[progress.epoch] = new
+
+    def _gap(
+        self, partition: TopicPartition, progress: Progress, epoch: int, start: int, until: int
+    ) -> int | None:
+        log = self.kafka.logs.get(partition)
+        if log is not None:
+            start = max(start, log.earliest)
+        return progress.cover(epoch).first_gap(start, until)
+
+    def _settle(self, partition: TopicPartition, progress: Progress, value: int) -> None:
+        still = []
+        for batch in self.open.get(partition, ()):
+            planned = batch.plan.by_partition[partition]
+            if value >= planned.range.until and batch.epochs[partition] == progress.epoch:
+                batch.committed.add(partition)
+            else:
+                still.append(batch)
+        if still:
+            self.open[partition] = still
+        else:
+            self.open.pop(partition, None)
+
+    def _who(self, session: int) -> str:
+        if session in self.jvm_sessions:
+            return self.jvm_sessions[session]
+        driver = self.drivers.get(session)
+        return driver.name if driver else "operator"
+
+    def fault(self, driver: Driver, reason: str) -> None:
+        """Everything of this query that is in flight may come twice from now on."""
+        self.world.tell(f"{driver.name}: {reason}")
+        for partition, batches in self.open.items():
+            for batch in batches:
+                if batch.query is driver.query:
+                    batch.excuses.setdefault(partition, []).append(reason)
+
+
+def _partition(path: str, root: str) -> TopicPartition | None:
+    topic, slash, number = path[len(root) :].partition("/")
+    return TopicPartition(topic, int(number)) if slash and number.isdecimal() else None
