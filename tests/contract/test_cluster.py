@@ -155,7 +155,7 @@ class StopError(BaseException):
     pass
 
 
-# A connection that the signal interrupts in kafka-python's hands is closed by the garbage collector.
+# A connection that the signal interrupts inside kafka-python is left to the garbage collector.
 @pytest.mark.filterwarnings("ignore:.*unclosed <socket:pytest.PytestUnraisableExceptionWarning")
 def test_a_signal_at_any_moment_ends_what_it_should(sandbox: Sandbox) -> None:
     """A handler that raises does so, whatever kafka-python's loop is doing at the moment."""
