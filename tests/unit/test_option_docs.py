@@ -2,22 +2,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyspark_zkgroup.option_docs import MARKS, PAGE, README, main, page, with_section
-from pyspark_zkgroup.option_table import TABLE
+from pyspark_zkgroup.options.docs import MARKS, PAGE, README, main, page, with_section
+from pyspark_zkgroup.options.table import TABLE
 
 PROJECT = Path(__file__).parent.parent.parent
 
 
 def test_the_page_is_the_one_the_table_makes() -> None:
     found = (PROJECT / PAGE).read_text(encoding="utf-8")
-    assert found == page(), "run `python -m pyspark_zkgroup.option_docs`"
+    assert found == page(), "run `python -m pyspark_zkgroup.options.docs`"
 
 
 def test_the_readme_has_the_options_that_the_table_has() -> None:
     readme = PROJECT / README
     if readme.exists():
         text = readme.read_text(encoding="utf-8")
-        assert text == with_section(text), "run `python -m pyspark_zkgroup.option_docs`"
+        assert text == with_section(text), "run `python -m pyspark_zkgroup.options.docs`"
 
 
 def test_only_what_stands_between_the_marks_is_made_anew() -> None:

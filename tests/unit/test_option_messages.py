@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.option_table import TABLE
+from pyspark_zkgroup.options.table import TABLE
 from tests.given_options import LEAST, WITHOUT_TOPICS, refusal
 
 NAME = "one or more letters, digits, '.', '_' and '-' of ASCII"

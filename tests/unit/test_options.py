@@ -11,9 +11,9 @@ import pytest
 from pyspark_zkgroup.group.positions import StartingOffsets
 from pyspark_zkgroup.group.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.option_refusals import FIXED, REFUSED
-from pyspark_zkgroup.option_table import OLD_NAMES, TABLE
 from pyspark_zkgroup.options import Options, parse
+from pyspark_zkgroup.options.refusals import FIXED, REFUSED
+from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
 from tests.given_options import AUTH, LEAST, WITHOUT_TOPICS, refusal
 
 

@@ -1,4 +1,4 @@
-"""The options page, made from the table: `python -m pyspark_zkgroup.option_docs [project folder]`.
+"""The options page, made from the table: `python -m pyspark_zkgroup.options.docs [project folder]`.
 
 It writes docs/options.md, and in README.md what stands between the two marks, if they are there.
 """
@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from pyspark_zkgroup.option_refusals import ADDED_BY_SPARK, FIXED, OTHERS_OF_KAFKA, REFUSED
-from pyspark_zkgroup.option_table import OLD_NAMES, TABLE, Option
+from pyspark_zkgroup.options.option import Option
+from pyspark_zkgroup.options.refusals import ADDED_BY_SPARK, FIXED, OTHERS_OF_KAFKA, REFUSED
+from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
 
 PAGE: Final = Path("docs") / "options.md"
 README: Final = Path("README.md")
@@ -20,7 +21,7 @@ MARKS: Final = ("<!-- options: begin -->", "<!-- options: end -->")
 _INTRODUCTION = """\
 # Options of the reader
 
-<!-- Made by `python -m pyspark_zkgroup.option_docs`: change the table there, not this page. -->
+<!-- Made by `python -m pyspark_zkgroup.options.docs`: change the table there, not this page. -->
 
     spark.readStream.format("zkgroup").option("zookeeper.connect", "zk1:2181/kafka")
          .option("group.id", "billing").option("subscribe", "orders,payments").load()

@@ -1,7 +1,7 @@
 """How the text of one option becomes a value: each `Rule` says what it allows and reads one text.
 
 A reader raises ValueError with the reason alone, worded to follow "Option 'x' is 'y', which ...".
-The option's name, what was given and what is allowed are put around it in one place, options.py.
+The option's name, what was given and what is allowed are put around it in one place, given.py.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from pyspark_zkgroup.connect_string import (
     parse_addresses,
     parse_connect_string,
 )
-from pyspark_zkgroup.group.positions import EARLIEST, Reset, StartingOffsets
-from pyspark_zkgroup.model import TopicPartition
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -98,7 +96,7 @@ def _group_id(text: str) -> str:
     return name
 
 
-def _topic(text: str) -> str:
+def topic_name(text: str) -> str:
     try:
         name = _name(text)
     except ValueError as error:
@@ -114,7 +112,9 @@ def _topic(text: str) -> str:
 
 def _topics(text: str) -> tuple[str, ...]:
     """Each topic once, in the order given; empty entries are dropped, as Spark's source does."""
-    names = tuple(dict.fromkeys(_topic(part.strip()) for part in text.split(",") if part.strip()))
+    names = tuple(
+        dict.fromkeys(topic_name(part.strip()) for part in text.split(",") if part.strip())
+    )
     if not names:
         raise ValueError("names no topic")
     return names
@@ -128,43 +128,11 @@ def _expression(text: str) -> str:
 
 def _threads_by_topic(text: str) -> Mapping[str, int]:
     threads: dict[str, int] = {}
-    for topic, count in _json_object(text, "topics and their thread counts").items():
-        if not _is_int(count) or not 1 <= count <= THREADS_MAX:
-            raise ValueError(f"gives {_shown(count)} threads to {topic!r}")
-        threads[_topic(topic)] = count
+    for topic, count in json_object(text, "topics and their thread counts").items():
+        if not is_int(count) or not 1 <= count <= THREADS_MAX:
+            raise ValueError(f"gives {shown(count)} threads to {topic!r}")
+        threads[topic_name(topic)] = count
     return threads
-
-
-def _reset(text: str) -> StartingOffsets:
-    words: dict[str, Reset] = {
-        "smallest": "earliest",
-        "earliest": "earliest",
-        "largest": "latest",
-        "latest": "latest",
-    }
-    if text.lower() not in words:
-        raise ValueError("is not an allowed value")
-    return StartingOffsets(words[text.lower()])
-
-
-def _starting_offsets(text: str) -> StartingOffsets:
-    resets: dict[str, Reset] = {"earliest": "earliest", "latest": "latest"}
-    if text.lower() in resets:
-        return StartingOffsets(resets[text.lower()])
-    if not text.startswith("{"):
-        raise ValueError("is neither a word known here nor a JSON object")
-    offsets: dict[TopicPartition, int] = {}
-    for topic, partitions in _json_object(text, "topics and their partitions").items():
-        _topic(topic)
-        if not isinstance(partitions, dict) or not partitions:
-            raise ValueError(f"gives {topic!r} {_shown(partitions)}, not an object of partitions")
-        for number, offset in partitions.items():
-            if not re.fullmatch("0|[1-9][0-9]{0,9}", number) or int(number) > INT_MAX:
-                raise ValueError(f"names the partition {number!r} of {topic!r}")
-            if not _is_int(offset) or not EARLIEST <= offset <= LONG_MAX:
-                raise ValueError(f"gives the offset {_shown(offset)} for {topic}-{number}")
-            offsets[TopicPartition(topic, int(number))] = offset
-    return StartingOffsets(None, tuple(sorted(offsets.items())))
 
 
 def _auth(text: str) -> tuple[tuple[str, str], ...]:
@@ -202,7 +170,7 @@ def _checkpoint(text: str) -> str:
     return text
 
 
-def _json_object(text: str, of_what: str) -> Mapping[str, object]:
+def json_object(text: str, of_what: str) -> Mapping[str, object]:
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
         if len(found) < len(pairs):
@@ -226,11 +194,11 @@ def _json_object(text: str, of_what: str) -> Mapping[str, object]:
     return value
 
 
-def _is_int(value: object) -> TypeGuard[int]:
+def is_int(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _shown(value: object, most: int = 60) -> str:
+def shown(value: object, most: int = 60) -> str:
     text = json.dumps(value)
     return text if len(text) <= most else text[:most] + "..."
 
@@ -248,12 +216,6 @@ THREADS_BY_TOPIC = Rule(
     f'a JSON object such as {{"orders": 8, "payments": 2}}, with numbers from 1 to {THREADS_MAX}',
     _threads_by_topic,
 )
-STARTING_OFFSETS: Rule[StartingOffsets] = Rule(
-    'earliest, latest, or a JSON object such as {"orders": {"0": 23, "1": -2, "2": -1}} with '
-    "the next offset to read, or -2 for earliest, or -1 for latest",
-    _starting_offsets,
-)
-RESET = Rule("smallest or earliest, largest or latest", _reset)
 CONNECT_STRING: Rule[ConnectString] = Rule(
     "host:port of each server, separated by commas, then the chroot if there is one, such as "
     "zk1:2181,zk2:2181/kafka (port 2181 if left out, IPv6 as [::1]:2181)",

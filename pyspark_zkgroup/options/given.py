@@ -1,0 +1,185 @@
+"""The texts that were given, by option: each name is known, each value legal, or the first that is
+not is raised as an OptionError with its name, what was given, and what is allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.options.option import OldName, Option
+from pyspark_zkgroup.options.refusals import (
+    ADDED_BY_SPARK,
+    ADDED_BY_SPARK_PREFIX,
+    FIXED,
+    OTHERS_OF_KAFKA,
+    REFUSED,
+    Fixed,
+    Refused,
+)
+from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
+
+T = TypeVar("T")
+
+_SHOWN_MAX = 200
+_SECRET_NAMES = re.compile("auth|credential|jaas|key|password|secret|token")
+
+
+class Given:
+    """The values given, by option, each under the name and with the text the user wrote."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._texts: dict[Option[Any], tuple[str, str]] = {}
+        self._values: dict[Option[Any], object] = {}
+        for lowered, (name, text) in _by_lowered_name(options).items():
+            known = _KNOWN.get(lowered)
+            if known is not None:
+                self._read(known, text)
+            elif lowered in _FIXED:
+                _check_fixed(_FIXED[lowered], text)
+            elif lowered not in ADDED_BY_SPARK and not lowered.startswith(ADDED_BY_SPARK_PREFIX):
+                raise _unknown(name, text)
+
+    def _read(self, known: Option[Any] | OldName[Any], text: str) -> None:
+        option = known.option if isinstance(known, OldName) else known
+        value = _read(known, option, text)
+        if option not in self._values:
+            self._texts[option] = known.name, text
+            self._values[option] = value
+        elif self._values[option] != value:
+            raise _differ(option, self._texts[option], (known.name, text))
+
+    def __contains__(self, option: Option[Any]) -> bool:
+        return option in self._values
+
+    def value(self, option: Option[T]) -> T:
+        if option in self._values:
+            return cast(T, self._values[option])
+        if option.required:
+            raise OptionError(f"Option {option.name!r} is missing", f"Give {option.rule.allowed}")
+        return option.default
+
+    def shown(self, option: Option[Any]) -> str:
+        """`'name' is 'text'`, for messages: with the name and text given, or the default."""
+        if option not in self._texts:
+            return f"{option.name!r} is {option.default_shown} by default"
+        name, text = self._texts[option]
+        return f"{name!r} is {_shown(text, secret=option.secret)}"
+
+
+_KNOWN: Mapping[str, Option[Any] | OldName[Any]] = {
+    **{option.name.lower(): option for option in TABLE},
+    **{old.name.lower(): old for old in OLD_NAMES},
+}
+_FIXED: Mapping[str, Fixed] = {fixed.name.lower(): fixed for fixed in FIXED}
+_REFUSED: Mapping[str, Refused] = {refused.name.lower(): refused for refused in REFUSED}
+
+
+def _by_lowered_name(options: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Name and text. Spark lowers names itself, but a plain mapping may hold one name twice."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, text in options.items():
+        if not isinstance(text, str):
+            raise OptionError(
+                f"Option {name!r} has a value of type {type(text).__name__}",
+                "Give every option as text",
+            )
+        earlier = found.setdefault(name.lower(), (name, text))
+        if earlier[1] != text:
+            secret = _is_secret(name)
+            raise OptionError(
+                f"Options {earlier[0]!r} and {name!r} are one option, given twice: "
+                f"{_shown(earlier[1], secret=secret)} and {_shown(text, secret=secret)}",
+                "Give it once: case does not matter in names",
+            )
+    return found
+
+
+def _read(known: Option[Any] | OldName[Any], option: Option[Any], text: str) -> object:
+    try:
+        # Blanks around a value are slips, except around a password.
+        return known.rule.read(text if option.secret else text.strip())
+    except ValueError as error:
+        named = repr(known.name) if known is option else f"{known.name!r} (for {option.name!r})"
+        raise OptionError(
+            f"Option {named} is {_shown(text, secret=option.secret)}, which {error}",
+            f"Allowed: {known.rule.allowed}",
+        ) from None
+
+
+def _differ(option: Option[Any], first: tuple[str, str], second: tuple[str, str]) -> OptionError:
+    (name, text), (other_name, other_text) = sorted([first, second])
+    return OptionError(
+        f"Options {name!r} and {other_name!r} mean the same but differ: "
+        f"{_shown(text, secret=option.secret)} and {_shown(other_text, secret=option.secret)}",
+        f"Give {option.name!r} alone",
+    )
+
+
+def _check_fixed(fixed: Fixed, text: str) -> None:
+    if text.strip().lower() != fixed.value.lower():
+        raise OptionError(
+            f"Option {fixed.name!r} is {_shown(text)}, which is refused: {fixed.why}",
+            fixed.instead,
+        )
+
+
+def _unknown(name: str, text: str) -> OptionError:
+    lowered = name.lower()
+    refused = _REFUSED.get(lowered)
+    if refused is not None:
+        return _is_refused(refused, f"Option {refused.name!r}", text, secret=_is_secret(lowered))
+    nearest = _nearest(lowered)
+    secret = _is_secret(lowered) or (nearest is not None and _is_secret(nearest))
+    if nearest is None and lowered.startswith("kafka."):
+        return _is_refused(OTHERS_OF_KAFKA, f"Option {name!r}", text, secret=secret)
+    return OptionError(
+        f"Option {name!r} (given {_shown(text, secret=secret)}) is unknown",
+        _known_options() if nearest is None else _described(nearest),
+    )
+
+
+def _is_refused(refused: Refused, named: str, text: str, *, secret: bool) -> OptionError:
+    return OptionError(
+        f"{named} (given {_shown(text, secret=secret)}) is refused: {refused.why}", refused.instead
+    )
+
+
+def _nearest(lowered: str) -> str | None:
+    """Of the names of Kafka's clients there are hundreds: only a slip in one of ours is guessed."""
+    of_kafka = lowered.startswith("kafka.")
+    names = [
+        name for name in (*_KNOWN, *_FIXED, *_REFUSED) if name.startswith("kafka.") or not of_kafka
+    ]
+    return next(iter(difflib.get_close_matches(lowered, names, 1, 0.9 if of_kafka else 0.6)), None)
+
+
+def _described(lowered: str) -> str:
+    if lowered in _KNOWN:
+        known = _KNOWN[lowered]
+        return f"Did you mean {known.name!r}? Allowed there: {known.rule.allowed}"
+    if lowered in _FIXED:
+        fixed = _FIXED[lowered]
+        return f"Did you mean {fixed.name!r}? Allowed there: {fixed.value}"
+    refused = _REFUSED[lowered]
+    return f"Did you mean {refused.name!r}? It is refused: {refused.why}. {refused.instead}"
+
+
+def _known_options() -> str:
+    return f"Known options: {', '.join(option.name for option in TABLE)}"
+
+
+def _shown(text: str, *, secret: bool = False) -> str:
+    if secret:
+        return "'*****'"
+    return repr(text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "...")
+
+
+def _is_secret(name: str) -> bool:
+    known = _KNOWN.get(name.lower())
+    if known is not None:
+        return (known.option if isinstance(known, OldName) else known).secret
+    return _SECRET_NAMES.search(name.lower()) is not None
