@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.group.ops import NodeVersion
-from pyspark_zkgroup.model import Fence
+from pyspark_zkgroup.model import Fence, ThreadId
 
 _OFFSET = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_THREAD = re.compile(r"(.+)-([0-9]{1,9})", re.ASCII | re.DOTALL)
 _LONG_MAX = 2**63 - 1
-_FENCE = re.compile(r"([0-9]+)\.([0-9]+)", re.ASCII)
+_FENCE = re.compile(r"([0-9]+)\.([0-9]+)(?:\+([0-9]+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,12 @@ def consumer_of(thread: str) -> str:
     return thread.rpartition("-")[0]
 
 
+def thread_of(text: str) -> ThreadId | None:
+    """None where an owner node holds what no member writes."""
+    match = _THREAD.fullmatch(text)
+    return ThreadId(match[1], int(match[2])) if match else None
+
+
 def parse_offset(raw: bytes) -> int | None:
     """As Java's Long.parseLong reads it: no blanks, a sign allowed, 64 bits."""
     try:
@@ -83,11 +90,30 @@ def parse_offset(raw: bytes) -> int | None:
     return value if -_LONG_MAX - 1 <= value <= _LONG_MAX else None
 
 
-def fence_of(node: NodeVersion) -> Fence:
-    return Fence(f"{node.czxid}.{node.version}")
+def fence_of(node: NodeVersion, unanswered: int | None = None) -> Fence:
+    """`unanswered`: the value of a commit that was sent under this fence and may yet move it."""
+    sent = "" if unanswered is None else f"+{unanswered}"
+    return Fence(f"{node.czxid}.{node.version}{sent}")
 
 
 def version_of(fence: Fence) -> NodeVersion | None:
-    """None for a fence that another protocol issued: it equals no offset node."""
+    """The node before any unanswered commit. None for a fence that another protocol issued: it
+    equals no offset node.
+    """
     match = _FENCE.fullmatch(fence)
     return NodeVersion(int(match[1]), int(match[2])) if match else None
+
+
+def stands(fence: Fence, offset: OffsetRead) -> bool:
+    """Whether nobody but the fence's own member has moved the node: it has the fence's version, or
+    the next one and exactly the value whose commit was unanswered. A claim would have left the
+    value that was there before.
+    """
+    match = _FENCE.fullmatch(fence)
+    if match is None:
+        return False
+    node = NodeVersion(int(match[1]), int(match[2]))
+    if match[3] is None or offset.node == node:
+        return offset.node == node
+    moved = NodeVersion(node.czxid, node.version + 1)
+    return offset.node == moved and offset.value == int(match[3])

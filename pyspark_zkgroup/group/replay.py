@@ -1,10 +1,10 @@
 """What becomes of one range of an unfinished batch after a crash. Decided by its fence alone,
 proved by a transaction.
 
-A fence that has not moved: the range is read again, exactly. One that has moved: another member
-took the partition, the range is left out for ever, whoever owns it now and whatever the group's
-offset says. So the content of a batch can only shrink from one replay to the next, and a sink that
-is idempotent by batch id stays right.
+A fence that has not moved: the range is read again, exactly. One that our own unanswered commit has
+moved still stands. One that has moved else: another member took the partition, the range is left
+out for ever, whoever owns it now and whatever the group's offset says. So the content of a batch
+can only shrink from one replay to the next, and a sink that is idempotent by batch id stays right.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyspark_zkgroup.group.ops import Check, Create, Delete, SetData, Transaction
-from pyspark_zkgroup.group.ownership import Held, OffsetRead, OwnerRead, version_of
+from pyspark_zkgroup.group.ownership import Held, OffsetRead, OwnerRead, stands
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.settle import owner_is
 from pyspark_zkgroup.model import ThreadId
@@ -60,7 +60,7 @@ def decide(
         # no plan knows.
         rebuilt = Create(node, b"%d" % planned.range.start)
         return LeaveOut((rebuilt,), "the offset node was lost and is rebuilt from the checkpoint")
-    if offset.node != version_of(planned.fence):
+    if not stands(planned.fence, offset):
         return LeaveOut((Check(node, offset.node.version),), "another member has taken it since")
     if owner is None:
         return Include(Held(thread.number, 1), _claim(paths, planned, thread, offset))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.model import Sample, TopicPartition
 
 
 class FakeBrokers:
@@ -28,3 +28,11 @@ class FakeBrokers:
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return self.latest(partitions)
+
+    def samples(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, Sample]:
+        return {p: Sample(1, 100) for p in self.latest(list(positions))}
+
+    def at_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
+        """The record of each offset has that offset as its time."""
+        starts, ends = self.earliest(list(times)), self.latest(list(times))
+        return {p: max(times[p], starts[p]) if times[p] < ends[p] else None for p in ends}

@@ -7,7 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.errors import OffsetOutOfRangeError, ServerError
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.model import OffsetRange, Sample, TopicPartition
+
+RECORD_BYTES = 100
 
 
 @dataclass
@@ -78,6 +80,17 @@ class FakeView:
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: log.latest for p, log in self._logs("ends", partitions).items()}
+
+    def at_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
+        """The record of each offset has that offset as its time."""
+        logs = self._logs("times", list(times))
+        return {
+            p: max(times[p], log.earliest) if times[p] < log.latest else None
+            for p, log in logs.items()
+        }
+
+    def samples(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, Sample]:
+        return {p: Sample(1, RECORD_BYTES) for p in self._logs("samples", list(positions))}
 
     def read(self, partition: TopicPartition, wanted: OffsetRange) -> int:
         """The life of the topic whose records these are."""

@@ -20,9 +20,10 @@ from pyspark_zkgroup.errors import (
     ServerError,
 )
 from pyspark_zkgroup.group.ops import NodeVersion
-from pyspark_zkgroup.group.ownership import fence_of, parse_offset
+from pyspark_zkgroup.group.ownership import OffsetRead, parse_offset, stands, version_of
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
-from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.plan import Plan, PlannedRange
+from tests.fakes.zookeeper import Stat
 from tests.sim.ledger import Delivery, Progress
 from tests.sim.node_checks import NodeChecks
 from tests.sim.query import Batch, Driver
@@ -34,6 +35,8 @@ class Checkers(NodeChecks):
     def opened(self, driver: Driver, session: int) -> None:
         self.drivers[session] = driver
         self.world.tell(f"{driver.name} opens session {session:#x}")
+        if self._has_twin(driver):
+            self.fault(driver, "it is the second driver of its checkpoint")
 
     def boundary(self, driver: Driver, offset: object) -> None:
         self.counts["boundary"] += 1
@@ -53,10 +56,13 @@ class Checkers(NodeChecks):
                 if partition in self.owner:
                     # Another's by now: its name tells nothing, the proof before a plan does.
                     continue
-                # What was deleted under it, it is told of, and then has to look at.
-                lost_at += 1.0 if not membership.keeper.stirred() else float("inf")
-            if driver.query.static and driver.query.twins:
-                # Taken over under its own id: it learns of it by the proof before its next plan.
+                # What was deleted under it, it is told of as soon as the server it is connected
+                # to has seen it, and then has to look at.
+                lagging = session.replica is not self.server.leader  # type: ignore[attr-defined]
+                lost_at += 1.0 + (self.server.lag_s if lagging else 0.0)
+                lost_at += float("inf") if membership.keeper.stirred() else 0.0
+            if (session.id, partition) in self.taken_over:
+                # Under its own id: it learns of it by the proof before its next plan.
                 continue
             if lost_at < driver.call_began:
                 self.world.fail(f"P2: {driver.name} believes to hold {partition}, but does not")
@@ -81,26 +87,23 @@ class Checkers(NodeChecks):
             lost_at = self.lost_at.get((session.id, partition), float("-inf"))
             unheard = not online and (session.id, partition) in self.vandalised
             # Taken over under its own id while it lives, and cut off: it hears of it at its return.
-            unheard |= not online and driver.query.static and driver.query.twins
+            unheard |= not online and (session.id, partition) in self.taken_over
             if not mine and not paused and not unheard and lost_at < proved_at:
                 self.world.fail(f"P2: {driver.name} plans {partition} without a claim")
                 return
-            stat = self.server.leader.nodes.get(
-                f"{self.offsets_at}{partition.topic}/{partition.partition}"
-            )
+            stat = self._offset_node(partition)
             if stat is None or not mine:
                 continue
-            fence = fence_of(NodeVersion(stat.czxid, stat.version))
-            if fence != planned.fence and progress.writer == session.id:
-                # Its own commit, executed and never answered, has moved it.
-                self.counts["plan in doubt"] += 1
-                continue
-            moved = fence != planned.fence and progress.changed_at < session.multi_at  # type: ignore[attr-defined]
+            node = NodeVersion(stat.czxid, stat.version)
+            standing = stands(planned.fence, OffsetRead(stat.data, node))
+            # Its own commit, executed and never answered, has moved it.
+            self.counts["plan in doubt"] += standing and version_of(planned.fence) != node
+            moved = not standing and progress.changed_at < session.multi_at  # type: ignore[attr-defined]
             if moved and online and not paused:
                 self.world.fail(f"P2: {driver.name} plans {partition} under a fence that has moved")
                 return
             value = parse_offset(stat.data)
-            if value is None or fence != planned.fence:
+            if value is None or not standing:
                 continue
             gap = self._gap(partition, progress, progress.epoch, value, planned.range.start)
             if gap is not None:
@@ -112,6 +115,7 @@ class Checkers(NodeChecks):
 
     def logged(self, driver: Driver, batch: Batch) -> None:
         rows = sum(len(r.range) for r in batch.plan.ranges)
+        has_twin = self._has_twin(driver)
         self.world.tell(
             f"{driver.name} logs batch {batch.number}: "
             + ", ".join(f"{r.partition}{r.range}" for r in batch.plan.ranges if len(r.range))
@@ -126,21 +130,28 @@ class Checkers(NodeChecks):
             # same batch at the same offset.
             writer = self.drivers.get(progress.writer)
             mine = writer is not None and writer.query is driver.query
-            fence = self.server_fence(planned.partition)
-            if not mine and not progress.lost and fence != planned.fence:
+            if not mine and not progress.lost and not self._stands(planned):
                 # Somebody moved it after the proof; what it was before is what the batch is of.
                 batch.epochs[planned.partition] = -1
             if session is None or self.owner.get(planned.partition) != session.id:
                 # Lost between the proof and the log: nothing can be asked in between.
                 batch.excuses[planned.partition] = ["lost between proof and log"]
+            if has_twin:
+                # Which takes its ranges away, or logs the same number first.
+                batch.excuses.setdefault(planned.partition, []).append("a second driver")
             if len(planned.range):
                 self.open.setdefault(planned.partition, []).append(batch)
 
-    def server_fence(self, partition: TopicPartition) -> str:
-        stat = self.server.leader.nodes.get(
+    def _offset_node(self, partition: TopicPartition) -> Stat | None:
+        return self.server.leader.nodes.get(
             f"{self.offsets_at}{partition.topic}/{partition.partition}"
         )
-        return fence_of(NodeVersion(stat.czxid, stat.version)) if stat else ""
+
+    def _stands(self, planned: PlannedRange) -> bool:
+        stat = self._offset_node(planned.partition)
+        if stat is None:
+            return False
+        return stands(planned.fence, OffsetRead(stat.data, NodeVersion(stat.czxid, stat.version)))
 
     def replayed(self, driver: Driver, batch: Batch, ranges: set[TopicPartition]) -> None:
         left_out = {r.partition for r in batch.plan.ranges if len(r.range)} - ranges
@@ -187,16 +198,8 @@ class Checkers(NodeChecks):
         if mine.epoch != other.epoch or mine.epoch == -1:
             self.counts["duplicate by a reset"] += 1
             return
-        if progress.was_lost:
-            # Made anew, a node's versions come back: an old claim's commit fits a new one's fence.
-            self.counts["duplicate after the loss of all nodes"] += 1
-            return
         if progress.set_back_at >= other.at:
             self.counts["duplicate by a JVM zombie"] += 1
-            return
-        if mine.batch.query.twins or other.batch.query.twins:
-            # The second driver of a checkpoint takes its living predecessor's ranges away.
-            self.counts["duplicate by a second driver"] += 1
             return
         why = mine.batch.excuses.get(partition) or other.batch.excuses.get(partition)
         if why:
@@ -282,9 +285,7 @@ class Checkers(NodeChecks):
     def uncommitted(self) -> list[str]:
         found = []
         for partition in sorted(self.kafka.logs):
-            stat = self.server.leader.nodes.get(
-                f"{self.offsets_at}{partition.topic}/{partition.partition}"
-            )
+            stat = self._offset_node(partition)
             value = parse_offset(stat.data) if stat else None
             if value != self.kafka.logs[partition].latest:
                 found.append(f"{partition} at {value} of {self.kafka.logs[partition].latest}")

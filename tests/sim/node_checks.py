@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.group.ownership import parse_offset
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.kafka import FakeKafka
-from tests.fakes.zookeeper import Change, FakeZookeeper, Write
+from tests.fakes.zookeeper import Change, FakeZookeeper, Stat, Write
 from tests.sim.ledger import Progress
 from tests.sim.query import Batch, Driver, Judge
 from tests.sim.world import World
@@ -30,6 +31,7 @@ class NodeChecks(Judge):
         self.allowed_faults: set[str] = set()
         self.known_topics: dict[str, set[int]] = {}
         self.vandalised: set[tuple[int, TopicPartition]] = set()
+        self.taken_over: set[tuple[int, TopicPartition]] = set()
         server.lookers.append(self.on_write)
 
     def of(self, partition: TopicPartition) -> Progress:
@@ -73,11 +75,15 @@ class NodeChecks(Judge):
         self, write: Write, change: Change, partition: TopicPartition, holder: int
     ) -> None:
         if write.session in self.jvm_sessions:
+            # It lets go of what it once made without a look whose node that is by now: somebody
+            # had deleted it, or the answer to its first delete was lost.
+            self._vandalised(holder, partition)
             return
         driver = self.drivers[write.session]
         other = self.drivers.get(holder)
         query = driver.query
         if (query.static or query.twins) and other is not None and other.query is query:
+            self.taken_over.add((holder, partition))
             self.fault(other, "its nodes were taken over under its id")
             return
         self.world.fail(
@@ -98,7 +104,10 @@ class NodeChecks(Judge):
             # Not set by anybody: what is rebuilt must not be behind anything unread.
             progress.lost = True
             progress.imported_at = self.world.now
+            self._excuse(partition, "its offset node was lost")
             self.world.tell(f"the offset of {partition} is lost (was {old})")
+        elif write.session == 0 and self._as_unanswered(partition, change.after):
+            self.world.tell(f"operator sets {partition} to {new}, as an unanswered commit does")
         elif write.session == 0:
             progress.epoch += 1
             progress.lost = False
@@ -119,6 +128,25 @@ class NodeChecks(Judge):
                 self._commit(partition, progress, old, new, who)
         if new is not None:
             self._settle(partition, progress, new)
+
+    def _excuse(self, partition: TopicPartition, reason: str) -> None:
+        """Whatever is in flight of it."""
+        for batch in self.open.get(partition, ()):
+            batch.excuses.setdefault(partition, []).append(reason)
+
+    def _as_unanswered(self, partition: TopicPartition, stat: Stat | None) -> bool:
+        """Whether the node is just what the owner's unanswered commit would have made of it: then
+        nothing tells whose write it was, and the owner reads on from there as it is told to.
+        """
+        driver = self.drivers.get(self.owner.get(partition, 0))
+        known = driver.membership.holdings.known.get(partition) if driver else None
+        if stat is None or known is None or known.doubt is None:
+            return False
+        moved = NodeVersion(known.fence.czxid, known.fence.version + 1)
+        return (
+            NodeVersion(stat.czxid, stat.version) == moved
+            and parse_offset(stat.data) == known.doubt
+        )
 
     def _first(
         self, partition: TopicPartition, progress: Progress, new: int | None, session: int
@@ -167,6 +195,9 @@ class NodeChecks(Judge):
             self.counts["an import overwritten"] += 1
             progress.epoch += 1
             progress.owed_from[progress.epoch] = new
+            if partition in self.kafka.logs:
+                # Its owner sees it by the proof before its next plan: there has to be one.
+                self.kafka.produce(partition, 1)
             return
         if new < old:
             self.world.fail(f"P4: {who} commits {partition} back from {old} to {new}")
@@ -174,7 +205,11 @@ class NodeChecks(Judge):
         if progress.was_lost:
             # Rebuilt by somebody who knew less than another: the better knowledge may follow.
             old = max(old, progress.owed_from.get(progress.epoch, 0))
-            progress.set_back_at = self.world.now
+            if self.owner.get(partition, progress.writer) != progress.writer:
+                # A claim of before the loss: its commit fits the new node, whose versions came
+                # back, and takes the new owner's range away.
+                self.counts["an old claim's commit in a rebuilt node"] += 1
+                self._excuse(partition, "a commit of before the loss fitted")
         gap = self._gap(partition, progress, progress.epoch, old, new)
         if gap is not None:
             self.world.fail(
@@ -214,6 +249,13 @@ class NodeChecks(Judge):
             self.open[partition] = still
         else:
             self.open.pop(partition, None)
+
+    def _has_twin(self, driver: Driver) -> bool:
+        """Whether another driver of its checkpoint is still there, be it paused."""
+        if not driver.query.twins:
+            return False
+        others = {d for d in self.drivers.values() if d.query is driver.query and d is not driver}
+        return not all(d.gone for d in others)
 
     def _who(self, session: int) -> str:
         if session in self.jvm_sessions:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup.group.ops import SetData
+from pyspark_zkgroup.group.ops import Delete, SetData
 from pyspark_zkgroup.model import TopicPartition
 from tests.sim.query import Driver, SinkKind
 from tests.sim.trace import TOPIC, Trace
@@ -118,6 +118,30 @@ def test_f3_a_replay_is_replayed_by_another(step: str) -> None:
         second = trace.begin(a)
         trace.at(second.process, f"spark {step}", lambda: second.process.pause(20.0))
         trace.go_until(lambda: second.process.access.paused)
+        trace.begin(a)
+        trace.go(40.0)
+
+
+@pytest.mark.parametrize("fate", ["executed", "dropped"])
+@pytest.mark.parametrize("pause_s", [2.5, 12.0])
+def test_f3_planned_on_while_a_commit_is_unanswered(fate: str, pause_s: float) -> None:
+    """The fence may have been moved by A1's own commit when A1 plans on under its lease. A2 must
+    not take that for another member's claim: its empty batch would be the one the sink takes.
+    """
+    with Trace(partitions=1) as trace:
+        a = trace.query("a", sink="by batch id", interval_s=0.05)
+        a.twins = True
+        first = trace.begin(a)
+
+        def lose() -> None:
+            first.process.access.lose_next = fate  # type: ignore[assignment]
+            trace.at(first.process, "kafka fetch", lambda: first.process.pause(pause_s))
+
+        trace.at(first.process, "spark sunk", lambda: trace.produce_each(5))
+        trace.at(first.process, "multi Check /consumers/g/owners/", lose, skip=1)
+        trace.go_until(lambda: first.process.access.paused)
+        assert trace.counts["batch"] == 2
+        assert trace.counts["plan in doubt"] == (fate == "executed")
         trace.begin(a)
         trace.go(40.0)
 
@@ -300,6 +324,38 @@ def test_f13_a_static_member_that_is_alive_after_all() -> None:
         trace.go(10.0)
         assert first.gone != second.gone
         assert trace.counts["query failed: FencedError"] == 1
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["set", "deleted"])
+@pytest.mark.parametrize("fate", ["", "executed", "dropped"])
+def test_a_release_that_a_reset_forbids(gone: bool, fate: str) -> None:
+    """A hands a partition on, whose offset is written or deleted in the same moment. A deletes its
+    own node all the same, or that keeps B out for as long as A lives.
+    """
+    with Trace(partitions=2) as trace:
+        a, b = trace.query("a"), trace.query("b")
+        first = trace.begin(a)
+        trace.read_all()
+        moving = TopicPartition(TOPIC, 1)
+        path = trace.paths.offset(moving)
+
+        def meddle() -> None:
+            trace.server.write(Delete(path, -1) if gone else SetData(path, b"4", -1))
+            trace.at(first.process, "sync", lose)
+
+        def lose() -> None:
+            first.process.access.lose_next = fate  # type: ignore[assignment]
+
+        trace.at(first.process, "multi Check /consumers/g/offsets/", meddle)
+        other = trace.begin(b)
+        trace.go_until(lambda: trace.checkers.owner.get(moving) != owner_of(first), 30.0)
+        trace.read_all()
+        assert owner_of(other) in trace.checkers.owner.values()
+
+
+def owner_of(driver: Driver) -> int:
+    session = driver.membership.keeper.session
+    return session.id if session is not None else 0
 
 
 @pytest.mark.parametrize("sink", SINKS)

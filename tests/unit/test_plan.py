@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.errors import PlanError
+from pyspark_zkgroup.group.ops import NodeVersion
+from pyspark_zkgroup.group.ownership import OffsetRead, stands, version_of
 from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskRange, decode, encode, task_inputs
 
@@ -23,9 +25,24 @@ def test_the_golden_plan_is_read_and_written_to_the_letter() -> None:
     text = (GOLDEN / "v1.json").read_text().strip()
     plan = decode(json.loads(text))
     assert json.dumps(encode(plan)) == text
+    fences = [version_of(r.fence) for r in plan.ranges]
+    assert fences == [
+        NodeVersion(4294967312, 3),
+        NodeVersion(4294967399, 0),
+        NodeVersion(4294967313, 12),
+    ]
     assert plan.group == "billing"
     assert plan.by_partition[TopicPartition("orders", 0)].range == OffsetRange(5, 10)
     assert str(plan.thread_id(plan.ranges[0])) == "billing_host-1795198465488-1cf4c010-1"
+
+
+def test_a_plan_made_while_zookeeper_was_silent_names_the_value_that_was_sent() -> None:
+    text = (GOLDEN / "v1_unanswered.json").read_text().strip()
+    plan = decode(json.loads(text))
+    assert json.dumps(encode(plan)) == text
+    (planned,) = plan.ranges
+    assert stands(planned.fence, OffsetRead(b"2", NodeVersion(4294967312, 3)))
+    assert stands(planned.fence, OffsetRead(b"5", NodeVersion(4294967312, 4)))
 
 
 def test_a_plan_from_the_future_is_refused_with_both_numbers() -> None:

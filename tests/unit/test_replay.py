@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark_zkgroup.group.ops import Check, Create, Delete, NodeVersion, SetData
 from pyspark_zkgroup.group.ownership import Held, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
@@ -23,10 +25,11 @@ def answer(
     *,
     static: bool = False,
     waited_out: bool = False,
+    planned: PlannedRange = PLANNED,
 ) -> object:
     return decide(
         PATHS,
-        PLANNED,
+        planned,
         session=MINE,
         thread=ThreadId("g_me", 1),
         static=static,
@@ -53,6 +56,19 @@ def test_a_moved_fence_leaves_it_out_whoever_owns_it_now_and_proves_it() -> None
         found = answer(owner, moved)
         assert isinstance(found, LeaveOut)
         assert found.request == (Check(OFFSET, 4),)
+
+
+def test_a_fence_that_our_own_unanswered_commit_has_moved_still_stands() -> None:
+    planned = replace(PLANNED, fence=Fence("70.2+4"))
+    assert answer(None, planned=planned) == Include(Held(1, 1), CLAIM)
+    sent_in_vain = OffsetRead(b"1", NodeVersion(70, 2))
+    found = answer(None, sent_in_vain, planned=planned)
+    assert isinstance(found, Include)
+    assert found.request[-1] == Check(OFFSET, 2)
+    for claimed in (OffsetRead(b"1", NodeVersion(70, 3)), OffsetRead(b"4", NodeVersion(70, 4))):
+        left_out = answer(None, claimed, planned=planned)
+        assert isinstance(left_out, LeaveOut)
+        assert left_out.request == (Check(OFFSET, claimed.node.version),)
 
 
 def test_a_group_that_was_deleted_and_made_anew_has_another_fence() -> None:

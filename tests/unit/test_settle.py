@@ -8,6 +8,7 @@ from pyspark_zkgroup.group.ownership import (
     OwnerRead,
     fence_of,
     parse_offset,
+    stands,
     version_of,
 )
 from pyspark_zkgroup.group.paths import GroupPaths
@@ -148,3 +149,20 @@ def test_offsets_are_read_as_java_reads_longs() -> None:
 def test_a_fence_is_read_back_and_a_foreign_one_equals_nothing() -> None:
     assert version_of(fence_of(FENCE)) == FENCE
     assert version_of(Fence("generation 4")) is None
+    assert not stands(Fence("generation 4"), OffsetRead(b"7", FENCE))
+
+
+def test_a_fence_stands_where_only_our_unanswered_commit_has_moved_it() -> None:
+    fence = fence_of(FENCE, 12)
+    moved = NodeVersion(FENCE.czxid, FENCE.version + 1)
+    twice = NodeVersion(FENCE.czxid, FENCE.version + 2)
+    assert fence == f"{FENCE.czxid}.{FENCE.version}+12"
+    assert version_of(fence) == FENCE
+    assert stands(fence, OffsetRead(b"7", FENCE))
+    assert stands(fence, OffsetRead(b"12", moved))
+    assert not stands(fence_of(FENCE), OffsetRead(b"12", moved))
+    # A claim leaves the value; a reset sets another; what came after either, or in another life.
+    assert not stands(fence, OffsetRead(b"7", moved))
+    assert not stands(fence, OffsetRead(b"x", moved))
+    assert not stands(fence, OffsetRead(b"12", twice))
+    assert not stands(fence, OffsetRead(b"12", NodeVersion(FENCE.czxid + 1, moved.version)))
