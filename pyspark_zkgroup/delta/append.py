@@ -7,8 +7,7 @@ appends them meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,15 +16,16 @@ from pyspark_zkgroup.delta.keys import Keys, keys
 from pyspark_zkgroup.delta.lock import alone
 from pyspark_zkgroup.delta.planned import planned_ranges
 from pyspark_zkgroup.delta.ranges import Box, boxes
+from pyspark_zkgroup.delta.replay_tasks import few_replay_tasks
 from pyspark_zkgroup.delta.table import Table, check_batch, check_table, table
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-# Delta replays its log in 50 tasks unless told otherwise, for each append that is not a blind one.
-REPLAY_TASKS, REPLAY_TASKS_MAX = "spark.databricks.delta.snapshotPartitions", 50
+# A table may grow, or be altered, while a query runs for weeks.
+CHECKED_AGAIN_AFTER_BATCHES = 1000
 
 _STRANGERS = (
     "the batch holds a row that its plan does not: its topic, partition or offset was changed, or "
@@ -36,8 +36,18 @@ _STRANGERS_REMEDY = (
     "append_once(batch, path), which looks at the rows instead of the plan"
 )
 
-# Tables whose requirements were checked in this process: (application, table, keys) -> location.
-_checked: dict[tuple[str, Table, Keys], str] = {}
+
+@dataclass(slots=True)
+class _Checked:
+    """A table that has what it must have."""
+
+    location: str
+    files: int
+    batches: int = 0
+
+
+# In this process, by application, table and keys.
+_checked: dict[tuple[str, Table, Keys], _Checked] = {}
 
 
 def append_once(
@@ -75,9 +85,10 @@ class Appender:
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         check_batch(batch.schema, self.keys)
-        within = boxes(planned_ranges(batch.sparkSession, self.checkpoint, batch_id))
-        if within:
-            _append(_refuse_strangers(batch, self.keys, within), self.table, self.keys, within)
+        ranges = planned_ranges(batch.sparkSession, self.checkpoint, batch_id)
+        if ranges:
+            rows = _refuse_strangers(batch, self.keys, ranges)
+            _append(rows, self.table, self.keys, boxes(ranges))
         elif not batch.isEmpty():
             raise DeltaError(_STRANGERS, _STRANGERS_REMEDY)
 
@@ -105,13 +116,14 @@ def fresh_rows(batch: DataFrame, target: Table, by: Keys, within: tuple[Box, ...
     reads the table as of the write's own start. So it is neither persisted nor counted.
     """
     there = target.read(batch.sparkSession)
-    # By its path Delta refuses an int for a bigint column.
-    partition = by.of(by.partition).cast(there.schema[by.partition].dataType)
-    batch = batch.withColumn(by.partition, partition)
-    there = there.where(by.same_partitions(within)).where(by.covered(within))
+    kind = there.schema[by.partition].dataType
+    if batch.schema[by.partition].dataType != kind:
+        # By its path Delta refuses an int for a bigint column.
+        batch = batch.withColumn(by.partition, by.of(by.partition).cast(kind))
+    same = by.same_partitions(within) & by.covered(within)
     if by.epoch is not None:
-        there = there.where(by.of(by.epoch_column) == by.epoch)
-    there = there.select(*(by.of(name) for name in by.unique))
+        same &= by.of(by.epoch_column) == by.epoch
+    there = there.where(same).select(*(by.of(name) for name in by.unique))
     return batch.join(there, list(by.unique), "left_anti").select(
         *(by.of(name) for name in batch.columns)
     )
@@ -126,10 +138,13 @@ def _append(batch: DataFrame, target: Table, by: Keys, within: tuple[Box, ...]) 
     known = (str(spark.sparkContext.applicationId), target, by)
 
     def attempt() -> None:
-        location = _checked.get(known) or _prepare(batch, target, by)
-        with alone(spark, location), _few_replay_tasks(spark):
+        checked = _checked.get(known)
+        if checked is None or checked.batches >= CHECKED_AGAIN_AFTER_BATCHES:
+            checked = _prepare(batch, target, by)
+        with alone(spark, checked.location), few_replay_tasks(spark, checked.files):
             target.append(fresh_rows(batch, target, by, within))
-        _checked[known] = location
+        checked.batches += 1
+        _checked[known] = checked
 
     def lost() -> None:
         # What was changed may be the table's own columns.
@@ -145,8 +160,8 @@ def _append(batch: DataFrame, target: Table, by: Keys, within: tuple[Box, ...]) 
         raise
 
 
-def _prepare(batch: DataFrame, target: Table, by: Keys) -> str:
-    """Make the table where there is none, check the one there is; its location."""
+def _prepare(batch: DataFrame, target: Table, by: Keys) -> _Checked:
+    """Make the table where there is none, check the one there is."""
     spark = batch.sparkSession
     if not target.exists(spark):
         if target.path is None:
@@ -158,7 +173,7 @@ def _prepare(batch: DataFrame, target: Table, by: Keys) -> str:
                     target.make(batch, by)
     facts = target.facts(spark)
     check_table(str(target), target.read(spark).schema, facts, by)
-    return str(facts["location"])
+    return _Checked(str(facts["location"]), int(facts["numFiles"] or 0))
 
 
 def _ranges_of_rows(batch: DataFrame, by: Keys) -> tuple[dict[TopicPartition, OffsetRange], int]:
@@ -185,23 +200,12 @@ def _ranges_of_rows(batch: DataFrame, by: Keys) -> tuple[dict[TopicPartition, Of
     return ranges, rows
 
 
-def _refuse_strangers(batch: DataFrame, by: Keys, within: tuple[Box, ...]) -> DataFrame:
-    """Rows that are not in the boxes would be compared with nothing."""
+def _refuse_strangers(
+    batch: DataFrame, by: Keys, ranges: Mapping[TopicPartition, OffsetRange]
+) -> DataFrame:
+    """Rows that are not in the boxes, which cover the ranges, would be compared with nothing."""
     from pyspark.sql import functions as f
 
     refusal = f.raise_error(f.lit(str(DeltaError(_STRANGERS, _STRANGERS_REMEDY)))).cast("bigint")
-    offset = f.when(by.covered(within), by.of(by.offset)).otherwise(refusal)
+    offset = f.when(by.planned(ranges), by.of(by.offset)).otherwise(refusal)
     return batch.withColumn(by.offset, offset)
-
-
-@contextmanager
-def _few_replay_tasks(spark: SparkSession) -> Iterator[None]:
-    """As many as there are cores, unless the user has said how many."""
-    if spark.conf.get(REPLAY_TASKS, None) is not None:
-        yield
-        return
-    spark.conf.set(REPLAY_TASKS, min(REPLAY_TASKS_MAX, spark.sparkContext.defaultParallelism))
-    try:
-        yield
-    finally:
-        spark.conf.unset(REPLAY_TASKS)

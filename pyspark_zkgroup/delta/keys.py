@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.delta.ranges import Box
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -51,6 +52,34 @@ class Keys:
                 for box in boxes
             ),
         )
+
+    def planned(self, ranges: Mapping[TopicPartition, OffsetRange]) -> Column:
+        """Whether a row lies in the range of its partition; null where there is none.
+
+        The bounds are looked up in arrays: Spark writes a number into the code that it generates
+        for the rows, and would compile that code anew, and run it cold, for each batch. An array it
+        hands over.
+        """
+        by_topic: dict[str, dict[int, OffsetRange]] = {}
+        for of, r in ranges.items():
+            by_topic.setdefault(of.topic, {})[of.partition] = r
+        offset = self.of(self.offset)
+        return reduce(
+            or_,
+            (
+                (self.of(self.topic) == topic)
+                & (offset >= self._of_its_partition({p: r.start for p, r in spans.items()}))
+                & (offset < self._of_its_partition({p: r.until for p, r in spans.items()}))
+                for topic, spans in by_topic.items()
+            ),
+        )
+
+    def _of_its_partition(self, numbers: Mapping[int, int]) -> Column:
+        from pyspark.sql import functions as f
+
+        # As text: a call into the JVM for each number would take longer than all the rest.
+        known = (f"{numbers[p]}L" if p in numbers else "null" for p in range(max(numbers) + 1))
+        return f.get(f.expr(f"array({', '.join(known)})"), self.of(self.partition).cast("int"))
 
     def same_partitions(self, boxes: tuple[Box, ...]) -> Column:
         """By this alone Delta tells whose appends are in the way, where the table is laid out by

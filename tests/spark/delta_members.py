@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark_zkgroup.delta.planned import ranges_in
 from pyspark_zkgroup.demo.spark_jobs import SparkJobs
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.delta_jars import delta_jars
@@ -58,6 +59,16 @@ class Member:
 
         return wait_until(happened, PATIENCE_S, f"{times} x {word!r} of {self.directory.name}")
 
+    def planned(self) -> set[Record]:
+        """What the batch under way is to hold, by Spark's offset log."""
+        logs = self.directory / "checkpoint" / "offsets"
+        last = max((path for path in logs.iterdir() if path.name.isdigit()), key=_number)
+        return {
+            (of.topic, of.partition, offset)
+            for of, r in ranges_in(last.read_text("utf-8"), str(last)).items()
+            for offset in range(r.start, r.until)
+        }
+
     def order(self, name: str, text: str = "") -> None:
         partial = self.directory / f"{name}.part"
         partial.write_text(text, "utf-8")
@@ -82,6 +93,10 @@ class Member:
             self.signal(signal.SIGSTOP)
             self.signal(signal.SIGKILL)
             self.process.wait()
+
+
+def _number(path: Path) -> int:
+    return int(path.name)
 
 
 class DeltaScene:

@@ -1,12 +1,10 @@
-"""Scenes around append_once in one Spark driver: python -m tests.spark.delta_races DIR
+"""Scenes of writers that want to append the same records at the same time (delta_scenes.py).
 
-Prints, as JSON, what each scene found. Writers are threads here, or another process that holds the
-table's lock.
+Writers are threads here, or another process that holds the table's lock.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import signal
 import subprocess
@@ -28,8 +26,10 @@ from pyspark_zkgroup.delta.table import Table
 from tests.delta_table import records
 from tests.waiting import wait_until
 
-original_fresh = append.fresh_rows
 Fresh = Callable[[DataFrame, Table, Keys, tuple[Box, ...]], DataFrame]
+unplanted_fresh: Fresh = append.fresh_rows
+# What the scenes call in their own; a planted bug stands here (delta_plants.py).
+original_fresh: Fresh = unplanted_fresh
 
 
 def frame(spark: SparkSession, partition: int, start: int, until: int) -> DataFrame:
@@ -48,6 +48,10 @@ def count(table: Path) -> list[int]:
 
 def replace_fresh(by: Fresh) -> None:
     append.fresh_rows = by  # type: ignore[assignment]
+
+
+def put_back() -> None:
+    replace_fresh(original_fresh)
 
 
 def again_and_overlapping(spark: SparkSession, table: Path) -> dict[str, Any]:
@@ -73,11 +77,23 @@ def rival_before_the_write(spark: SparkSession, table: Path) -> dict[str, Any]:
 
     replace_fresh(fresh)
     delta.append_once(frame(spark, 0, 120, 250), str(table))
-    replace_fresh(original_fresh)
+    put_back()
     return {"tries": len(tries), "found": count(table)}
 
 
-def rival_within_the_write(
+def rival_of_the_same_partition(spark: SparkSession, table: Path) -> dict[str, Any]:
+    return _rival_within_the_write(spark, table, 0)
+
+
+def rival_of_a_table_by_name(spark: SparkSession, table: Path) -> dict[str, Any]:
+    return _rival_within_the_write(spark, table, 0, "named")
+
+
+def rival_of_another_partition(spark: SparkSession, table: Path) -> dict[str, Any]:
+    return _rival_within_the_write(spark, table, 1)
+
+
+def _rival_within_the_write(
     spark: SparkSession, table: Path, partition: int, name: str = ""
 ) -> dict[str, Any]:
     """The rival appends while our write runs: its rows are held up until the rival is done."""
@@ -113,7 +129,7 @@ def rival_within_the_write(
     else:
         delta.append_once(frame(spark, 0, 200, 350), str(table))
     beside.join()
-    replace_fresh(original_fresh)
+    put_back()
     return {"tries": len(tries), "found": count(table)}
 
 
@@ -154,13 +170,18 @@ def another_process_writes(spark: SparkSession, table: Path) -> dict[str, Any]:
         assert holder.stdout is not None
         holder.stdout.readline()
         writer.start()
-        wait_until(lambda: said.texts, 60, "the writer to wait")
+
+        def waits(times: int) -> bool:
+            return len(said.texts) >= times or not writer.is_alive()
+
+        wait_until(lambda: waits(1), 60, "the writer to wait")
         holder.send_signal(signal.SIGSTOP)
-        wait_until(lambda: len(said.texts) > 1, 60, "it to say so again")
+        wait_until(lambda: waits(2), 60, "it to say so again")
         waited = count(table)
         holder.kill()
     writer.join()
-    return {"waited": waited, "found": count(table), "said": said.texts[0], "holder": holder.pid}
+    first = said.texts[0] if said.texts else "nothing"
+    return {"waited": waited, "found": count(table), "said": first, "holder": holder.pid}
 
 
 def many_make_the_table(spark: SparkSession, table: Path) -> dict[str, Any]:
@@ -176,23 +197,3 @@ def many_make_the_table(spark: SparkSession, table: Path) -> dict[str, Any]:
     for writer in writers:
         writer.join()
     return {"found": count(table)}
-
-
-def main(table: Path) -> None:
-    spark = delta.session("delta races", print)
-    spark.sparkContext.setLogLevel("ERROR")
-    scenes = {
-        "again": again_and_overlapping(spark, table / "again"),
-        "before": rival_before_the_write(spark, table / "before"),
-        "same partition": rival_within_the_write(spark, table / "same", 0),
-        "by name": rival_within_the_write(spark, table / "named", 0, "named"),
-        "other partition": rival_within_the_write(spark, table / "other", 1),
-        "other process": another_process_writes(spark, table / "held"),
-        "new": many_make_the_table(spark, table / "new"),
-    }
-    print(json.dumps(scenes))
-    spark.stop()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

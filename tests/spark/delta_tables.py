@@ -1,12 +1,8 @@
-"""Tables of the user's own, in one Spark driver: python -m tests.spark.delta_tables DIR
-
-Prints, as JSON, what each scene found.
-"""
+"""Scenes of tables of the user's own, and of what is refused (delta_scenes.py)."""
 
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,13 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pyspark_zkgroup import delta, plan
-from pyspark_zkgroup.delta import append
-from pyspark_zkgroup.delta.keys import Keys
+from pyspark_zkgroup.delta.keys import Keys, keys
 from pyspark_zkgroup.delta.ranges import Box
 from pyspark_zkgroup.delta.table import Table
 from pyspark_zkgroup.errors import ZkgroupError
 from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
-from tests.spark.delta_races import frame, original_fresh, replace_fresh
+from tests.spark.delta_races import frame, put_back, replace_fresh, unplanted_fresh
 
 MAPPED = {"topic": "kafka_topic", "partition": "kafka_partition", "offset": "at"}
 
@@ -33,7 +28,7 @@ def count(spark: SparkSession, table: Path, *columns: str) -> list[int]:
     return [rows.count(), rows.select(*columns).distinct().count()]
 
 
-def by_name(spark: SparkSession, table: Path) -> dict[str, Any]:
+def of_the_users_own(spark: SparkSession, table: Path) -> dict[str, Any]:
     """Laid out by day, under a name, with columns of other names and types; a rival appends to it
     by its path after our frame was made.
     """
@@ -53,7 +48,7 @@ def by_name(spark: SparkSession, table: Path) -> dict[str, Any]:
     tries: list[int] = []
 
     def fresh(batch: DataFrame, of: Table, by: Keys, within: tuple[Box, ...]) -> DataFrame:
-        made = original_fresh(batch, of, by, within)
+        made = unplanted_fresh(batch, of, by, within)
         if not tries:
             rows(100, 200, "bigint").write.format("delta").mode("append").save(str(table))
         tries.append(1)
@@ -62,7 +57,7 @@ def by_name(spark: SparkSession, table: Path) -> dict[str, Any]:
     delta.append_once(rows(0, 100, "int"), table="own", columns=MAPPED)
     replace_fresh(fresh)
     delta.append_once(rows(50, 250, "int"), table="own", columns=MAPPED)
-    replace_fresh(original_fresh)
+    put_back()
     delta.append_once(rows(200, 300, "int"), str(table), columns=MAPPED)
     return {"found": count(spark, table, "at")}
 
@@ -134,6 +129,20 @@ def planned(spark: SparkSession, table: Path) -> dict[str, Any]:
     }
 
 
+def compiled_once(spark: SparkSession, _table: Path) -> dict[str, Any]:
+    """The code that Spark makes for the rows of two batches whose plans differ."""
+    # Not of one constant partition, for which a number would stand in the code after all.
+    rows = spark.range(0, 100).selectExpr("'t' topic", "int(id % 4) partition", "id offset")
+    by = keys(None, None)
+    codes: list[list[str]] = []
+    for start, until in ((0, 100), (70_000, 70_100)):
+        plans = {TopicPartition("t", p): OffsetRange(start, until) for p in range(4)}
+        held = rows.where(by.planned(plans))
+        made = held._jdf.queryExecution().debug().codegenToSeq()
+        codes.append([str(made.apply(n)._2()) for n in range(made.size())])
+    return {"stages": len(codes[0]), "same": codes[0] == codes[1]}
+
+
 def refused(spark: SparkSession, table: Path) -> dict[str, Any]:
     parquet = table / "parquet"
     frame(spark, 0, 0, 1).write.parquet(str(parquet))
@@ -184,23 +193,3 @@ def compacted_meanwhile(spark: SparkSession, table: Path) -> dict[str, Any]:
         "compacted": len(rounds) > 0,
         "found": count(spark, table, "partition", "offset"),
     }
-
-
-def main(directory: Path) -> None:
-    spark = delta.session("delta tables", print)
-    spark.sparkContext.setLogLevel("ERROR")
-    assert append.fresh_rows is original_fresh
-    scenes = {
-        "planned": planned(spark, directory / "planned" / "table"),
-        "by name": by_name(spark, directory / "named"),
-        "clustered": clustered(spark, directory / "clustered"),
-        "read again": read_again(spark, directory / "again"),
-        "refused": refused(spark, directory / "refused"),
-        "compacted": compacted_meanwhile(spark, directory / "compacted"),
-    }
-    print(json.dumps(scenes))
-    spark.stop()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

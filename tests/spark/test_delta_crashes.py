@@ -40,6 +40,8 @@ def crash(scene: DeltaScene, drivers: int, planners: int) -> None:
         wait_until(struck, PATIENCE_S, f"crash {n + 1}", interval_s=3.0)
         if order == "driver":
             wait_until(lambda: one.ended, PATIENCE_S, "the driver's end")
+            # What `one` appended and did not commit, `two` reads again.
+            two.wait_event("appended")
             one.start()
     found = scene.wait_complete()
     assert len(one.events("crash driver")) == drivers
@@ -53,7 +55,7 @@ def crash(scene: DeltaScene, drivers: int, planners: int) -> None:
 
 def test_kill_between_the_tables_commit_and_the_offsets(sandbox: Sandbox, tmp_path: Path) -> None:
     with delta_scene(sandbox, tmp_path) as scene:
-        crash(scene, drivers=1, planners=2)
+        crash(scene, drivers=1, planners=0)
 
 
 @pytest.mark.long
@@ -62,6 +64,7 @@ def test_kill_between_the_two_commits_fifty_times(sandbox: Sandbox, tmp_path: Pa
         crash(scene, drivers=10, planners=40)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", ["successor", "zombie"])
 def test_a_paused_member_wakes_up_and_appends_what_was_taken_over(
     sandbox: Sandbox, tmp_path: Path, first: str
@@ -72,6 +75,7 @@ def test_a_paused_member_wakes_up_and_appends_what_was_taken_over(
         scene.produce(RECORDS)
         zombie.start()
         zombie.wait_event("held")
+        taken = zombie.planned()
         # Its session ends while the successor's JVM starts.
         zombie.signal(signal.SIGSTOP)
         if first == "zombie":
@@ -79,13 +83,15 @@ def test_a_paused_member_wakes_up_and_appends_what_was_taken_over(
         successor.start()
         if first == "zombie":
             successor.wait_event("held")
+            # It is to append the very records that the zombie, which does not know, appends now.
+            assert taken & successor.planned()
         else:
             scene.wait_complete()
         zombie.revoke("hold-before")
         zombie.signal(signal.SIGCONT)
         zombie.wait_event("appended")
         if first == "zombie":
-            assert scene.verdict().delivered > 0
+            assert scene.verdict().delivered == len(taken)
             successor.revoke("hold-before")
         successor.wait_event("appended")
         found = scene.wait_complete()
@@ -96,6 +102,7 @@ def test_a_paused_member_wakes_up_and_appends_what_was_taken_over(
         assert successor.events("failed") == []
 
 
+@pytest.mark.long
 def test_a_member_stopped_within_its_write_is_waited_for_and_named(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
