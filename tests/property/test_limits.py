@@ -5,8 +5,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.limits import share
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.group.limits import share, share_bytes
+from pyspark_zkgroup.model import Sample, TopicPartition
 
 LONG_MAX = 2**63 - 1
 
@@ -60,6 +60,76 @@ def test_a_backlog_is_used_up_at_last(limit: int, end: dict[TopicPartition, int]
         if at == end:
             break
         moved = share(limit, at, end)
+        assert moved != at
+        at = moved
+    assert at == end
+
+
+samples = st.dictionaries(
+    partitions, st.builds(Sample, st.integers(1, 1000), st.integers(1, 10**7))
+)
+
+
+@given(limits, starts, ends, samples)
+def test_bytes_are_shared_alike_and_nothing_starves(
+    limit: int,
+    start: dict[TopicPartition, int],
+    end: dict[TopicPartition, int],
+    sample: dict[TopicPartition, Sample],
+) -> None:
+    until = share_bytes(limit, start, end, sample)
+    assert until.keys() == start.keys()
+    size = Fraction(0)
+    for p, at in start.items():
+        waiting = max(0, end.get(p, at) - at)
+        taken = until[p] - at
+        assert 0 <= taken <= waiting
+        assert (taken > 0) == (waiting > 0)
+        if p not in sample:
+            assert taken <= 1
+        elif taken > 1:
+            size += Fraction(taken * sample[p].size_bytes, sample[p].offsets)
+    assert size <= limit
+
+
+@given(starts, ends, samples)
+def test_a_backlog_that_fits_is_taken_whole(
+    start: dict[TopicPartition, int],
+    end: dict[TopicPartition, int],
+    sample: dict[TopicPartition, Sample],
+) -> None:
+    known = {p: at for p, at in start.items() if p in sample}
+    enough = sum(
+        -(-(max(at, end.get(p, at)) - at) * sample[p].size_bytes // sample[p].offsets)
+        for p, at in known.items()
+    )
+    if enough:
+        assert share_bytes(enough, known, end, sample) == share(None, known, end)
+
+
+@given(limits, limits, starts, ends, samples)
+def test_both_limits_hold(
+    offsets: int,
+    size: int,
+    start: dict[TopicPartition, int],
+    end: dict[TopicPartition, int],
+    sample: dict[TopicPartition, Sample],
+) -> None:
+    within = share(offsets, start, end)
+    until = share_bytes(size, start, within, sample)
+    assert all(until[p] <= within[p] for p in start)
+    assert all((until[p] > at) == (within[p] > at) for p, at in start.items())
+
+
+@given(st.integers(1, 5000), st.dictionaries(partitions, st.integers(0, 200)), samples)
+def test_a_backlog_is_used_up_at_last_in_bytes_too(
+    limit: int, end: dict[TopicPartition, int], sample: dict[TopicPartition, Sample]
+) -> None:
+    at = dict.fromkeys(end, 0)
+    for _ in range(sum(end.values())):
+        if at == end:
+            break
+        moved = share_bytes(limit, at, end, sample)
         assert moved != at
         at = moved
     assert at == end

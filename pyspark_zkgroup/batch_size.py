@@ -1,0 +1,92 @@
+"""How far the next batch reads: what the options ask for, and what has to be known for it.
+
+The count of `minOffsetsPerTrigger` is over what this member holds, and the delay is its own. A
+partition that moves to another member meanwhile has not been read here: its records count there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from pyspark_zkgroup.clock import Clock
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.limits import BatchLimits, backlog, is_held_back, share, share_bytes
+from pyspark_zkgroup.membership.port import Brokers
+from pyspark_zkgroup.model import Sample, TopicPartition
+
+# Each request for samples brings one of at least one partition; this is for many at their first.
+_ROUNDS_MAX = 10
+_log = logging.getLogger("pyspark_zkgroup.planner")
+
+Offsets = Mapping[TopicPartition, int]
+
+
+class BatchSize:
+    def __init__(self, limits: BatchLimits, brokers: Brokers, clock: Clock) -> None:
+        self.limits = limits
+        self.brokers = brokers
+        self.clock = clock
+        self._last_at: float | None = None
+        self._before: float | None = None
+        self._said = False
+        # The oldest first: those come first in the next request, and so are sure to be answered.
+        self._samples: dict[TopicPartition, Sample] = {}
+
+    def planned(self) -> None:
+        self._before, self._last_at = self._last_at, self.clock.monotonic()
+        self._said = False
+
+    def not_taken(self) -> None:
+        """Spark did not take the last plan, so that the next one is in its place."""
+        self._last_at = self._before
+
+    def holds_back(self, starts: Offsets, latest: Offsets) -> bool:
+        offsets = sum(backlog(starts, latest).values())
+        since_last_s = None if self._last_at is None else self.clock.monotonic() - self._last_at
+        held_back = is_held_back(
+            offsets,
+            self.limits.offsets_min,
+            since_last_s=since_last_s,
+            delay_max_s=self.limits.delay_max_ms / 1000,
+        )
+        if held_back and offsets and not self._said:
+            self._said = True
+            _log.info(
+                "a batch is held back until %s offsets are there (minOffsetsPerTrigger; %d are), "
+                "or %g s after the last one (maxTriggerDelay)",
+                self.limits.offsets_min,
+                offsets,
+                self.limits.delay_max_ms / 1000,
+            )
+        return held_back
+
+    def until(
+        self, offsets_max: int | None, starts: Offsets, latest: Offsets
+    ) -> dict[TopicPartition, int]:
+        """Within both limits, that of offsets and that of bytes."""
+        until = share(offsets_max, starts, latest)
+        if self.limits.bytes_max is None:
+            return until
+        self._samples = {p: sample for p, sample in self._samples.items() if p in starts}
+        self._look({p: at for p, at in starts.items() if until[p] > at})
+        return share_bytes(self.limits.bytes_max, starts, until, self._samples)
+
+    def _look(self, positions: Offsets) -> None:
+        """Fresh samples where there is something to read; old ones where none is to be had now."""
+        never = [p for p in positions if p not in self._samples]
+        asked = {p: positions[p] for p in (*never, *self._samples) if p in positions}
+        for _ in range(_ROUNDS_MAX):
+            if not asked:
+                return
+            try:
+                found = self.brokers.samples(asked)
+            except ServerError as error:
+                _log.warning("planning without a look at the size of records: %s", error)
+                return
+            for partition, sample in found.items():
+                self._samples.pop(partition, None)
+                self._samples[partition] = sample
+            if not found:
+                return
+            asked = {p: at for p, at in asked.items() if p not in self._samples}
