@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal
 
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.group.times import Times
 from pyspark_zkgroup.model import TopicPartition
 
 Reset = Literal["earliest", "latest"]
+Unmatched = Literal["error", "latest"]
 
 EARLIEST: Final = -2
 LATEST: Final = -1
+_NAMED_MAX: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +47,47 @@ class StartingOffsets:
             raise ValueError("a starting offset is below -2")
 
 
+@dataclass(frozen=True, slots=True)
+class StartingTimes(Times):
+    """`unmatched` is for a partition that has no record of its time or later."""
+
+    unmatched: Unmatched = "error"
+
+    @property
+    def option(self) -> str:
+        """The option it was given by, for messages."""
+        return "startingOffsetsByTimestamp" if self.partitions else "startingTimestamp"
+
+
+Starting = StartingOffsets | StartingTimes
+
+_NO_TIMES: Final[Mapping[TopicPartition, int | None]] = MappingProxyType({})
+
+
 def first_positions(
-    starting: StartingOffsets,
+    starting: Starting,
     known_topic: bool,
     earliest: Mapping[TopicPartition, int],
     latest: Mapping[TopicPartition, int],
+    at_times: Mapping[TopicPartition, int | None] = _NO_TIMES,
 ) -> dict[TopicPartition, int]:
     """The first position of each of these partitions; the two mappings cover the same ones.
 
     Give all partitions of a topic when the group has no offset for any of them. `known_topic` is
     true when the query (or the group) has already planned without these partitions: they have
     appeared later, and what was produced to them before anybody looked must not be skipped, so they
-    start at earliest whatever the option says.
+    start at earliest whatever the option says. `at_times` is what was found for `StartingTimes.of`:
+    the first offset of that time or later, None where there is none.
     """
     if earliest.keys() != latest.keys():
         raise ValueError("earliest and latest offsets are of different partitions")
     if known_topic:
         return dict(earliest)
+    if isinstance(starting, StartingTimes):
+        return _positions_at_times(starting, earliest, latest, at_times)
     given = dict(starting.partitions)
     if starting.default is None:
-        _check_all_named(given, earliest.keys())
+        _check_all_named(starting, earliest.keys())
     others = LATEST if starting.default == "latest" else EARLIEST
     positions = {}
     for partition in sorted(earliest):
@@ -77,7 +102,38 @@ def first_positions(
     return positions
 
 
-def check_partitions(starting: StartingOffsets, topics: Mapping[str, Sequence[int]]) -> None:
+def _positions_at_times(
+    starting: StartingTimes,
+    earliest: Mapping[TopicPartition, int],
+    latest: Mapping[TopicPartition, int],
+    at_times: Mapping[TopicPartition, int | None],
+) -> dict[TopicPartition, int]:
+    wanted = starting.of(earliest)
+    if starting.partitions:
+        _check_all_named(starting, earliest.keys())
+    if wanted.keys() - at_times.keys():
+        raise ValueError("a partition's time was not looked up")
+    unmatched = sorted(p for p in wanted if at_times[p] is None)
+    if unmatched and starting.unmatched == "error":
+        times = ", ".join(f"{wanted[p]} in {p}" for p in unmatched[:_NAMED_MAX])
+        more = len(unmatched) - _NAMED_MAX
+        raise OptionError(
+            f"Option {starting.option!r}: no record has this time or a later one: {times}"
+            + (f" and in {more} partitions more" if more > 0 else ""),
+            "Give an earlier time (milliseconds since 1970), or set "
+            "startingOffsetsByTimestampStrategy to latest to begin at the log's end there",
+        )
+    positions = {}
+    for partition in sorted(earliest):
+        offset = at_times[partition]
+        # The log's start may have moved on since the time was looked up.
+        positions[partition] = (
+            latest[partition] if offset is None else max(offset, earliest[partition])
+        )
+    return positions
+
+
+def check_partitions(starting: Starting, topics: Mapping[str, Sequence[int]]) -> None:
     """Of a new query, before anything is written: both ways, like Spark's Kafka source.
 
     A slip in a number must not start a partition somewhere unmeant. Give the topics whole: a
@@ -88,22 +144,32 @@ def check_partitions(starting: StartingOffsets, topics: Mapping[str, Sequence[in
     absent = sorted(p for p in given if p.topic in topics and p not in present)
     if absent:
         raise OptionError(
-            f"Option 'startingOffsets' names {_listed(absent)}, which the cluster does not have",
+            f"Option {option_of_start(starting)!r} names {listed(absent)}, which the cluster does "
+            "not have",
             "Name partitions that exist, or add partitions to the topic first",
         )
-    if starting.default is None:
-        _check_all_named(given, present)
+    if given and (isinstance(starting, StartingTimes) or starting.default is None):
+        _check_all_named(starting, present)
 
 
-def _check_all_named(
-    given: Mapping[TopicPartition, int], present: AbstractSet[TopicPartition]
-) -> None:
-    unnamed = sorted(present - given.keys())
-    if unnamed:
+def option_of_start(starting: Starting) -> str:
+    """The option it was given by, for messages."""
+    return starting.option if isinstance(starting, StartingTimes) else "startingOffsets"
+
+
+def _check_all_named(starting: Starting, present: AbstractSet[TopicPartition]) -> None:
+    unnamed = sorted(present - dict(starting.partitions).keys())
+    if not unnamed:
+        return
+    if isinstance(starting, StartingTimes):
         raise OptionError(
-            f"Option 'startingOffsets' gives offsets but does not name {_listed(unnamed)}",
-            "Name every partition of the topics read: -2 stands for earliest, -1 for latest",
+            f"Option {starting.option!r} gives times but does not name {listed(unnamed)}",
+            "Name every partition of the topics read, or give 'startingTimestamp' for all of them",
         )
+    raise OptionError(
+        f"Option 'startingOffsets' gives offsets but does not name {listed(unnamed)}",
+        "Name every partition of the topics read: -2 stands for earliest, -1 for latest",
+    )
 
 
 def _check_within(partition: TopicPartition, offset: int, earliest: int, latest: int) -> None:
@@ -116,7 +182,7 @@ def _check_within(partition: TopicPartition, offset: int, earliest: int, latest:
     )
 
 
-def _listed(partitions: list[TopicPartition], most: int = 10) -> str:
+def listed(partitions: list[TopicPartition], most: int = _NAMED_MAX) -> str:
     text = ", ".join(map(str, partitions[:most]))
     more = len(partitions) - most
     return f"{text} and {more} more" if more > 0 else text

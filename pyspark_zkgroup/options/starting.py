@@ -1,20 +1,60 @@
-"""Whether the starting positions and the subscription speak of the same topics."""
+"""Where reading starts, from the options that say so together, and whether they and the
+subscription speak of the same topics.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, cast
+
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.group import patterns
-from pyspark_zkgroup.options import reading_options
-from pyspark_zkgroup.options.frozen import Options
+from pyspark_zkgroup.group.positions import Starting, StartingTimes, Unmatched
+from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.options.option import Option
+from pyspark_zkgroup.options.reading_options import (
+    STARTING_BY_TIMESTAMP,
+    STARTING_OFFSETS,
+    STARTING_TIMESTAMP,
+    UNMATCHED,
+)
 from pyspark_zkgroup.options.subscription import SOURCES
 
 
-def check_starting_topics(found: Options, given: Given) -> None:
-    subscription = found.subscription
-    for topic in dict.fromkeys(
-        partition.topic for partition, _ in found.starting_offsets.partitions
-    ):
+def starting(given: Given) -> Starting:
+    unmatched = cast(Unmatched, given.value(UNMATCHED))
+    at_ms = given.value(STARTING_TIMESTAMP)
+    if at_ms is not None:
+        return StartingTimes(at_ms, unmatched=unmatched)
+    times = given.value(STARTING_BY_TIMESTAMP)
+    if times:
+        return StartingTimes(None, times, unmatched)
+    if UNMATCHED in given:
+        raise OptionError(
+            f"Option {given.shown(UNMATCHED)}, but no starting time is given",
+            "Give 'startingTimestamp' or 'startingOffsetsByTimestamp' too, or leave it out",
+        )
+    return given.value(STARTING_OFFSETS)
+
+
+def starting_option(given: Given) -> Option[Any]:
+    """The one that decides."""
+    for option in (STARTING_TIMESTAMP, STARTING_BY_TIMESTAMP):
+        if option in given:
+            return option
+    return STARTING_OFFSETS
+
+
+def check_topics(
+    option: Option[Any],
+    partitions: Iterable[tuple[TopicPartition, int]],
+    subscription: Subscription,
+    given: Given,
+) -> None:
+    """Each topic that a position is given for is read."""
+    for topic in dict.fromkeys(partition.topic for partition, _ in partitions):
         if subscription.is_wildcard:
             matched = patterns.compile_expression(subscription.expression)(topic)
             read = matched == (subscription.pattern == "white_list")
@@ -23,7 +63,6 @@ def check_starting_topics(found: Options, given: Given) -> None:
         if not read:
             source = next(source for source in SOURCES if source in given)
             raise OptionError(
-                f"Option {given.shown(reading_options.STARTING_OFFSETS)}, which names {topic!r}, "
-                f"but {given.shown(source)}",
+                f"Option {given.shown(option)}, which names {topic!r}, but {given.shown(source)}",
                 "Name only topics that are read",
             )

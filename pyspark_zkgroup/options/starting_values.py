@@ -12,8 +12,10 @@ from pyspark_zkgroup.options.values import (
     Rule,
     is_int,
     json_object,
+    one_of,
     shown,
     topic_name,
+    whole_number,
 )
 
 
@@ -35,18 +37,29 @@ def _starting_offsets(text: str) -> StartingOffsets:
         return StartingOffsets(resets[text.lower()])
     if not text.startswith("{"):
         raise ValueError("is neither a word known here nor a JSON object")
-    offsets: dict[TopicPartition, int] = {}
+    return StartingOffsets(None, numbers_by_partition(text, "offset", EARLIEST))
+
+
+def numbers_by_partition(
+    text: str, of_what: str, lowest: int
+) -> tuple[tuple[TopicPartition, int], ...]:
+    """Sorted, from JSON such as {"orders": {"0": 23}}."""
+    found: dict[TopicPartition, int] = {}
     for topic, partitions in json_object(text, "topics and their partitions").items():
         topic_name(topic)
         if not isinstance(partitions, dict) or not partitions:
             raise ValueError(f"gives {topic!r} {shown(partitions)}, not an object of partitions")
-        for number, offset in partitions.items():
+        for number, value in partitions.items():
             if not re.fullmatch("0|[1-9][0-9]{0,9}", number) or int(number) > INT_MAX:
                 raise ValueError(f"names the partition {number!r} of {topic!r}")
-            if not is_int(offset) or not EARLIEST <= offset <= LONG_MAX:
-                raise ValueError(f"gives the offset {shown(offset)} for {topic}-{number}")
-            offsets[TopicPartition(topic, int(number))] = offset
-    return StartingOffsets(None, tuple(sorted(offsets.items())))
+            if not is_int(value) or not lowest <= value <= LONG_MAX:
+                raise ValueError(f"gives the {of_what} {shown(value)} for {topic}-{number}")
+            found[TopicPartition(topic, int(number))] = value
+    return tuple(sorted(found.items()))
+
+
+def _timestamps(text: str) -> tuple[tuple[TopicPartition, int], ...]:
+    return numbers_by_partition(text, "time", 0)
 
 
 STARTING_OFFSETS: Rule[StartingOffsets] = Rule(
@@ -55,3 +68,9 @@ STARTING_OFFSETS: Rule[StartingOffsets] = Rule(
     _starting_offsets,
 )
 RESET = Rule("smallest or earliest, largest or latest", _reset)
+TIMESTAMP = whole_number(0, LONG_MAX, "milliseconds since 1970")
+TIMESTAMPS: Rule[tuple[tuple[TopicPartition, int], ...]] = Rule(
+    'a JSON object such as {"orders": {"0": 1767225600000}} with milliseconds since 1970',
+    _timestamps,
+)
+UNMATCHED: Rule[str] = one_of("error", "latest")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.model import TopicPartition
 from tests.group import Group, all_rows, missing, settle, twice
+from tests.producing import produce
 from tests.spark_order import Checkpoint
+from tests.waiting import wait_until
 
 
 def test_latest_is_resolved_once_and_survives_a_crash(group: Group) -> None:
@@ -75,3 +79,67 @@ def test_lost_zookeeper_data_is_rebuilt_from_the_checkpoint(group: Group, finish
     assert missing(group, rows) == []
     again = twice(rows)
     assert again == ([] if finished else sorted(a.batches[-1][1]))
+
+
+FIRST_MS, SECOND_MS = 1_700_000_000_000, 1_700_000_001_000
+BY_TIME = {"startingOffsets": "latest", "startingTimestamp": str(SECOND_MS)}
+
+
+def produce_at(group: Group, topic: str, partition: int, *times_ms: int) -> None:
+    for at_ms in times_ms:
+        tp = TopicPartition(topic, partition)
+        produce(group.sandbox.bootstrap_servers, tp, [b"v"] * 3, timestamp_ms=at_ms)
+
+
+@pytest.mark.parametrize("option", ["subscribe", "subscribePattern"])
+def test_a_time_is_looked_up_once_and_written_for_the_whole_topic(
+    group: Group, option: str
+) -> None:
+    topic = group.topic(3)
+    read = {option: topic}
+    for partition in range(3):
+        produce_at(group, topic, partition, FIRST_MS, SECOND_MS)
+    a = group.query_of(group.options(**read, **BY_TIME))
+    b = group.query_of(group.options(**read, **BY_TIME))
+    a.trigger()
+    assert group.offsets(topic) == dict.fromkeys(range(3), b"3")
+    settle(a, b)
+    rows = all_rows(a, b)
+    assert sorted((p, o) for _, p, o in rows) == [(p, o) for p in range(3) for o in (3, 4, 5)]
+    # A partition that appears later is read from its start, whatever its records' times.
+    group.sandbox.add_partitions(topic, 4)
+    produce_at(group, topic, 3, FIRST_MS)
+
+    def is_read() -> bool:
+        settle(a, b)
+        return group.offsets(topic).get(3) == b"3"
+
+    wait_until(is_read, 20.0, "the new partition")
+    assert sorted(o for _, p, o in all_rows(a, b) if p == 3) == [0, 1, 2]
+
+
+def test_a_time_for_each_partition_and_one_that_no_record_has(group: Group) -> None:
+    topic = group.topic(2)
+    for partition in range(2):
+        produce_at(group, topic, partition, FIRST_MS, SECOND_MS)
+    times = {
+        "startingOffsetsByTimestamp": f'{{"{topic}": {{"0": {SECOND_MS}, "1": {SECOND_MS + 1}}}}}'
+    }
+    a = group.query_of(group.options(topic, **times))
+    with pytest.raises(OptionError, match=f"no record has .*: {SECOND_MS + 1} in {topic}-1"):
+        a.trigger()
+    assert group.offsets(topic) == {}
+    times["startingOffsetsByTimestampStrategy"] = "latest"
+    b = group.query_of(group.options(topic, **times))
+    b.trigger()
+    assert [(p, o) for _, p, o in b.rows] == [(0, o) for o in (3, 4, 5)]
+    assert group.offsets(topic) == {0: b"3", 1: b"6"}
+
+
+def test_the_groups_offset_wins_over_any_time(group: Group) -> None:
+    topic = group.topic(1)
+    produce_at(group, topic, 0, FIRST_MS, SECOND_MS)
+    group.client.create(group.offset_path(topic, 0), b"1", makepath=True)
+    a = group.query(topic, startingTimestamp=str(SECOND_MS + 1))
+    a.until(5)
+    assert [o for _, _, o in a.rows] == [1, 2, 3, 4, 5]

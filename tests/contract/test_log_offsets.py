@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka import metadata, offsets
 from pyspark_zkgroup.kafka.connection import Cluster
-from pyspark_zkgroup.kafka.wire import EARLIEST_LOCAL, LATEST
+from pyspark_zkgroup.kafka.wire import EARLIEST_LOCAL, LATEST, BrokerError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.contract.fetching import (
@@ -93,3 +96,36 @@ def test_where_the_log_begins_on_the_broker_itself(
     tp = TopicPartition(topic, 0)
     produce(real_servers.bootstrap_servers, tp, values(3))
     assert offsets.look_up(cluster, [tp], EARLIEST_LOCAL, timeout_s=TIMEOUT_S).found == {tp: 0}
+
+
+def test_the_first_offset_of_a_time_or_later(
+    real_servers: Sandbox, cluster: Cluster, topic: str
+) -> None:
+    real_servers.create_topic(topic, 2)
+    zero, one, absent = (TopicPartition(topic, n) for n in range(3))
+    for at_ms in (5000, 9000, 7000):
+        produce(real_servers.bootstrap_servers, zero, values(2), timestamp_ms=at_ms)
+    produce(real_servers.bootstrap_servers, one, values(1), timestamp_ms=5000)
+
+    def at(time_ms: int) -> int | None:
+        return offsets.at_times(cluster, {zero: time_ms}, timeout_s=TIMEOUT_S)[zero]
+
+    # The records are not in the order of their times: it is the first that counts.
+    assert [at(time_ms) for time_ms in (0, 5000, 5001, 7000, 8000, 9000)] == [0, 0, 2, 2, 2, 2]
+    assert at(9001) is None
+    # A time of its own for each partition; one that is not there has no answer.
+    times = {zero: 6000, one: 6000, absent: 0}
+    assert offsets.at_times(cluster, times, timeout_s=TIMEOUT_S) == {zero: 2, one: None}
+    assert offsets.at_times(cluster, {}, timeout_s=TIMEOUT_S) == {}
+
+
+def test_brokers_that_keep_no_times(real_servers: Sandbox, topic: str) -> None:
+    real_servers.create_topic(topic, 2)
+    times = {TopicPartition(topic, n): 5000 for n in range(2)}
+    cluster = Cluster(settings_of(real_servers), broker_version=(0, 9))
+    try:
+        with pytest.raises(ServerError, match=rf"cannot be looked up in {topic}-0 \(nor in 1 "):
+            offsets.at_times(cluster, times, timeout_s=TIMEOUT_S)
+    finally:
+        cluster.close()
+    assert BrokerError(43, "UnsupportedForMessageFormat", retryable=False).keeps_no_times

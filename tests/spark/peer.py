@@ -118,6 +118,31 @@ class Peer:
         table = pa.parquet.read_table(into)
         return Read(answer["schema"], table.to_pylist(), int(answer["batches"]))
 
+    def read_batch(
+        self,
+        source: str,
+        options: Mapping[str, str],
+        name: str,
+        where: Sequence[str] = (),
+        *,
+        pushed: bool = False,
+    ) -> BatchRead:
+        into = self.directory / name
+        answer = self._ask(
+            do="read_batch",
+            source=source,
+            options=dict(options),
+            where=list(where),
+            into=str(into),
+            pushed=pushed,
+        )
+        rows = pa.parquet.read_table(into).to_pylist()
+        return BatchRead(answer["schema"], rows, 1, int(answer["received"]), answer["plan"])
+
+    def sql(self, *statements: str) -> list[list[Any]]:
+        rows: list[list[Any]] = self._ask(do="sql", statements=list(statements))["rows"]
+        return rows
+
     def close(self) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
@@ -154,6 +179,14 @@ class Read:
     schema: str
     rows: list[Row]
     batches: int
+
+
+@dataclass(frozen=True)
+class BatchRead(Read):
+    """`received`: rows that the source has handed to Spark, before Spark's own filters."""
+
+    received: int
+    plan: str
 
 
 def place(row: Row) -> Place:

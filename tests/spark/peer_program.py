@@ -13,8 +13,10 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 from pyspark.sql import SparkSession
 
 CONF = {
@@ -24,6 +26,8 @@ CONF = {
     "spark.sql.shuffle.partitions": "1",
     "spark.python.unix.domain.socket.enabled": "true",
 }
+# A metric of Spark's scans.
+RECEIVED = "numOutputRows"
 BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
 
 
@@ -48,6 +52,33 @@ class Program:
         )
         query.awaitTermination()
         return {"schema": rows.schema.simpleString(), "batches": len(query.recentProgress)}
+
+    def read_batch(
+        self, source: str, options: Mapping[str, str], where: list[str], into: str, pushed: bool
+    ) -> dict[str, Any]:
+        """`received`: rows that Python has handed to Spark, before Spark's own filters."""
+        self.spark.conf.set("spark.sql.python.filterPushdown.enabled", str(pushed).lower())
+        rows = self.spark.read.format(source).options(**options).load()
+        schema = rows.schema.simpleString()
+        for condition in where:
+            rows = rows.where(condition)
+        table = rows.toArrow()
+        Path(into).mkdir(parents=True)
+        pyarrow.parquet.write_table(table, f"{into}/rows.parquet")
+        plan = rows._jdf.queryExecution().executedPlan()
+        leaves = plan.collectLeaves()
+        metrics = [leaves.apply(n).metrics() for n in range(leaves.size())]
+        received = [m.apply(RECEIVED) for m in metrics if m.contains(RECEIVED)]
+        return {
+            "schema": schema,
+            "received": sum(metric.value() for metric in received),
+            "plan": plan.toString(),
+        }
+
+    def sql(self, statements: list[str]) -> dict[str, Any]:
+        """The rows of the last one."""
+        rows = [self.spark.sql(statement) for statement in statements][-1].collect()
+        return {"rows": [list(row) for row in rows]}
 
     def produce(
         self, properties: Mapping[str, str], records: list[list[Any]], end: str
@@ -109,6 +140,8 @@ def main() -> None:
     program = Program(spark)
     words: dict[str, Callable[..., dict[str, Any]]] = {
         "read": program.read,
+        "read_batch": program.read_batch,
+        "sql": program.sql,
         "produce": program.produce,
         "abort_open": program.abort_open,
     }

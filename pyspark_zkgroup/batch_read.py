@@ -1,0 +1,340 @@
+"""One batch read: what it takes is asked of ZooKeeper and the brokers, and nothing is written.
+
+It joins no group, owns nothing and commits nothing. The group's offsets are read first and the
+logs' ends after them, so that an offset is never taken for one beyond its log's end because the log
+grew in between.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from pyspark_zkgroup.clock import SYSTEM, Clock
+from pyspark_zkgroup.cluster_view import ClusterView
+from pyspark_zkgroup.errors import BadZnodeError, DataLossError, ServerError, SubscriptionError
+from pyspark_zkgroup.group import gaps, kafka_copy, pushdown
+from pyspark_zkgroup.group.batch_ranges import BatchRanges, Committed, Logs, batch_ranges
+from pyspark_zkgroup.group.endings import EndingTimes, check_ending_partitions
+from pyspark_zkgroup.group.ownership import parse_offset
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.group.patterns import INTERNAL_TOPICS
+from pyspark_zkgroup.group.positions import StartingTimes, check_partitions
+from pyspark_zkgroup.group.pushdown import Narrowing
+from pyspark_zkgroup.group.snapshot import topics_of
+from pyspark_zkgroup.group.splitting import Splitting, split
+from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.membership.port import Brokers
+from pyspark_zkgroup.membership.surroundings import open_store
+from pyspark_zkgroup.membership.topics_view import TopicReader
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.plan import TaskInput, TaskRange
+from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError, SessionSettings
+from pyspark_zkgroup.zk.store import Store
+
+# A leader that was elected just now may name an end that is too low: only what lasts is believed.
+_BEYOND_S = 5.0
+_LOOK_AGAIN_S = 0.5
+_NAMED_MAX = 10
+_log = logging.getLogger("pyspark_zkgroup.batch")
+
+T = TypeVar("T")
+Ranges = Mapping[TopicPartition, OffsetRange]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTasks:
+    tasks: tuple[TaskInput, ...]
+    settings: FetchSettings
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What ZooKeeper has: the partitions that are read, and the group's offsets of them."""
+
+    topics: Mapping[str, tuple[int, ...]]
+    partitions: tuple[TopicPartition, ...]
+    committed: Committed | None
+
+
+def batch_tasks(
+    options: Options, narrowing: Narrowing | None = None, clock: Clock = SYSTEM
+) -> BatchTasks:
+    for option in options.batch.ignored:
+        _log.warning("option %s has no effect on a batch read", option)
+    brokers = ClusterView(options)
+    try:
+        seen = _look(options, brokers)
+        whole = _ranges(options, seen, brokers, clock)
+        ranges = whole if narrowing is None else _narrowed(narrowing, whole, brokers)
+        return BatchTasks(_tasks(options, seen, ranges), brokers.fetch_settings())
+    finally:
+        brokers.close()
+
+
+# -- ZooKeeper
+
+
+def _look(options: Options, brokers: ClusterView) -> _Seen:
+    if options.protocol == "kafka":
+        return _look_at_kafka(options, brokers)
+    settings = SessionSettings(
+        hosts=options.zookeeper_hosts,
+        chroot=options.zookeeper_chroot,
+        timeout_ms=options.zookeeper_session_timeout_ms,
+        connection_timeout_ms=options.zookeeper_connection_timeout_ms,
+        auth=options.zookeeper_auth,
+        security=options.zookeeper_security,
+    )
+    store = open_store(settings, queue.SimpleQueue())
+    try:
+        return _look_at_group(options, brokers, store)
+    except (DisconnectedError, SessionLostError) as error:
+        raise ServerError(
+            f"ZooKeeper at {settings.connect} stopped answering ({error})", "Read again"
+        ) from error
+    finally:
+        store.session.close()
+
+
+def _look_at_group(options: Options, brokers: ClusterView, store: Store) -> _Seen:
+    reader = TopicReader(
+        options.exclude_internal_topics,
+        brokers,
+        bool(options.bootstrap_servers),
+        options.security.protocol,
+    )
+    found = reader.read(store, [options.subscription])
+    if not found.source:
+        raise ServerError(
+            found.note[:1].upper() + found.note[1:], "Wait for the brokers, and read again"
+        )
+    topics, partitions = _wanted(options, found.partitions, reader.hidden)
+    if not options.group_id:
+        return _Seen(topics, partitions, None)
+    paths = GroupPaths(options.group_id)
+    committed = _committed(paths, partitions, found.lives, store)
+    return _Seen(topics, partitions, _with_kafka(options, committed, partitions, brokers))
+
+
+def _look_at_kafka(options: Options, brokers: ClusterView) -> _Seen:
+    """With protocol=kafka the group and its offsets are the brokers', and there is no ZooKeeper."""
+    hidden = INTERNAL_TOPICS if options.exclude_internal_topics else frozenset()
+    topics, partitions = _wanted(options, brokers.partitions(), hidden)
+    if not options.group_id:
+        return _Seen(topics, partitions, None)
+    stored = brokers.group_offsets(partitions) if partitions else {}
+    offsets = {p: found.offset for p, found in stored.items()}
+    return _Seen(topics, partitions, Committed(None, offsets))
+
+
+def _wanted(
+    options: Options, present: Mapping[str, tuple[int, ...]], hidden: Collection[str]
+) -> tuple[Mapping[str, tuple[int, ...]], tuple[TopicPartition, ...]]:
+    wanted = [t for t, _ in topics_of(options.subscription, present, hidden)]
+    _check_topics(options, [t for t in wanted if t not in present])
+    topics = {t: present[t] for t in wanted if t in present}
+    partitions = [TopicPartition(t, n) for t, numbers in topics.items() for n in numbers]
+    if options.assigned:
+        _check_assigned(options, partitions)
+        partitions = [p for p in partitions if p in options.assigned]
+        topics = _numbers(partitions)
+    return topics, tuple(partitions)
+
+
+def _committed(
+    paths: GroupPaths,
+    partitions: Collection[TopicPartition],
+    lives: Mapping[str, int],
+    store: Store,
+) -> Committed:
+    """A negative offset counts as none, as JVM members take it."""
+    offsets: dict[TopicPartition, int] = {}
+    anew: set[TopicPartition] = set()
+    nodes = store.nodes([paths.offset(p) for p in partitions])
+    for partition, node in zip(partitions, nodes, strict=True):
+        if node is None:
+            continue
+        value = parse_offset(node.data)
+        if value is None:
+            raise BadZnodeError(
+                f"{paths.offset(partition)} holds {node.data[:40]!r}, which is no offset",
+                "Write the next offset to read there as a decimal number, or delete the node",
+            )
+        if value >= 0:
+            offsets[partition] = value
+            if 0 < node.modified < lives.get(partition.topic, 0):
+                anew.add(partition)
+    return Committed(paths, offsets, frozenset(anew))
+
+
+def _with_kafka(
+    options: Options,
+    committed: Committed,
+    partitions: Collection[TopicPartition],
+    brokers: ClusterView,
+) -> Committed:
+    """Where the group keeps its offsets in Kafka too: as a member would begin."""
+    if options.offsets_storage != "kafka" or not partitions:
+        return committed
+    stored = brokers.group_offsets(partitions)
+    offsets = dict(committed.offsets)
+    anew = set(committed.anew)
+    for partition in partitions:
+        before = offsets.get(partition)
+        counts = kafka_copy.counting(before, stored.get(partition), dual=options.dual_commit)
+        if counts is not None and counts != before:
+            offsets[partition] = counts
+            anew.discard(partition)
+    return replace(committed, offsets=offsets, anew=frozenset(anew))
+
+
+def _check_topics(options: Options, absent: list[str]) -> None:
+    if not absent:
+        return
+    what = f"The cluster has no topic {', '.join(map(repr, absent[:_NAMED_MAX]))}"
+    if options.fail_on_data_loss:
+        raise SubscriptionError(
+            what, "Check the name, or set failOnDataLoss to false to read without it"
+        )
+    _log.warning("[ZKG-101] %s; failOnDataLoss is false: %s", what, "reading without it")
+
+
+def _check_assigned(options: Options, present: Collection[TopicPartition]) -> None:
+    absent = sorted(set(options.assigned) - set(present))
+    if absent and options.fail_on_data_loss:
+        raise SubscriptionError(
+            f"Option 'assign' names {', '.join(map(str, absent[:_NAMED_MAX]))}, which the cluster "
+            "does not have",
+            "Name partitions that exist",
+        )
+
+
+def _numbers(partitions: Collection[TopicPartition]) -> dict[str, tuple[int, ...]]:
+    topics: dict[str, tuple[int, ...]] = {}
+    for partition in partitions:
+        topics[partition.topic] = (*topics.get(partition.topic, ()), partition.partition)
+    return topics
+
+
+# -- the brokers
+
+
+def _ranges(options: Options, seen: _Seen, brokers: Brokers, clock: Clock) -> Ranges:
+    starting, ending = options.starting_offsets, options.batch.ending
+    check_partitions(starting, seen.topics)
+    check_ending_partitions(ending, seen.topics)
+    every, committed = seen.partitions, {} if seen.committed is None else seen.committed.offsets
+    starts = _all(every, brokers.earliest)
+    latest = _all(every, brokers.latest)
+    beyond = _lasting_ends(committed, latest, brokers, clock)
+    start_times: Mapping[TopicPartition, int | None] = {}
+    if isinstance(starting, StartingTimes):
+        free = [p for p in every if p not in committed]
+        start_times = _all(free, lambda asked: brokers.at_times(starting.of(asked)))
+    end_times: Mapping[TopicPartition, int | None] = {}
+    if isinstance(ending, EndingTimes):
+        end_times = _all(every, lambda asked: brokers.at_times(ending.of(asked)))
+    logs = Logs(starts, latest, {**latest, **beyond})
+    found = batch_ranges(starting, ending, seen.committed, logs, start_times, end_times)
+    _judge(options, found)
+    return found.ranges
+
+
+def _all(
+    partitions: Collection[TopicPartition],
+    ask: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, T]],
+) -> dict[TopicPartition, T]:
+    """A read that leaves out a partition whose leader is away would look like a whole one."""
+    if not partitions:
+        return {}
+    found = dict(ask(partitions))
+    silent = sorted(set(partitions) - found.keys())
+    if silent:
+        more = f" and {len(silent) - _NAMED_MAX} more" if len(silent) > _NAMED_MAX else ""
+        raise ServerError(
+            f"No broker has answered for {', '.join(map(str, silent[:_NAMED_MAX]))}{more}",
+            "Check that these partitions have a leader, and read again",
+        )
+    return found
+
+
+def _lasting_ends(
+    committed: Mapping[TopicPartition, int],
+    latest: Mapping[TopicPartition, int],
+    brokers: Brokers,
+    clock: Clock,
+) -> dict[TopicPartition, int]:
+    """Where the logs end that seem to end below the group's offset. Under read_committed they may
+    end behind what can be read.
+    """
+    ends: dict[TopicPartition, int] = {}
+    give_up_at = clock.monotonic() + _BEYOND_S
+    asked = list(gaps.beyond(committed, latest))
+    while asked:
+        ends.update(_all(asked, brokers.ends))
+        asked = list(gaps.beyond({p: committed[p] for p in asked}, ends))
+        if clock.monotonic() >= give_up_at:
+            break
+        if asked:
+            clock.sleep(_LOOK_AGAIN_S)
+    return ends
+
+
+def _judge(options: Options, found: BatchRanges) -> None:
+    if not found.losses:
+        return
+    if options.fail_on_data_loss:
+        what = "; ".join(loss.what for loss in found.losses[:_NAMED_MAX])
+        if len(found.losses) > _NAMED_MAX:
+            what += f"; and {len(found.losses) - _NAMED_MAX} partitions more"
+        raise DataLossError(what, found.losses[0].remedy)
+    for loss in found.losses:
+        _log.warning("[ZKG-101] %s; failOnDataLoss is false: %s", loss.what, loss.going_on)
+
+
+def _narrowed(narrowing: Narrowing, whole: Ranges, brokers: Brokers) -> Ranges:
+    times = pushdown.times_wanted(narrowing, whole)
+    found: Mapping[TopicPartition, int | None] = {}
+    if times:
+        try:
+            found = brokers.at_times(times)
+        except ServerError as error:
+            # Spark looks at every row's time all the same.
+            _log.warning("a condition on the time saves no reading: %s", error)
+    ranges = pushdown.narrow(narrowing, whole, found)
+    _log.info(
+        "filters leave %d of %d offsets to read",
+        sum(map(len, ranges.values())),
+        sum(map(len, whole.values())),
+    )
+    return ranges
+
+
+def _tasks(options: Options, seen: _Seen, ranges: Ranges) -> tuple[TaskInput, ...]:
+    """One for each partition with something to read, and more where that is less than `threads`."""
+    name = options.group_id or options.client_id
+    tasks = [
+        TaskInput(f"{name}-{partition}", (TaskRange(partition, wanted),))
+        for partition, wanted in sorted(ranges.items())
+        if len(wanted) > 0
+    ]
+    threads = max((count for _, count in options.subscription.entries), default=1)
+    splitting = Splitting(
+        max(threads, options.splitting.tasks_min or 0), options.splitting.rows_max
+    )
+    found = tuple(split(tasks, splitting)) if tasks else ()
+    committed = 0 if seen.committed is None else len(seen.committed.offsets)
+    _log.info(
+        "batch read of %d offsets in %d tasks; %d of %d partitions start at the offsets of %s",
+        sum(map(len, ranges.values())),
+        len(found),
+        committed,
+        len(seen.partitions),
+        f"group {options.group_id}" if options.group_id else "no group",
+    )
+    return found

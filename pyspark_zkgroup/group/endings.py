@@ -1,0 +1,91 @@
+"""Where a batch read ends: given by offsets or by time, or else where each log ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.group.positions import LATEST, listed
+from pyspark_zkgroup.group.times import Times
+from pyspark_zkgroup.model import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class EndingOffsets:
+    """The first record that is not read, or LATEST; nothing given means LATEST everywhere."""
+
+    partitions: tuple[tuple[TopicPartition, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        named = [partition for partition, _ in self.partitions]
+        if named != sorted(set(named)):
+            raise ValueError("ending offsets must be sorted and name each partition once")
+        if any(offset < LATEST for _, offset in self.partitions):
+            raise ValueError("an ending offset is below -1")
+
+
+@dataclass(frozen=True, slots=True)
+class EndingTimes(Times):
+    """Before the first record of this time or later; where there is none, at the log's end."""
+
+    @property
+    def option(self) -> str:
+        return "endingOffsetsByTimestamp" if self.partitions else "endingTimestamp"
+
+
+Ending = EndingOffsets | EndingTimes
+
+TO_LATEST: Final = EndingOffsets()
+
+
+def option_of(ending: Ending) -> str:
+    return ending.option if isinstance(ending, EndingTimes) else "endingOffsets"
+
+
+def check_ending_partitions(ending: Ending, topics: Mapping[str, Sequence[int]]) -> None:
+    """Both ways, as with starting offsets: what is named exists, and what exists is named."""
+    named = {partition for partition, _ in ending.partitions}
+    if not named:
+        return
+    present = {TopicPartition(topic, n) for topic, numbers in topics.items() for n in numbers}
+    absent = sorted(named - present)
+    if absent:
+        raise OptionError(
+            f"Option {option_of(ending)!r} names {listed(absent)}, which the cluster does not have",
+            "Name partitions that exist",
+        )
+    unnamed = sorted(present - named)
+    if unnamed:
+        raise OptionError(
+            f"Option {option_of(ending)!r} does not name {listed(unnamed)}",
+            "Name every partition of the topics read"
+            + (
+                ", or give 'endingTimestamp' for all of them"
+                if isinstance(ending, EndingTimes)
+                else ": -1 stands for latest"
+            ),
+        )
+
+
+def ends(
+    ending: Ending,
+    latest: Mapping[TopicPartition, int],
+    at_times: Mapping[TopicPartition, int | None],
+) -> dict[TopicPartition, int]:
+    """The end of each partition of `latest`. A given offset is taken as it stands: whether the log
+    reaches it is looked at elsewhere. `at_times` is what was found for `EndingTimes.of`.
+    """
+    given: Mapping[TopicPartition, int | None] = (
+        at_times if isinstance(ending, EndingTimes) else dict(ending.partitions)
+    )
+    found = {}
+    for partition, end in latest.items():
+        offset = given.get(partition)
+        if offset is None or offset == LATEST:
+            found[partition] = end
+        else:
+            # By time, a record that came after the ends were asked for may be the first one.
+            found[partition] = min(offset, end) if isinstance(ending, EndingTimes) else offset
+    return found

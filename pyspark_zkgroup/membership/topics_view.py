@@ -1,0 +1,122 @@
+"""Which topics there are, with their partitions: from ZooKeeper, or from the brokers themselves.
+
+Watches are armed before what they watch is read.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from pyspark_zkgroup.errors import BadZnodeError, ServerError
+from pyspark_zkgroup.group import patterns
+from pyspark_zkgroup.group.brokers import parse_broker
+from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, broker_path, topic_path
+from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.group.snapshot import topics_of
+from pyspark_zkgroup.group.topics import parse_topic
+from pyspark_zkgroup.membership.port import Brokers
+from pyspark_zkgroup.zk.store import Store
+
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """With their partitions. `source`: "zookeeper", "kafka", or "" while no broker is registered
+    yet, which `note` then says. `lives`: the transaction that made each topic, where ZooKeeper
+    tells.
+    """
+
+    partitions: Mapping[str, tuple[int, ...]]
+    source: str
+    note: str = ""
+    lives: Mapping[str, int] = field(default_factory=dict)
+
+
+class TopicReader:
+    """`hidden` topics are not meant by patterns. `protocol` is what brokers are spoken to by."""
+
+    def __init__(
+        self,
+        exclude_internal: bool,
+        brokers: Brokers,
+        bootstrap_given: bool,
+        protocol: str = "PLAINTEXT",
+    ) -> None:
+        self.hidden = patterns.INTERNAL_TOPICS if exclude_internal else frozenset()
+        self.brokers = brokers
+        self.bootstrap_given = bootstrap_given
+        self.protocol = protocol
+
+    def read(self, store: Store, subscriptions: Collection[Subscription]) -> Topics:
+        source, note = self._find_source(store)
+        if source == "zookeeper":
+            topics, lives = self._of_zookeeper(store, subscriptions)
+            return Topics(topics, source, lives=lives)
+        return Topics(dict(self.brokers.partitions()) if source == "kafka" else {}, source, note)
+
+    def _find_source(self, store: Store) -> tuple[str, str]:
+        """ZooKeeper where brokers register there; Kafka itself where they do not (KRaft)."""
+        (ids,) = store.children([BROKER_IDS], watch=not self.bootstrap_given)
+        if ids is not None and ids.names:
+            if not self.bootstrap_given:
+                self.brokers.found(self._addresses(store, sorted(ids.names)))
+            return "zookeeper", ""
+        if self.bootstrap_given:
+            return "kafka", ""
+        if ids is None:
+            where = store.session.settings.connect
+            raise ServerError(
+                f"No Kafka broker has ever registered in ZooKeeper at {where}: "
+                f"there is no {BROKER_IDS}, and kafka.bootstrap.servers is not set",
+                "Set kafka.bootstrap.servers (KRaft brokers do not register), "
+                "or give the brokers' chroot in zookeeper.connect",
+            )
+        return "", f"no broker is registered in {BROKER_IDS} yet"
+
+    def _addresses(self, store: Store, names: list[str]) -> list[str]:
+        paths = [broker_path(name) for name in names]
+        found: list[str] = []
+        for path, node in zip(paths, store.nodes(paths), strict=True):
+            if node is None:
+                continue
+            try:
+                address = parse_broker(path, node.data, self.protocol)
+            except BadZnodeError as error:
+                _log.warning("%s", error)
+                continue
+            if address:
+                found.append(address)
+        if not found:
+            raise ServerError(
+                f"None of the {len(names)} brokers in {BROKER_IDS} has a listener for "
+                f"{self.protocol} (kafka.security.protocol)",
+                "Set kafka.bootstrap.servers, or another kafka.security.protocol",
+            )
+        return found
+
+    def _of_zookeeper(
+        self, store: Store, subscriptions: Collection[Subscription]
+    ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
+        every: Collection[str] = ()
+        if any(s.is_wildcard for s in subscriptions):
+            (listed,) = store.children([BROKER_TOPICS], watch=True)
+            every = sorted(listed.names) if listed else ()
+        wanted = sorted({t for s in subscriptions for t, _ in topics_of(s, every, self.hidden)})
+        paths = [topic_path(topic) for topic in wanted]
+        nodes = store.nodes(paths, watch=True)
+        # A read arms no watch on a missing node; exists() does.
+        store.stats([p for p, n in zip(paths, nodes, strict=True) if n is None], watch=True)
+        topics: dict[str, tuple[int, ...]] = {}
+        lives: dict[str, int] = {}
+        for topic, path, node in zip(wanted, paths, nodes, strict=True):
+            if node is None:
+                continue
+            try:
+                topics[topic] = parse_topic(path, node.data)
+                lives[topic] = node.node.czxid
+            except BadZnodeError as error:
+                _log.warning("%s", error)
+        return topics, lives
