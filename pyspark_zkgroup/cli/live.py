@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark_zkgroup.cli.reach import LogEnds, checked_group, store_of
+from pyspark_zkgroup.cli.kafka_side import KafkaSide, kafka_side
+from pyspark_zkgroup.cli.reach import LogEnds, access_given, checked_group, store_of
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import OffsetRead
@@ -90,6 +91,10 @@ class LiveGroup:
                 "Check that the topic exists and that its leader runs",
             )
 
+    def in_kafka(self, partitions: Sequence[TopicPartition] | None) -> KafkaSide:
+        """What Kafka has of these, or of all that it knows of the group."""
+        return kafka_side(self.group, self._ends, partitions)
+
     def write(self, wanted: Sequence[Move], *, whatever_is_there: bool) -> None:
         """All of a transaction or nothing of it. An offset that is no longer what was shown is
         overwritten only if told so.
@@ -134,7 +139,8 @@ def live_group(
 
     name = checked_group(group)
     with store_of(connect) as store:
-        ends = LogEnds(bootstrap, () if bootstrap else read_brokers(store))
+        protocol = access_given().kafka.protocol
+        ends = LogEnds(bootstrap, () if bootstrap else read_brokers(store, protocol))
         try:
             yield LiveGroup(
                 store, name, ends, exclude_internal=exclude_internal, may_be_new=may_be_new

@@ -6,18 +6,18 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from pyspark_zkgroup.cli.live import LiveGroup, live_group
 from pyspark_zkgroup.cli.offset_file import read_file, written
+from pyspark_zkgroup.cli.offset_tables import committed_table, moves_table
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
-from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.group.ownership import parse_offset
 from pyspark_zkgroup.group.report import GroupFacts, topics_read
 from pyspark_zkgroup.group.reset import Move, moves, shifted
@@ -25,6 +25,11 @@ from pyspark_zkgroup.model import TopicPartition
 
 _TOPIC = re.compile(r"([a-zA-Z0-9._-]+)(?::([0-9]+(?:,[0-9]+)*))?")
 _SHOWN_MAX = 200
+_in_kafka_option = click.option(
+    "--in-kafka",
+    is_flag=True,
+    help="Those that Kafka has of this group, whoever wrote them (JSON and export only).",
+)
 
 
 @click.group("offsets")
@@ -35,31 +40,33 @@ def offsets() -> None:
 @offsets.command("show")
 @click.argument("group")
 @zookeeper_option
+@bootstrap_option
+@_in_kafka_option
 @json_option
-def show(group: str, connect: str, as_json: bool) -> None:
-    """Show the committed offsets of GROUP as its nodes hold them."""
-    with live_group(connect, "", group) as live:
+def show(group: str, connect: str, bootstrap: str, in_kafka: bool, as_json: bool) -> None:
+    """Show the committed offsets of GROUP as its nodes hold them, and those that Kafka has."""
+    with live_group(connect, bootstrap, group, may_be_new=in_kafka) as live:
         found = _committed(live.facts())
-    if as_json:
-        click.echo(json.dumps(written(found), indent=1))
-        return
-    table = Table(title=f"group {group}: {len(found)} offsets")
-    table.add_column("topic", overflow="fold")
-    table.add_column("partition", justify="right")
-    table.add_column("committed", justify="right")
-    for p, offset in sorted(found.items()):
-        table.add_row(p.topic, str(p.partition), "-" if offset is None else f"{offset:,}")
-    Console().print(table)
+        if as_json:
+            shown = _all_in_kafka(live) if in_kafka else found
+            click.echo(json.dumps(written(shown), indent=1))
+            return
+        side = live.in_kafka(None)
+    if side.untold:
+        click.echo(f"Offsets in Kafka are not shown: {side.untold}", err=True)
+    Console().print(committed_table(group, found, side.stored))
 
 
 @offsets.command("export")
 @click.argument("group")
 @zookeeper_option
+@bootstrap_option
+@_in_kafka_option
 @click.option("--to", "file", type=click.File("w"), default="-", help="A file; - is stdout.")
-def export(group: str, connect: str, file: IO[str]) -> None:
+def export(group: str, connect: str, bootstrap: str, in_kafka: bool, file: IO[str]) -> None:
     """Write the committed offsets of GROUP as JSON: {"topic": {"partition": offset}}."""
-    with live_group(connect, "", group) as live:
-        found = _committed(live.facts())
+    with live_group(connect, bootstrap, group, may_be_new=in_kafka) as live:
+        found = _all_in_kafka(live) if in_kafka else _committed(live.facts())
     json.dump(written({p: n for p, n in found.items() if n is not None}), file, indent=1)
     file.write("\n")
 
@@ -69,6 +76,12 @@ def _writing(command: Any) -> Any:
     for option in (
         click.option("--execute", is_flag=True, help="Do it; without this it is only shown."),
         click.option("--force", is_flag=True, help="Also while members live."),
+        click.option(
+            "--also-kafka",
+            is_flag=True,
+            help="In Kafka as well, also where no zkgroup member has written an offset there; "
+            "their copies are set in any case.",
+        ),
         click.option(
             "--undo",
             type=click.Path(dir_okay=False, path_type=Path),
@@ -94,6 +107,7 @@ def import_(
     as_json: bool,
     undo: Path | None,
     force: bool,
+    also_kafka: bool,
     execute: bool,
 ) -> None:
     """Set the offsets of GROUP to those of FILE, as export, an undo file or Spark write them.
@@ -102,7 +116,15 @@ def import_(
     """
     asked = read_file(file.read(), getattr(file, "name", "-"))
     with live_group(connect, bootstrap, group, may_be_new=True) as live:
-        _set(live, asked, execute=execute, force=force, undo=undo, as_json=as_json)
+        _set(
+            live,
+            asked,
+            execute=execute,
+            force=force,
+            undo=undo,
+            as_json=as_json,
+            also_kafka=also_kafka,
+        )
 
 
 @offsets.command("reset")
@@ -128,6 +150,7 @@ def reset(
     as_json: bool,
     undo: Path | None,
     force: bool,
+    also_kafka: bool,
     execute: bool,
 ) -> None:
     """Set the offsets of GROUP, of all its topics or only of some.
@@ -154,7 +177,22 @@ def reset(
         else:
             spans = live.spans(partitions)
             asked = {p: s.start if where == "earliest" else s.end for p, s in spans.items()}
-        _set(live, asked, execute=execute, force=force, undo=undo, as_json=as_json)
+        _set(
+            live,
+            asked,
+            execute=execute,
+            force=force,
+            undo=undo,
+            as_json=as_json,
+            also_kafka=also_kafka,
+        )
+
+
+def _all_in_kafka(live: LiveGroup) -> dict[TopicPartition, int | None]:
+    side = live.in_kafka(None)
+    if side.untold:
+        raise ServerError(f"The offsets in Kafka are not known: {side.untold}", "Try again")
+    return {p: stored.offset for p, stored in side.stored.items()}
 
 
 def _committed(facts: GroupFacts) -> dict[TopicPartition, int | None]:
@@ -224,11 +262,17 @@ def _set(
     force: bool,
     undo: Path | None,
     as_json: bool,
+    also_kafka: bool,
 ) -> None:
     facts = live.facts()
     wanted = moves(asked, _committed(facts), live.spans(sorted(asked)))
+    side = live.in_kafka(sorted(asked))
+    copies = side.copies(wanted, also=also_kafka)
     if not as_json:
-        Console().print(_table(live.group, wanted))
+        Console().print(moves_table(live.group, wanted, side.stored))
+    left_out = side.left_out(wanted, copies)
+    if left_out:
+        click.echo(left_out, err=True)
     if execute:
         if facts.ids and not force:
             raise OptionError(
@@ -236,12 +280,17 @@ def _set(
                 "Stop them first, or give --force: zkgroup members go on from the new offsets, JVM "
                 "members overwrite them with theirs",
             )
+        if copies:
+            side.refuse_live_group()
         saved = undo or Path(f"{live.group}-{int(time.time())}.undo.json")
         before = {m.partition: m.before for m in wanted if m.before is not None}
         saved.write_text(json.dumps(written(before), indent=1) + "\n")
         live.write(wanted, whatever_is_there=force)
+        if copies:
+            side.write(copies)
         click.echo(
-            f"{len(wanted)} offsets are set. Back: "
+            f"{len(wanted)} offsets are set{f', {len(copies)} in Kafka too' if copies else ''}. "
+            "Back: "
             f"zkgroup offsets import {live.group} {saved} --execute",
             err=True,
         )
@@ -259,23 +308,3 @@ def _value(move: Move) -> dict[str, Any]:
         "after": move.after,
         "note": move.note,
     }
-
-
-def _table(group: str, wanted: tuple[Move, ...]) -> Table:
-    changed = sum(move.changes for move in wanted)
-    at = datetime.now(timezone.utc).strftime("%H:%M:%S UTC")
-    table = Table(title=f"group {group}, {at}: {changed} of {len(wanted)} offsets change")
-    table.add_column("topic", overflow="fold")
-    for name in ("partition", "before", "after", "by"):
-        table.add_column(name, justify="right")
-    table.add_column("note", overflow="fold")
-    for move in wanted:
-        table.add_row(
-            move.partition.topic,
-            str(move.partition.partition),
-            "-" if move.before is None else f"{move.before:,}",
-            f"{move.after:,}",
-            "" if move.before is None else f"{move.after - move.before:+,}",
-            move.note,
-        )
-    return table

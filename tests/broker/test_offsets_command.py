@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, settle
+from tests.kept_offsets import keep, kept, live_consumer
 
 
 def run(group: Group, *arguments: str) -> Result:
@@ -140,3 +141,71 @@ def test_what_cannot_be_meant_is_refused_by_name(sandbox: Sandbox) -> None:
         )
         both = run(group, "reset", group.name, "--to-latest", "--to-offset", "1")
         assert (both.exit_code, "give one of" in both.stderr) == (2, True)
+
+
+def test_what_is_set_is_set_in_kafka_too_where_a_copy_stands(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        group.produce(topic, 10)
+        query = group.query(topic, storage="kafka")
+        settle(query)
+        query.stop()
+        shown = done(group, "show", group.name)
+        assert ("committed" in shown, "in Kafka" in shown) == (True, True)
+        assert json.loads(done(group, "show", group.name, "--json")) == {topic: {"0": 10, "1": 10}}
+
+        to = ("--to-offset", "4", "--topic", f"{topic}:1", "--undo", str(tmp_path / "u"))
+        told = run(group, "reset", group.name, *to, "--execute")
+        assert "1 offsets are set, 1 in Kafka too" in told.stderr
+        in_kafka = json.loads(done(group, "export", group.name, "--in-kafka"))
+        assert in_kafka == {topic: {"0": 10, "1": 4}}
+        again = group.query(topic, storage="kafka")
+        settle(again)
+        assert sorted(again.rows) == [(topic, 1, n) for n in range(4, 10)]
+
+
+def test_offsets_that_others_wrote_to_kafka_are_set_only_if_asked(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        group.produce(topic, 10)
+        keep(group, topic, {0: 6, 1: 6})
+        which = ("reset", group.name, "--to-offset", "3", "--topic", topic)
+        to = (*which, "--undo", str(tmp_path / "u"), "--execute")
+        told = run(group, *to)
+        assert (
+            f"Kafka has offsets of {topic}-0 and 1 partitions more that no zkgroup" in told.stderr
+        )
+        assert kept(group, topic) == {0: 6, 1: 6}
+        done(group, *to, "--also-kafka")
+        assert kept(group, topic) == {0: 3, 1: 3}
+
+
+def test_a_group_of_the_brokers_can_be_moved_by_a_file(sandbox: Sandbox, tmp_path: Path) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        group.produce(topic, 10)
+        keep(group, topic, {0: 6, 1: 2})
+        file = tmp_path / "saved.json"
+        done(group, "export", group.name, "--in-kafka", "--to", str(file))
+        done(group, "import", group.name, str(file), "--undo", str(tmp_path / "u"), "--execute")
+        assert group.offsets(topic) == {0: b"6", 1: b"2"}
+
+
+def test_a_live_group_of_the_brokers_refuses_a_reset_of_its_offsets(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(1)
+        group.produce(topic, 10)
+        read_once(group, topic)
+        to = ("reset", group.name, "--to-earliest", "--undo", str(tmp_path / "u"), "--execute")
+        with live_consumer(group, topic):
+            refused = run(group, *to, "--also-kafka")
+            assert "a-live-consumer" in refused.stderr
+            assert group.offsets(topic) == {0: b"10"}, "in neither place"
+            done(group, *to)
+        assert group.offsets(topic) == {0: b"0"}

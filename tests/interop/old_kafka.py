@@ -35,13 +35,13 @@ def command(version: str, program: str) -> list[str]:
     java = find_java()
     jars = sorted(release_jars(Release(version, SCALA_VERSION), java, print).glob("*.jar"))
     source = HERE / f"{program}.java"
-    classes = _compiled(java, source, version, jars)
+    classes = compiled(java, source, version, jars)
     # pyspark's logging first: all versions then log in one form, to the standard error.
     path = [classes, *logging_jars(), *jars]
     return [str(java), *FLAGS, "-cp", os.pathsep.join(map(str, path)), program]
 
 
-def _compiled(java: Path, source: Path, version: str, jars: list[Path]) -> Path:
+def compiled(java: Path, source: Path, version: str, jars: list[Path]) -> Path:
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
     cache = cache_directory(os.environ) / "interop"
     directory = cache / f"{source.stem}-{version}-{digest}"

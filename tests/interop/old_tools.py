@@ -1,4 +1,4 @@
-"""What Kafka 1.1.1's own tools say of a group in ZooKeeper."""
+"""What Kafka's own tools of 1.1.1 say of a group in ZooKeeper."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Described:
 class OldTools:
     """One JVM for all questions: it would otherwise take longer to start than to answer."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, version: str = VERSION) -> None:
         self._log = log.open("ab")
         self._process = subprocess.Popen(
-            command(VERSION, "OldTools"),
+            command(version, "OldTools"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

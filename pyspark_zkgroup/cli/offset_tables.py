@@ -1,0 +1,66 @@
+"""How offsets are printed: as they stand, and as they are about to be set.
+
+Those in Kafka have a column where there are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+
+from rich.table import Table
+
+from pyspark_zkgroup.group.reset import Move
+from pyspark_zkgroup.model import StoredOffset, TopicPartition
+
+Stored = Mapping[TopicPartition, StoredOffset]
+
+
+def committed_table(
+    group: str, committed: Mapping[TopicPartition, int | None], stored: Stored
+) -> Table:
+    every = sorted(committed.keys() | stored.keys())
+    table = Table(title=f"group {group}: {len(every)} offsets")
+    table.add_column("topic", overflow="fold")
+    _add_numbers(table, "partition", "committed", *_in_kafka(stored, "in Kafka"))
+    for p in every:
+        in_kafka = _in_kafka(stored, _stored(stored, p))
+        table.add_row(p.topic, str(p.partition), _number(committed.get(p)), *in_kafka)
+    return table
+
+
+def moves_table(group: str, wanted: tuple[Move, ...], stored: Stored) -> Table:
+    changed = sum(move.changes for move in wanted)
+    at = datetime.now(timezone.utc).strftime("%H:%M:%S UTC")
+    table = Table(title=f"group {group}, {at}: {changed} of {len(wanted)} offsets change")
+    table.add_column("topic", overflow="fold")
+    _add_numbers(table, "partition", "before", *_in_kafka(stored, "in Kafka"), "after", "by")
+    table.add_column("note", overflow="fold")
+    for move in wanted:
+        table.add_row(
+            move.partition.topic,
+            str(move.partition.partition),
+            _number(move.before),
+            *_in_kafka(stored, _stored(stored, move.partition)),
+            _number(move.after),
+            "" if move.before is None else f"{move.after - move.before:+,}",
+            move.note,
+        )
+    return table
+
+
+def _add_numbers(table: Table, *names: str) -> None:
+    for name in names:
+        table.add_column(name, justify="right")
+
+
+def _in_kafka(stored: Stored, cell: str) -> tuple[str, ...]:
+    return (cell,) if stored else ()
+
+
+def _stored(stored: Stored, partition: TopicPartition) -> str:
+    return _number(stored[partition].offset if partition in stored else None)
+
+
+def _number(offset: int | None) -> str:
+    return "-" if offset is None else f"{offset:,}"

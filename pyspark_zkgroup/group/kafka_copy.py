@@ -1,0 +1,98 @@
+"""The copy of a group's offsets in Kafka, and when an offset found there counts.
+
+The node in ZooKeeper is the truth, since it is the fence as well: only there can a write depend on
+who owns the partition. Each copy says that it is one. So an offset in Kafka that somebody else has
+written (a JVM member, a consumer of the brokers', Kafka's own tools) can be told from a copy, and a
+copy that a member wrote after it had lost the partition never moves anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from pyspark_zkgroup.errors import AssignmentError
+from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
+
+_MARK = "zkgroup "
+_NAMED_MAX = 10
+# Kafka's own default lets a group's offsets expire after seven days without a commit.
+REFRESH_S = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    value: int
+    at_s: float
+
+
+def note_of(consumer: str) -> str:
+    return _MARK + consumer
+
+
+def is_copy(stored: StoredOffset) -> bool:
+    return stored.note.startswith(_MARK)
+
+
+def counting(in_zookeeper: int | None, stored: StoredOffset | None, *, dual: bool) -> int | None:
+    """The group's offset. `dual`: whoever commits to Kafka commits to ZooKeeper as well.
+
+    What others wrote before the first of us came is in Kafka alone or in both; then the larger one
+    counts, as for the old consumers. Where they go on writing to Kafka alone, that one counts.
+    """
+    if stored is None or in_zookeeper is None:
+        return in_zookeeper if stored is None else stored.offset
+    if is_copy(stored):
+        return in_zookeeper
+    return max(in_zookeeper, stored.offset) if dual else stored.offset
+
+
+def is_behind(in_zookeeper: int | None, stored: StoredOffset) -> bool:
+    """Somebody else has set it, perhaps to go back."""
+    return in_zookeeper is not None and stored.offset < in_zookeeper and not is_copy(stored)
+
+
+def both_named(
+    partitions: Collection[TopicPartition],
+    in_zookeeper: Mapping[TopicPartition, int | None],
+    stored: Mapping[TopicPartition, StoredOffset],
+) -> str:
+    texts = [
+        f"{p} at {stored[p].offset} (in ZooKeeper {in_zookeeper[p]})"
+        for p in sorted(partitions)[:_NAMED_MAX]
+    ]
+    more = len(partitions) - len(texts)
+    return ", ".join(texts) + (f" and {more} partitions more" if more > 0 else "")
+
+
+def due(
+    committed: Mapping[TopicPartition, int],
+    copied: Mapping[TopicPartition, Copied],
+    now_s: float,
+) -> dict[TopicPartition, int]:
+    """What is not copied yet, or so long ago that the brokers may forget it."""
+    return {
+        p: value
+        for p, value in committed.items()
+        if (last := copied.get(p)) is None or last.value != value or now_s - last.at_s >= REFRESH_S
+    }
+
+
+def live_group(group: str, members: Collection[BrokerMember]) -> AssignmentError:
+    return AssignmentError(
+        f"Kafka's brokers coordinate consumers in a group {group!r} of their own: {named(members)}",
+        "They would read the same records, and no offset can be stored beside theirs: stop them "
+        "first, or use another group.id, or offsets.storage=zookeeper",
+    )
+
+
+def named(members: Collection[BrokerMember]) -> str:
+    names = [str(member) for member in members]
+    more = len(names) - _NAMED_MAX
+    return ", ".join(names[:_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+
+
+def refusal_text(refused: Mapping[TopicPartition, CommitRefused]) -> str:
+    partition = min(refused)
+    more = f" and {len(refused) - 1} partitions more" if len(refused) > 1 else ""
+    return f"{refused[partition].reason} for {partition}{more}"

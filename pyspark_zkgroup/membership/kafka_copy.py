@@ -1,0 +1,164 @@
+"""Keeps the copy of the group's offsets in Kafka up to date, where offsets.storage=kafka asks.
+
+Fence first, copy second: what is copied stands in ZooKeeper already, in a node that nobody but us
+can have moved since. A copy never holds anything up: it has a bound, and what failed is repeated at
+a later boundary.
+
+What remains: A commits 100 in ZooKeeper and stops before its copy is sent; its session ends, B
+claims and copies 200; A goes on and copies 100. The lease is looked at right before, so that A must
+stop within these few lines. The copy then shows too little until B commits again, or a day later at
+the latest; and since it is marked, nobody takes a position from it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+
+from pyspark_zkgroup.clock import EventClock
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group import kafka_copy
+from pyspark_zkgroup.group.kafka_copy import Copied
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.port import OffsetsInKafka
+from pyspark_zkgroup.model import CommitRefused, StoredOffset, TopicPartition
+from pyspark_zkgroup.options import Options
+
+_START_S = 10.0
+_WRITE_S_MAX = 2.0
+_PAUSE_S_MIN, _PAUSE_S_MAX = 1.0, 60.0
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class KafkaCopy:
+    """`trouble` is why the copy is behind; empty while it is not."""
+
+    def __init__(self, options: Options, store: OffsetsInKafka | None, clock: EventClock) -> None:
+        if options.offsets_storage != "kafka":
+            store = None
+        elif store is None:
+            raise ValueError("no way was given to the group's offsets in Kafka")
+        self.store = store
+        self.dual = options.dual_commit
+        self.group = options.group_id
+        self.clock = clock
+        self.trouble = ""
+        # A third of the session: waiting for the brokers must not cost it.
+        self._write_s = min(_WRITE_S_MAX, options.zookeeper_session_timeout_ms / 3000)
+        self._copied: dict[TopicPartition, Copied] = {}
+        self._compared: set[TopicPartition] = set()
+        self._refused: frozenset[TopicPartition] = frozenset()
+        self._silent = False
+        self._paused_until = float("-inf")
+        self._pause_s = _PAUSE_S_MIN
+
+    @property
+    def notes(self) -> list[str]:
+        return [f"the offsets in Kafka are behind: {self.trouble}"] if self.trouble else []
+
+    def refuse_live_group(self) -> None:
+        if self.store is None:
+            return
+        members = self.store.group_members(timeout_s=_START_S)
+        if members:
+            raise kafka_copy.live_group(self.group, members)
+
+    # -- reading
+
+    def stored(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, StoredOffset]:
+        if self.store is None or not partitions:
+            return {}
+        return self.store.group_offsets(partitions)
+
+    def to_compare(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Whose offset in Kafka may count at a claim. Where everybody commits to both, that is what
+        was there before us: each is looked at once.
+        """
+        if self.store is None:
+            return []
+        return [p for p in partitions if not self.dual or p not in self._compared]
+
+    def counting(self, offsets: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
+        """Of partitions about to be claimed, with what ZooKeeper has: where Kafka's offset counts
+        instead.
+        """
+        stored = self.stored(offsets.keys())
+        found: dict[TopicPartition, int] = {}
+        for partition, before in offsets.items():
+            counts = kafka_copy.counting(before, stored.get(partition), dual=self.dual)
+            if counts is not None and counts != before:
+                found[partition] = counts
+        self._compared.update(offsets)
+        if found:
+            both = kafka_copy.both_named(found, offsets, stored)
+            _log.warning("the group's offsets in Kafka count: %s", both)
+        behind = [p for p in stored.keys() - found if kafka_copy.is_behind(offsets[p], stored[p])]
+        if behind:
+            both = kafka_copy.both_named(behind, offsets, stored)
+            _log.warning(
+                "offsets that others have set in Kafka are behind and do not count: %s", both
+            )
+        return found
+
+    # -- writing
+
+    def write(self, f: Footing, *, has_lease: bool, last: bool = False) -> None:
+        """What is committed of all that is held, in one request, and only if any of it is new. The
+        `last` one is tried whatever became of those before.
+        """
+        if self.store is None or not has_lease:
+            return
+        now = self.clock.monotonic()
+        known, held = f.holdings.known, f.holdings.held
+        for partition in self._copied.keys() - held.keys():
+            del self._copied[partition]
+        committed = {p: known[p].value for p in held if p in known and known[p].doubt is None}
+        due = kafka_copy.due(committed, self._copied, now)
+        if now < self._paused_until and not last:
+            # What was refused for itself does not hold up the rest.
+            due = {} if self._silent else {p: n for p, n in due.items() if p not in self._refused}
+        if due:
+            self._write(self.store, f, due)
+
+    def _write(self, store: OffsetsInKafka, f: Footing, due: Mapping[TopicPartition, int]) -> None:
+        try:
+            refused = store.commit_group_offsets(
+                due, kafka_copy.note_of(f.consumer), timeout_s=self._write_s
+            )
+        except ServerError as error:
+            self._silent = True
+            self._failed(error.what)
+            return
+        now = self.clock.monotonic()
+        self._copied.update((p, Copied(n, now)) for p, n in due.items() if p not in refused)
+        self._silent = refused.keys() == due.keys()
+        self._refused = ((self._refused & f.holdings.held.keys()) - due.keys()) | refused.keys()
+        if refused:
+            self._failed(_refusal(store, refused, self._write_s))
+        elif self.trouble and not self._refused:
+            _log.info("the offsets in Kafka are up to date again")
+            self.trouble, self._pause_s, self._paused_until = "", _PAUSE_S_MIN, float("-inf")
+
+    def _failed(self, reason: str) -> None:
+        self._paused_until = self.clock.monotonic() + self._pause_s
+        self._pause_s = min(_PAUSE_S_MAX, 2 * self._pause_s)
+        if reason != self.trouble:
+            _log.warning(
+                "[ZKG-104] offsets are committed in ZooKeeper, but not copied to Kafka: %s", reason
+            )
+        self.trouble = reason
+
+
+def _refusal(
+    store: OffsetsInKafka, refused: Mapping[TopicPartition, CommitRefused], timeout_s: float
+) -> str:
+    text = kafka_copy.refusal_text(refused)
+    if any(one.group_is_live for one in refused.values()):
+        try:
+            members = kafka_copy.named(store.group_members(timeout_s=timeout_s))
+        except ServerError as error:
+            members = f"not known: {error.what}"
+        text += f"; Kafka's brokers coordinate consumers in this group: {members}"
+    return text

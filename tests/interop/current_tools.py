@@ -1,0 +1,47 @@
+"""The command line tools of a present Kafka, each in a JVM of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark_zkgroup.sandbox.java import find_java
+from pyspark_zkgroup.sandbox.kafka_jars import KAFKA_VERSIONS, Release, kafka_jars, release_jars
+from pyspark_zkgroup.sandbox.pyspark_jars import logging_jars
+from tests.interop.old_kafka import FLAGS
+
+LINE = "3.9"
+GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+ANSWER_DEADLINE_S = 60.0
+
+
+def run(tool: str, *arguments: str) -> str:
+    """What it printed on the standard output."""
+    done = subprocess.run(
+        _command(tool, arguments, LINE),
+        capture_output=True,
+        text=True,
+        timeout=ANSWER_DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 0, (tool, done.stdout, done.stderr)
+    return done.stdout
+
+
+def start(tool: str, *arguments: str, line: str = LINE) -> subprocess.Popen[bytes]:
+    """One that does not end by itself."""
+    return subprocess.Popen(
+        _command(tool, arguments, line), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+def _command(tool: str, arguments: Sequence[str], line: str) -> list[str]:
+    java = find_java()
+    tools = Release(KAFKA_VERSIONS[line], "", artifact="kafka-tools", wants="one jar")
+    directories = [release_jars(tools, java, print), kafka_jars(line, java, print)]
+    jars: list[Path] = [p for d in directories for p in sorted(d.glob("*.jar"))]
+    path = os.pathsep.join(map(str, [*logging_jars(), *jars]))
+    return [str(java), *FLAGS, "-cp", path, tool, *arguments]

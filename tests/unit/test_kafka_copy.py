@@ -1,0 +1,87 @@
+"""When an offset in Kafka counts, and what of the copy is to be written."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyspark_zkgroup.group.kafka_copy import (
+    REFRESH_S,
+    Copied,
+    both_named,
+    counting,
+    due,
+    is_behind,
+    live_group,
+    named,
+    note_of,
+    refusal_text,
+)
+from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
+
+P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
+OURS = note_of("billing_host-1-0a")
+
+
+@pytest.mark.parametrize(
+    ("in_zookeeper", "stored", "dual", "expected"),
+    [
+        (None, None, True, None),
+        (5, None, True, 5),
+        (5, None, False, 5),
+        (None, StoredOffset(7), True, 7),
+        (None, StoredOffset(7, OURS), True, 7),
+        # A copy never counts beside the truth, whether it is late or ahead of a rewind.
+        (5, StoredOffset(7, OURS), True, 5),
+        (5, StoredOffset(7, OURS), False, 5),
+        (5, StoredOffset(3, OURS), False, 5),
+        # Somebody else's does: the larger one, or Kafka's where ZooKeeper's is not kept up.
+        (5, StoredOffset(7), True, 7),
+        (5, StoredOffset(3), True, 5),
+        (5, StoredOffset(7), False, 7),
+        (5, StoredOffset(3), False, 3),
+        (5, StoredOffset(7, "zkgroups of my own"), True, 7),
+        (0, StoredOffset(0), True, 0),
+    ],
+)
+def test_which_offset_counts(
+    in_zookeeper: int | None, stored: StoredOffset | None, dual: bool, expected: int | None
+) -> None:
+    assert counting(in_zookeeper, stored, dual=dual) == expected
+
+
+def test_offsets_that_do_not_count_are_said() -> None:
+    assert is_behind(5, StoredOffset(3))
+    assert not is_behind(5, StoredOffset(5))
+    assert not is_behind(None, StoredOffset(3))
+    assert not is_behind(5, StoredOffset(3, OURS))
+    text = both_named([Q, P], {P: 5, Q: None}, {P: StoredOffset(3), Q: StoredOffset(7)})
+    assert text == "t-0 at 3 (in ZooKeeper 5), t-1 at 7 (in ZooKeeper None)"
+    many = [TopicPartition("t", n) for n in range(12)]
+    some = both_named(many, dict.fromkeys(many, 5), dict.fromkeys(many, StoredOffset(3)))
+    assert some.endswith("t-9 at 3 (in ZooKeeper 5) and 2 partitions more")
+
+
+def test_what_is_due() -> None:
+    copied = {P: Copied(5, 100.0), Q: Copied(7, 100.0)}
+    later = 100.0 + REFRESH_S
+    assert due({P: 5, Q: 7}, copied, later - 1) == {}
+    assert due({P: 5, Q: 8}, copied, later - 1) == {Q: 8}
+    assert due({P: 4, Q: 7}, copied, 100.0) == {P: 4}, "also backwards: a reset is followed"
+    assert due({P: 5, Q: 7}, copied, later) == {P: 5, Q: 7}
+    assert due({P: 0}, {}, 0.0) == {P: 0}
+
+
+def test_a_live_group_names_its_members() -> None:
+    members = [BrokerMember("app", "/10.0.0.7")] * 12
+    text = str(live_group("billing", members))
+    assert "coordinate consumers in a group 'billing' of their own: app at /10.0.0.7, " in text
+    assert "and 2 more" in text
+    assert named([BrokerMember("app")]) == "app"
+
+
+def test_what_was_refused_is_said_for_one() -> None:
+    why = CommitRefused("GroupAuthorizationFailed (30)")
+    assert refusal_text({Q: why, P: why}) == (
+        "GroupAuthorizationFailed (30) for t-0 and 1 partitions more"
+    )
+    assert refusal_text({P: why}) == "GroupAuthorizationFailed (30) for t-0"
