@@ -3,6 +3,7 @@
 ZkgroupError
   OptionError            an option of the reader is unknown, clashing or impossible
   ServerError            a ZooKeeper or Kafka server cannot be reached or refuses (retryable)
+  AccessError            a server refuses who we are or what we do, or we its certificate (lasting)
   SubscriptionError      topics, patterns or thread counts that no group can serve
   AssignmentError        the group's members cannot be assigned (round-robin's rules, strategies)
   BadZnodeError          a znode holds what no consumer writes
@@ -45,6 +46,10 @@ class OptionError(ZkgroupError):
 class ServerError(ZkgroupError):
     code = "ZKG-002"
     retryable = True
+
+
+class AccessError(ZkgroupError):
+    code = "ZKG-014"
 
 
 class SubscriptionError(ZkgroupError):

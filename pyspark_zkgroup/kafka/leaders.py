@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pyspark_zkgroup.kafka import metadata
+from pyspark_zkgroup.errors import AccessError
+from pyspark_zkgroup.kafka import access, metadata
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.wire import Metadata
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,8 @@ class NoLeader:
     """False when the brokers know no such partition: it was deleted, or is so new that not all have
     heard of it.
     """
+    refusal: AccessError | None = None
+    """Where we may not know."""
 
 
 def find(
@@ -34,7 +38,7 @@ def find(
             for number, broker in topic.leaders.items():
                 cluster.leaders[TopicPartition(name, number)] = broker
         for tp in unknown:
-            leader = _leader(answer, tp)
+            leader = _leader(answer, tp, cluster.settings.security)
             if not isinstance(leader, int):
                 without[tp] = leader
     return {tp: without[tp] if tp in without else cluster.leaders[tp] for tp in wanted}
@@ -45,13 +49,15 @@ def forget(cluster: Cluster, partitions: Iterable[TopicPartition]) -> None:
         cluster.leaders.pop(tp, None)
 
 
-def _leader(answer: Metadata, tp: TopicPartition) -> int | NoLeader:
+def _leader(answer: Metadata, tp: TopicPartition, security: KafkaSecurity) -> int | NoLeader:
     topic = answer.topics.get(tp.topic)
     if topic is None:
         error = answer.missing.get(tp.topic)
         if error is None or error.unknown_topic:
             return NoLeader("the brokers know no such topic", exists=False)
-        return NoLeader(f"the brokers do not give its topic: {error}", exists=True)
+        refused = error.topic_refused
+        refusal = access.topic_refused(security, tp.topic, "Describe") if refused else None
+        return NoLeader(f"the brokers do not give its topic: {error}", exists=True, refusal=refusal)
     if tp.partition not in topic.partitions:
         return NoLeader(f"its topic has {len(topic.partitions)} partitions", exists=False)
     if tp.partition not in topic.leaders:

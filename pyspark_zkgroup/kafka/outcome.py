@@ -51,6 +51,7 @@ class Failed:
     """Asking again will not help."""
 
     reason: str
+    may_not_read: bool = False
 
 
 Outcome = Read | NothingLeft | TakesTurn | Again | OutOfRange | Failed
@@ -70,7 +71,8 @@ def judge(
             return OutOfRange()
         if fetched.error.retryable:
             return Again(f"its leader answered {fetched.error}", leader_moved=True)
-        return Failed(f"its leader answered {fetched.error}")
+        reason = f"its leader answered {fetched.error}"
+        return Failed(reason, may_not_read=fetched.error.topic_refused)
     if len(fetched.records):
         try:
             whole = frames(fetched.records, position, until)

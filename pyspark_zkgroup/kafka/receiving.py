@@ -8,6 +8,7 @@ when that changes. All requests but fetches are still taken apart by kafka-pytho
 
 from __future__ import annotations
 
+import ssl
 import time
 from io import BytesIO
 from typing import Any
@@ -16,15 +17,17 @@ import kafka.errors
 from kafka.net.connection import KafkaConnection
 from kafka.net.inet import create_connection
 from kafka.net.manager import KafkaConnectionManager
-from kafka.net.transport import KafkaTCPTransport
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.protocol.frame import KafkaBytes
 from kafka.protocol.parser import KafkaProtocol
 
-from pyspark_zkgroup.kafka import fetch_response
+from pyspark_zkgroup.kafka import fetch_response, securing
+from pyspark_zkgroup.security.kafka_security import KafkaSecurity
+from pyspark_zkgroup.security.sasl import Sasl
 
 _SIZE_BYTES = 4
 _CORRELATION_ID_BYTES = 4
-_NOT_NOW = (BlockingIOError, InterruptedError)
+_NOT_NOW = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class Frame:
@@ -36,6 +39,7 @@ class Frame:
         self._body: BytesIO | None = None
         self._view = memoryview(self._head)
         self._at = 0
+        self._is_first = True
 
     @property
     def missing(self) -> memoryview:
@@ -49,6 +53,7 @@ class Frame:
             return None
         if self._body is None:
             self._begin(int.from_bytes(self._head, "big", signed=True))
+            self._is_first = False
             return None
         self._view.release()
         # The very bytes that were received into: BytesIO hands out what it holds.
@@ -57,6 +62,9 @@ class Frame:
         return whole
 
     def _begin(self, size: int) -> None:
+        refusal = securing.speaks_tls(bytes(self._head)) if self._is_first else None
+        if refusal is not None:
+            raise refusal
         if not _CORRELATION_ID_BYTES <= size <= self._size_max:
             raise kafka.errors.InvalidReceiveError(f"Invalid frame length: {size}")
         self._body = BytesIO()
@@ -66,9 +74,9 @@ class Frame:
 
 
 class _Transport(KafkaTCPTransport):  # type: ignore[misc]
-    def __init__(self, net: Any, socket: Any, host: str, answer_bytes_max: int) -> None:
-        super().__init__(net, socket, host=host)
-        self._frame = Frame(answer_bytes_max)
+    """`_frame` is given to it when it is made."""
+
+    _frame: Frame
 
     async def _read_from_sock(self) -> None:
         while self._read and not self._closed:
@@ -78,20 +86,34 @@ class _Transport(KafkaTCPTransport):  # type: ignore[misc]
             except kafka.errors.KafkaError as error:
                 self.abort(error=error)
             except OSError as error:
-                self.abort(error=kafka.errors.KafkaConnectionError(error))
+                lasting = securing.tls_refusal(error)
+                self.abort(error=lasting or kafka.errors.KafkaConnectionError(error))
 
     def _receive(self) -> None:
-        """All that has arrived."""
+        """All that has arrived.
+
+        A broker that refuses a login answers, and closes the connection. Both are here at once; the
+        end, seen before the answer was acted upon, would take its place. So it is left to the next
+        round, in which it is still there.
+        """
+        has_answer = False
         while self._read and not self._closed:
             try:
                 count = self._sock.recv_into(self._frame.missing)
             except _NOT_NOW:
+                return
+            except OSError:
+                if has_answer:
+                    return
+                raise
+            if count == 0 and has_answer:
                 return
             if count == 0:
                 raise kafka.errors.KafkaConnectionError("socket disconnected")
             self.last_read = time.monotonic()
             whole = self._frame.received(count)
             if whole is not None:
+                has_answer = True
                 self._protocol.data_received(whole)
 
     def write(self, data: bytes) -> None:
@@ -107,6 +129,28 @@ class _Transport(KafkaTCPTransport):  # type: ignore[misc]
                 return
         if sent < len(data):
             super().write(memoryview(data)[sent:])
+
+
+class _TlsTransport(_Transport, KafkaSSLTransport):  # type: ignore[misc]
+    """What is received is decrypted into its place. OpenSSL hands out one record of TLS, of 16 KiB
+    at most, at a time; `_receive` goes on until it has no more, so that nothing is left inside it
+    when the socket is waited for.
+    """
+
+    async def shake_hands(self, timeout_at: float | None) -> None:
+        while True:
+            try:
+                self._sock.do_handshake()
+                return
+            except ssl.SSLWantReadError:
+                await self._net.wait_read(self._sock, timeout_at=timeout_at)
+            except ssl.SSLWantWriteError:
+                await self._net.wait_write(self._sock, timeout_at=timeout_at)
+            except OSError as error:
+                lasting = securing.tls_refusal(error)
+                raise lasting or kafka.errors.KafkaConnectionError(
+                    f"the TLS handshake has failed: {error}"
+                ) from None
 
 
 class _Parser(KafkaProtocol):  # type: ignore[misc]
@@ -138,6 +182,16 @@ def _is_plain_fetch(header: Any) -> bool:
 
 
 class _Connection(KafkaConnection):  # type: ignore[misc]
+    sasl: Sasl | None = None
+
+    async def _sasl_authenticate(self, timeout_at: float | None = None) -> None:
+        assert self.sasl is not None
+        with securing.LoginUnderWay():
+            try:
+                await super()._sasl_authenticate(timeout_at)
+            except Exception as error:  # noqa: BLE001 - what a mechanism raises is not its own kind
+                raise securing.login_refusal(error, self.sasl) from None
+
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.parser = _Parser(client_id=self.config["client_id"], ident=f"node={self.node_id}")
@@ -145,6 +199,10 @@ class _Connection(KafkaConnection):  # type: ignore[misc]
 
 class Connections(KafkaConnectionManager):  # type: ignore[misc]
     """Makes connections that receive answers whole."""
+
+    def __init__(self, net: Any, security: KafkaSecurity, **settings: Any) -> None:
+        super().__init__(net, **settings, **securing.settings(security))
+        self._sasl = security.sasl
 
     def get_connection(self, node_id: Any, timeout_ms: float, **_: Any) -> Any:
         """The one there is, or a new one, which connects within the time given."""
@@ -162,6 +220,7 @@ class Connections(KafkaConnectionManager):  # type: ignore[misc]
             broker_version_data=self.broker_version_data,
             **self.config,
         )
+        made.sasl = self._sasl
         made.close_future.add_both(lambda _: self._conns.pop(node_id, None))
         self._conns[node_id] = made
         timeout_at = time.monotonic() + timeout_ms / 1000
@@ -177,6 +236,17 @@ class Connections(KafkaConnectionManager):  # type: ignore[misc]
             proxy_url=self.config["proxy_url"],
             timeout_at=timeout_at,
         )
-        # Without TLS, as is all that the options allow (kafka.security.protocol).
-        answer_bytes_max = self.config["receive_message_max_bytes"]
-        return _Transport(self._net, socket, node.host, answer_bytes_max)
+        if not self.ssl_enabled:
+            return self._receiving(_Transport(self._net, socket, host=node.host))
+        tls = self.config["ssl_context"]
+        made = self._receiving(_TlsTransport(self._net, socket, host=node.host, ssl_context=tls))
+        try:
+            await made.shake_hands(timeout_at)
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def _receiving(self, made: _Transport) -> Any:
+        made._frame = Frame(self.config["receive_message_max_bytes"])
+        return made

@@ -70,8 +70,13 @@ def new_state(
 ) -> SandboxState:
     """The state to start from; former ports are kept where nobody else has taken them."""
     wanted: dict[str, tuple[str, ...]] = {}
-    wanted |= {zookeeper_name(n): zookeeper.PORTS for n in range(1, parameters.zookeepers + 1)}
-    wanted |= {broker_name(n): broker.PORTS for n in range(1, parameters.brokers + 1)}
+    wanted |= {
+        zookeeper_name(n): zookeeper.port_kinds(parameters)
+        for n in range(1, parameters.zookeepers + 1)
+    }
+    wanted |= {
+        broker_name(n): broker.port_kinds(parameters) for n in range(1, parameters.brokers + 1)
+    }
     fresh = iter(free_ports(sum(map(len, wanted.values()))))
     ports = {name: {kind: next(fresh) for kind in kinds} for name, kinds in wanted.items()}
     for record in former.servers if former is not None else ():
@@ -99,6 +104,11 @@ def bring_up(
     layout = Layout(file.directory)
     layout.make()
     layout.logging_config.write_text(LOGGING_CONFIG, encoding="utf-8")
+    if parameters.secured:
+        # Needs a package that only the development has.
+        from pyspark_zkgroup.sandbox.certificates import Certificates
+
+        Certificates.make(layout.certificates)
     zookeepers, brokers = servers_of(file, parameters)
     absent = [s for s in brokers if not s.alive]
     # Formatting needs no other server: its JVMs run while ZooKeeper starts.

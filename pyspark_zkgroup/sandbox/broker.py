@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from pyspark_zkgroup.errors import SandboxError
+from pyspark_zkgroup.sandbox import secured
 from pyspark_zkgroup.sandbox.answers import broker_view
 from pyspark_zkgroup.sandbox.deadline import wait_for
 from pyspark_zkgroup.sandbox.jvm import java_command
@@ -13,6 +14,8 @@ from pyspark_zkgroup.sandbox.kafka_config import (
     BROKER_SESSION_MS,
     CHROOT,
     CONTROLLER_NUMBER,
+    NOTHING_MORE,
+    More,
     kraft_config,
     zookeeper_mode_config,
 )
@@ -20,10 +23,10 @@ from pyspark_zkgroup.sandbox.ports import LOOPBACK
 from pyspark_zkgroup.sandbox.pyspark_jars import logging_jars
 from pyspark_zkgroup.sandbox.server import Server
 from pyspark_zkgroup.sandbox.sessions import node_exists
-from pyspark_zkgroup.sandbox.state import SandboxState
+from pyspark_zkgroup.sandbox.state import Parameters, SandboxState
 from pyspark_zkgroup.sandbox.zookeeper import zookeeper_name
 
-PORTS = ("client", "controller")
+_PORTS = ("client", "controller")
 MAIN_CLASS = "kafka.Kafka"
 STORAGE_CLASS = "kafka.tools.StorageTool"
 KRAFT_LINES = frozenset({"4.1"})
@@ -32,6 +35,10 @@ FORMAT_DEADLINE_S = 60.0
 
 def broker_name(number: int) -> str:
     return f"kafka-{number}"
+
+
+def port_kinds(parameters: Parameters) -> tuple[str, ...]:
+    return (*_PORTS, *secured.PORTS) if parameters.secured else _PORTS
 
 
 def zookeeper_connect(state: SandboxState) -> str:
@@ -56,6 +63,7 @@ class Broker(Server):
                 controller_port=state.server(broker_name(CONTROLLER_NUMBER)).ports["controller"],
                 data=data,
                 brokers=brokers,
+                more=self._more(state),
             )
         else:
             text = zookeeper_mode_config(
@@ -64,8 +72,25 @@ class Broker(Server):
                 data=data,
                 brokers=brokers,
                 zookeeper=zookeeper_connect(state),
+                more=self._more(state),
             )
         self.layout.config(self.name).write_text(text, encoding="utf-8")
+
+    def listener(self, name: str) -> str:
+        """host:port of one of a secured broker's other listeners (see secured.py)."""
+        return f"{LOOPBACK}:{self.record().ports[name]}"
+
+    def _more(self, state: SandboxState) -> More:
+        if not state.parameters.secured:
+            return NOTHING_MORE
+        from pyspark_zkgroup.sandbox.certificates import Certificates
+
+        certificates = Certificates(self.layout.certificates)
+        return More(
+            secured.listeners(self.record().ports),
+            secured.protocols(),
+            secured.security_config(certificates, kraft=is_kraft(state)),
+        )
 
     def command(self) -> list[str]:
         return self._java([MAIN_CLASS, str(self.layout.config(self.name))])

@@ -3,10 +3,11 @@
     zookeeper     one ZooKeeper, no Kafka
     sandbox       ZooKeeper and Kafka 3.9 with one broker, whose own nodes are under /kafka
     sandbox_41    Kafka 4.1 (KRaft) with one broker, and ZooKeeper beside it
+    secured       Kafka 3.9 as in `sandbox`, with TLS, SASL and ACLs (see secured.py)
     chroot        a fresh path on `zookeeper`, for each test
     new_sandbox   a function that starts another, for tests that hurt servers or need more of them
 
-The first three start when a test first asks for them and live as long as the run. Tests share
+The first four start when a test first asks for them and live as long as the run. Tests share
 them, so they use group and topic names of their own and leave the servers
 alive. The directories stay where pytest keeps its temporary ones, logs included, data not.
 """
@@ -51,6 +52,12 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 @pytest.fixture(scope="session")
 def sandbox_41(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     with _started(tmp_path_factory, "sandbox-41", kafka="4.1") as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with _started(tmp_path_factory, "secured", kafka="3.9", secured=True) as started:
         yield started
 
 

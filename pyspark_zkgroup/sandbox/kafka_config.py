@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark_zkgroup.sandbox.ports import LOOPBACK
@@ -13,10 +15,22 @@ CONTROLLER_NUMBER = 1
 BROKER_SESSION_MS = 4_000
 
 
-def common_config(*, port: int, data: Path, brokers: int) -> list[str]:
+@dataclass(frozen=True)
+class More:
+    """What a broker has beside its plaintext listener."""
+
+    listeners: Sequence[str] = ()
+    protocols: Sequence[str] = ()
+    lines: Sequence[str] = ()
+
+
+NOTHING_MORE = More()
+
+
+def common_config(*, port: int, data: Path, brokers: int, more: More = NOTHING_MORE) -> list[str]:
     copies = min(brokers, 3)
     return [
-        f"advertised.listeners=PLAINTEXT://{LOOPBACK}:{port}",
+        f"advertised.listeners={_listeners(port, more)}",
         f"log.dirs={data}",
         "auto.create.topics.enable=false",
         "num.partitions=1",
@@ -41,27 +55,45 @@ def common_config(*, port: int, data: Path, brokers: int) -> list[str]:
         "num.io.threads=4",
         "background.threads=2",
         "num.recovery.threads.per.data.dir=2",
+        *more.lines,
     ]
 
 
 def zookeeper_mode_config(
-    *, number: int, port: int, data: Path, brokers: int, zookeeper: str
+    *,
+    number: int,
+    port: int,
+    data: Path,
+    brokers: int,
+    zookeeper: str,
+    more: More = NOTHING_MORE,
 ) -> str:
     lines = [
         f"broker.id={number}",
-        f"listeners=PLAINTEXT://{LOOPBACK}:{port}",
+        *_place(number),
+        f"listeners={_listeners(port, more)}",
+        f"listener.security.protocol.map={','.join(['PLAINTEXT:PLAINTEXT', *more.protocols])}",
         f"zookeeper.connect={zookeeper}{CHROOT}",
         f"zookeeper.session.timeout.ms={BROKER_SESSION_MS}",
         "zookeeper.connection.timeout.ms=30000",
-        *common_config(port=port, data=data, brokers=brokers),
+        *common_config(port=port, data=data, brokers=brokers, more=more),
     ]
     return "\n".join(lines) + "\n"
 
 
-def kraft_config(*, number: int, port: int, controller_port: int, data: Path, brokers: int) -> str:
+def kraft_config(
+    *,
+    number: int,
+    port: int,
+    controller_port: int,
+    data: Path,
+    brokers: int,
+    more: More = NOTHING_MORE,
+) -> str:
     """Node 1 is broker and controller, all others are brokers only."""
     controller = f"{LOOPBACK}:{controller_port}"
-    listeners = f"PLAINTEXT://{LOOPBACK}:{port}"
+    protocols = ",".join(["PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT", *more.protocols])
+    listeners = _listeners(port, more)
     roles = "broker"
     if number == CONTROLLER_NUMBER:
         listeners += f",CONTROLLER://{controller}"
@@ -69,12 +101,25 @@ def kraft_config(*, number: int, port: int, controller_port: int, data: Path, br
     lines = [
         f"process.roles={roles}",
         f"node.id={number}",
+        *_place(number),
         f"listeners={listeners}",
         "controller.listener.names=CONTROLLER",
-        "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        f"listener.security.protocol.map={protocols}",
         f"controller.quorum.voters={CONTROLLER_NUMBER}@{controller}",
         f"broker.session.timeout.ms={BROKER_SESSION_MS}",
         "broker.heartbeat.interval.ms=1000",
-        *common_config(port=port, data=data, brokers=brokers),
+        *common_config(port=port, data=data, brokers=brokers, more=more),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _place(number: int) -> list[str]:
+    """A rack for each broker, so that clients that name one are sent to it (kafka.client.rack)."""
+    return [
+        f"broker.rack=rack-{number}",
+        "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
+    ]
+
+
+def _listeners(port: int, more: More) -> str:
+    return ",".join([f"PLAINTEXT://{LOOPBACK}:{port}", *more.listeners])

@@ -22,9 +22,16 @@ class Layout:
     def pid_file(self, name: str) -> Path:
         return self.root / "run" / f"{name}.pid"
 
+    def logins(self, name: str) -> Path:
+        return self.root / "conf" / f"{name}.jaas"
+
     @property
     def logging_config(self) -> Path:
         return self.root / "conf" / "log4j2.properties"
+
+    @property
+    def certificates(self) -> Path:
+        return self.root / "certificates"
 
     @property
     def temporary(self) -> Path:

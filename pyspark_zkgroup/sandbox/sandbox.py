@@ -68,9 +68,12 @@ class Sandbox:
         detached: bool = False,
         zookeeper_heap_mb: int = ZOOKEEPER_HEAP_MB,
         kafka_heap_mb: int = KAFKA_HEAP_MB,
+        secured: bool = False,
         say: Say | None = None,
     ) -> None:
-        """`brokers=0` is ZooKeeper alone. `durable` waits for the disk at each ZooKeeper write."""
+        """`brokers=0` is ZooKeeper alone. `durable` waits for the disk at each ZooKeeper write.
+        `secured` brokers have listeners with TLS and SASL too, for tests (see secured.py).
+        """
         _check(kafka, brokers, zookeepers, tick_ms)
         self.directory = Path(directory).absolute()
         self.parameters = Parameters(
@@ -81,6 +84,7 @@ class Sandbox:
             durable=durable,
             zookeeper_heap_mb=zookeeper_heap_mb,
             kafka_heap_mb=kafka_heap_mb,
+            secured=secured,
         )
         self._file = StateFile(self.directory)
         self._detached = detached
@@ -102,6 +106,7 @@ class Sandbox:
             detached=True,
             zookeeper_heap_mb=p.zookeeper_heap_mb,
             kafka_heap_mb=p.kafka_heap_mb,
+            secured=p.secured,
             say=say,
         )
 

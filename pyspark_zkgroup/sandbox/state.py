@@ -32,13 +32,15 @@ class Parameters:
     durable: bool
     zookeeper_heap_mb: int
     kafka_heap_mb: int
+    secured: bool = False
 
     def same_data(self, other: Parameters) -> bool:
         """Whether servers of these parameters can go on with data written under the others."""
-        return (self.kafka, self.brokers, self.zookeepers) == (
+        return (self.kafka, self.brokers, self.zookeepers, self.secured) == (
             other.kafka,
             other.brokers,
             other.zookeepers,
+            other.secured,
         )
 
     def __str__(self) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from pyspark_zkgroup.sandbox import secured_zookeeper
 from pyspark_zkgroup.sandbox.answers import zookeeper_mode
 from pyspark_zkgroup.sandbox.jvm import java_command
 from pyspark_zkgroup.sandbox.ports import LOOPBACK
 from pyspark_zkgroup.sandbox.pyspark_jars import zookeeper_jars
 from pyspark_zkgroup.sandbox.server import Server
+from pyspark_zkgroup.sandbox.state import Parameters
 
-PORTS = ("client", "quorum", "election")
+_PORTS = ("client", "quorum", "election")
 MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 
@@ -18,7 +21,16 @@ def zookeeper_name(number: int) -> str:
     return f"zookeeper-{number}"
 
 
+def port_kinds(parameters: Parameters) -> tuple[str, ...]:
+    return (*_PORTS, *secured_zookeeper.PORTS) if parameters.secured else _PORTS
+
+
 class ZooKeeper(Server):
+    @property
+    def secure_address(self) -> str:
+        """host:port for TLS, of a secured one (see secured_zookeeper.py)."""
+        return f"{LOOPBACK}:{self.record().ports[secured_zookeeper.PORT]}"
+
     def write_config(self) -> None:
         state = self.state()
         ensemble = [
@@ -29,13 +41,26 @@ class ZooKeeper(Server):
             client_port=self.port,
             tick_ms=state.parameters.tick_ms,
             ensemble=[(s.ports["quorum"], s.ports["election"]) for s in ensemble],
+            more=self._more(),
         )
         self.layout.config(self.name).write_text(text, encoding="utf-8")
         self.layout.data(self.name).mkdir(parents=True, exist_ok=True)
         (self.layout.data(self.name) / "myid").write_text(f"{self.number}\n")
 
+    def _more(self) -> Sequence[str]:
+        if not self.state().parameters.secured:
+            return ()
+        from pyspark_zkgroup.sandbox.certificates import Certificates
+
+        self.layout.logins(self.name).write_text(secured_zookeeper.logins(), encoding="utf-8")
+        port = self.record().ports[secured_zookeeper.PORT]
+        return secured_zookeeper.config(Certificates(self.layout.certificates), port)
+
     def command(self) -> list[str]:
         state = self.state()
+        more: Sequence[str] = ()
+        if state.parameters.secured:
+            more = secured_zookeeper.flags(self.layout.logins(self.name))
         force_sync = "yes" if state.parameters.durable else "no"
         return java_command(
             self.layout,
@@ -44,7 +69,11 @@ class ZooKeeper(Server):
             token=state.token,
             heap_mb=state.parameters.zookeeper_heap_mb,
             jars=zookeeper_jars(),
-            flags=[f"-Dzookeeper.forceSync={force_sync}", "-Dzookeeper.jmx.log4j.disable=true"],
+            flags=[
+                f"-Dzookeeper.forceSync={force_sync}",
+                "-Dzookeeper.jmx.log4j.disable=true",
+                *more,
+            ],
             main=[MAIN_CLASS, str(self.layout.config(self.name))],
         )
 
@@ -53,7 +82,12 @@ class ZooKeeper(Server):
 
 
 def zookeeper_config(
-    *, data: Path, client_port: int, tick_ms: int, ensemble: list[tuple[int, int]]
+    *,
+    data: Path,
+    client_port: int,
+    tick_ms: int,
+    ensemble: list[tuple[int, int]],
+    more: Sequence[str] = (),
 ) -> str:
     lines = [
         f"tickTime={tick_ms}",
@@ -69,6 +103,7 @@ def zookeeper_config(
         "4lw.commands.whitelist=*",
         # The default makes every transaction log a file of 64 MB from its first byte on.
         "preAllocSize=1024",
+        *more,
     ]
     if len(ensemble) > 1:
         lines += [

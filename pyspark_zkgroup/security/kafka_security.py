@@ -1,0 +1,30 @@
+"""Which protocol is spoken to the brokers, and with what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark_zkgroup.security.sasl import Sasl
+from pyspark_zkgroup.security.tls import Tls
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSecurity:
+    protocol: str = "PLAINTEXT"
+    tls: Tls | None = None
+    sasl: Sasl | None = None
+
+    @property
+    def who(self) -> str:
+        """For messages: what the brokers take us for, as far as we know."""
+        return "this client" if self.sasl is None else self.sasl.who
+
+    @property
+    def principal(self) -> str:
+        return "User:NAME" if self.sasl is None else self.sasl.principal
+
+
+OPEN = KafkaSecurity()
+"""Neither encryption nor authentication."""
