@@ -8,37 +8,24 @@ stay and the next boundary looks again.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.errors import BadZnodeError, ServerError
-from pyspark_zkgroup.group import patterns
-from pyspark_zkgroup.group.brokers import parse_broker
 from pyspark_zkgroup.group.ownership import OwnerRead
-from pyspark_zkgroup.group.paths import (
-    BROKER_IDS,
-    BROKER_TOPICS,
-    GroupPaths,
-    broker_path,
-    topic_path,
-)
+from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.registration import Subscription
-from pyspark_zkgroup.group.snapshot import Snapshot, read_snapshot, topics_of
-from pyspark_zkgroup.group.topics import parse_topic
+from pyspark_zkgroup.group.snapshot import Snapshot, read_snapshot
 from pyspark_zkgroup.membership.port import Brokers
+from pyspark_zkgroup.membership.topics_view import TopicReader
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.store import Store, partitions_below
 
 _LOOKS_MAX = 5
-_log = logging.getLogger("pyspark_zkgroup.group")
 
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """`topics_from`: "zookeeper", "kafka", or "" while no broker is registered yet. `lives`: the
-    transaction that made each topic, where ZooKeeper tells.
-    """
+    """`topics_from` and `lives` as in Topics."""
 
     snapshot: Snapshot
     registrations: Mapping[str, int]
@@ -55,12 +42,12 @@ class GroupReader:
         exclude_internal: bool,
         brokers: Brokers,
         bootstrap_given: bool,
+        protocol: str = "PLAINTEXT",
     ) -> None:
         self.paths = paths
         self.subscription = subscription
-        self.hidden = patterns.INTERNAL_TOPICS if exclude_internal else frozenset()
-        self.brokers = brokers
-        self.bootstrap_given = bootstrap_given
+        self.topics = TopicReader(exclude_internal, brokers, bootstrap_given, protocol)
+        self.hidden = self.topics.hidden
 
     def look(self, store: Store, changed_meanwhile: Callable[[], bool]) -> GroupView:
         view = self._look_once(store)
@@ -79,84 +66,14 @@ class GroupReader:
         ids = {c: n.data for c, n in present.items()}
         members = read_snapshot(self.paths.group, ids, {})
         subscriptions = [self.subscription, *(m.subscription for m in members.members.values())]
-        topics_from, note = self.find_topics_source(store)
-        lives: dict[str, int] = {}
-        if topics_from == "zookeeper":
-            topics, lives = self._topics_of_zookeeper(store, subscriptions)
-        elif topics_from == "kafka":
-            topics = dict(self.brokers.partitions())
-        else:
-            topics = {}
+        found = self.topics.read(store, subscriptions)
         return GroupView(
-            snapshot=read_snapshot(self.paths.group, ids, topics),
+            snapshot=read_snapshot(self.paths.group, ids, found.partitions),
             registrations={c: n.ephemeral_owner for c, n in present.items()},
-            topics_from=topics_from,
-            notes=(note,) if note else (),
-            lives=lives,
+            topics_from=found.source,
+            notes=(found.note,) if found.note else (),
+            lives=found.lives,
         )
-
-    def find_topics_source(self, store: Store) -> tuple[str, str]:
-        """ZooKeeper where brokers register there; Kafka itself where they do not (KRaft)."""
-        (ids,) = store.children([BROKER_IDS], watch=not self.bootstrap_given)
-        if ids is not None and ids.names:
-            if not self.bootstrap_given:
-                self.brokers.found(self._addresses(store, sorted(ids.names)))
-            return "zookeeper", ""
-        if self.bootstrap_given:
-            return "kafka", ""
-        if ids is None:
-            where = store.session.settings.connect
-            raise ServerError(
-                f"No Kafka broker has ever registered in ZooKeeper at {where}: "
-                f"there is no {BROKER_IDS}, and kafka.bootstrap.servers is not set",
-                "Set kafka.bootstrap.servers (KRaft brokers do not register), "
-                "or give the brokers' chroot in zookeeper.connect",
-            )
-        return "", f"no broker is registered in {BROKER_IDS} yet"
-
-    def _addresses(self, store: Store, names: list[str]) -> list[str]:
-        paths = [broker_path(name) for name in names]
-        found: list[str] = []
-        for path, node in zip(paths, store.nodes(paths), strict=True):
-            if node is None:
-                continue
-            try:
-                address = parse_broker(path, node.data)
-            except BadZnodeError as error:
-                _log.warning("%s", error)
-                continue
-            if address:
-                found.append(address)
-        if not found:
-            raise ServerError(
-                f"None of the {len(names)} brokers in {BROKER_IDS} has a plaintext listener",
-                "Set kafka.bootstrap.servers",
-            )
-        return found
-
-    def _topics_of_zookeeper(
-        self, store: Store, subscriptions: Collection[Subscription]
-    ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
-        every: Collection[str] = ()
-        if any(s.is_wildcard for s in subscriptions):
-            (listed,) = store.children([BROKER_TOPICS], watch=True)
-            every = sorted(listed.names) if listed else ()
-        wanted = sorted({t for s in subscriptions for t, _ in topics_of(s, every, self.hidden)})
-        paths = [topic_path(topic) for topic in wanted]
-        nodes = store.nodes(paths, watch=True)
-        # A read arms no watch on a missing node; exists() does.
-        store.stats([p for p, n in zip(paths, nodes, strict=True) if n is None], watch=True)
-        topics: dict[str, tuple[int, ...]] = {}
-        lives: dict[str, int] = {}
-        for topic, path, node in zip(wanted, paths, nodes, strict=True):
-            if node is None:
-                continue
-            try:
-                topics[topic] = parse_topic(path, node.data)
-                lives[topic] = node.node.czxid
-            except BadZnodeError as error:
-                _log.warning("%s", error)
-        return topics, lives
 
 
 def read_owned(store: Store, paths: GroupPaths, topics: Collection[str]) -> set[TopicPartition]:

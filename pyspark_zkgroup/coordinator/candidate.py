@@ -1,0 +1,180 @@
+"""A candidate: stands for election whenever nobody is in office, and serves while it is elected.
+
+Runs in a thread of its own with a session of its own, so that a member beside it that is slow, or
+fenced, takes nothing from the groups, and the other way round.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark_zkgroup.coordinator.term import Term
+from pyspark_zkgroup.coordinator.topics import Topics
+from pyspark_zkgroup.errors import AccessError, ServerError
+from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
+from pyspark_zkgroup.group.ops import Create, Done, InDoubt
+from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
+from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
+from pyspark_zkgroup.zk.session import (
+    DisconnectedError,
+    SessionEvent,
+    SessionLostError,
+    SessionSettings,
+)
+from pyspark_zkgroup.zk.store import Store
+
+# A watch tells of everything; this only bounds what a lost one costs.
+_LOOK_S = 60.0
+_AGAIN_S = 1.0
+_CLOSE_S = 10.0
+_log = logging.getLogger("pyspark_zkgroup.coordinator")
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How topics are asked of Kafka, where brokers do not register in ZooKeeper, how often, and how
+    that ends.
+    """
+
+    poll: Callable[[], Topics] | None = None
+    every_s: float = 30.0
+    close: Callable[[], None] = lambda: None
+
+
+class Candidate:
+    def __init__(
+        self,
+        settings: SessionSettings,
+        candidacy: Candidacy,
+        watching: Watching | None = None,
+        surroundings: Surroundings = REAL,
+    ) -> None:
+        self.settings = settings
+        self.candidacy = candidacy
+        self.watching = watching or Watching()
+        self.surroundings = surroundings
+        self.term: Term | None = None
+        self.store: Store | None = None
+        self._closing = False
+        self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def in_office(self) -> bool:
+        return self.term is not None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(
+            target=self.run, name=f"zkgroup-candidate-{self.candidacy.name}", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Resign at once: the session ends, and another candidate is elected."""
+        self._closing = True
+        self._events.put(SessionEvent("suspended"))
+        if self._thread is not None:
+            self._thread.join(_CLOSE_S)
+        self.watching.close()
+
+    def run(self) -> None:
+        while not self._closing:
+            try:
+                self._one_session()
+            except (AccessError, ServerError) as error:
+                _log.warning("%s is no candidate now: %s", self.candidacy.name, error)
+                self._wait(_AGAIN_S)
+            except SessionLostError:
+                _log.warning("the session of candidate %s has ended", self.candidacy.name)
+            except Exception:  # noqa: BLE001 - shown with its trace, and stood up from
+                # A fault of ours in the one thread that serves all groups must not end with it.
+                _log.exception("candidate %s begins anew", self.candidacy.name)
+                self._wait(_AGAIN_S)
+
+    def _one_session(self) -> None:
+        self._events = queue.SimpleQueue()
+        store = self.surroundings.open_store(self.settings, self._events)
+        self.store = store
+        try:
+            self._stand(store)
+        finally:
+            self.store = self.term = None
+            store.session.close()
+
+    def _stand(self, store: Store) -> None:
+        base = 0
+        while not self._closing:
+            if not store.session.alive:
+                raise SessionLostError("ended")
+            try:
+                if not store.session.connected:
+                    raise DisconnectedError("suspended")
+                while not self._events.empty():
+                    # All that they could tell is looked at now.
+                    self._events.get()
+                epoch = self._elected(store)
+                if epoch is None:
+                    self._wait(_LOOK_S)
+                    continue
+                watching = self.watching
+                clock = self.surroundings.clock
+                term = Term(store, epoch, base, watching.poll, watching.every_s, clock)
+                self.term = term
+                _log.info("%s is the coordinator, epoch %d", self.candidacy.name, epoch)
+                try:
+                    self._serve(store, term)
+                finally:
+                    base = term.state.newest
+                    self.term = None
+            except DisconnectedError as error:
+                _log.warning("candidate %s waits for ZooKeeper: %s", self.candidacy.name, error)
+                self._wait(_AGAIN_S)
+
+    def _elected(self, store: Store) -> int | None:
+        """The epoch, or None while another is in office: its node is watched."""
+        (node,) = store.stats([COORDINATOR], watch=True)
+        if node is None:
+            store.ensure([COORDINATED], world_open=True)
+            data = encode_candidacy(self.candidacy)
+            create = Create(COORDINATOR, data, ephemeral=True, world_open=True)
+            (outcome,) = store.commit([(create,)])
+            if isinstance(outcome, InDoubt):
+                raise DisconnectedError("the candidacy was not answered")
+            if not isinstance(outcome, Done) and outcome.reason != "exists":
+                raise ServerError(
+                    f"{COORDINATOR} could not be made: {outcome.text or outcome.reason}",
+                    "Check zookeeper.auth and the ACL of /consumers",
+                )
+            (node,) = store.stats([COORDINATOR], watch=True)
+        if node is None or node.ephemeral_owner != store.session.id:
+            return None
+        return node.node.czxid
+
+    def _serve(self, store: Store, term: Term) -> None:
+        """Until the connection breaks, or the node of the election is gone."""
+        while not self._closing:
+            while not self._events.empty():
+                if not self._note(store, term, self._events.get()):
+                    return
+            if not term.work():
+                event = self.surroundings.clock.next_of(
+                    self._events, min(_LOOK_S, term.next_poll_s)
+                )
+                if event is not None and not self._note(store, term, event):
+                    return
+
+    def _note(self, store: Store, term: Term, event: SessionEvent) -> bool:
+        if event.kind != "changed":
+            return False
+        if event.path == COORDINATOR:
+            return self._elected(store) == term.state.epoch
+        term.note(event.path)
+        return True
+
+    def _wait(self, timeout_s: float) -> None:
+        if not self._closing:
+            self.surroundings.clock.next_of(self._events, timeout_s)

@@ -1,0 +1,171 @@
+"""Groups as their registries show them. Watches are armed before what they watch is read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from pyspark_zkgroup.errors import BadZnodeError
+from pyspark_zkgroup.group.coordination.command_json import decode_answer, decode_command
+from pyspark_zkgroup.group.coordination.commands import Answer, Start
+from pyspark_zkgroup.group.coordination.rebalance import GroupRead, Member
+from pyspark_zkgroup.group.ops import Delete
+from pyspark_zkgroup.group.ownership import thread_of
+from pyspark_zkgroup.group.paths import COORDINATED, CoordinatedPaths
+from pyspark_zkgroup.group.snapshot import read_registrations
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.zk.store import Children, Store, partitions_below
+
+_ANY_VERSION = -1
+_log = logging.getLogger("pyspark_zkgroup.coordinator")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRead:
+    """`answer` is None where the node holds none."""
+
+    path: str
+    consumer: str
+    answer: Answer | None
+
+
+class Registry:
+    """`watched`: which group each watched path belongs to."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.members_of: dict[str, str] = {}
+        self.answers_of: dict[str, str] = {}
+        self._said: set[str] = set()
+
+    def groups(self) -> frozenset[str]:
+        (listed,) = self._watched([COORDINATED])
+        return frozenset(filter(_is_group, listed.names)) if listed else frozenset()
+
+    def read(self, group: str, *, first: bool) -> GroupRead:
+        """`first`: who owns what is asked as well, and whom a command names that is not done yet.
+
+        In this order: a start that is obeyed between the two reads has made its node by then.
+        """
+        paths = CoordinatedPaths(group)
+        self.members_of[paths.ids] = self.members_of[paths.other_ids] = group
+        ids, others = self._watched([paths.ids, paths.other_ids])
+        members = self._members(paths, sorted(ids.names) if ids else [])
+        (channels,) = self.store.children([paths.channels])
+        known = channels.names if channels else frozenset()
+        self._clean(paths, known - (ids.names if ids else frozenset()))
+        owned: dict[TopicPartition, ThreadId] = {}
+        if first:
+            owned = self._told(paths, members, known)
+            owned.update(self._owned(paths))
+        return GroupRead(group, members, owned, tuple(sorted(others.names)) if others else ())
+
+    def answers(self, group: str) -> list[AnswerRead]:
+        paths = CoordinatedPaths(group)
+        self.answers_of[paths.answers] = group
+        (listed,) = self._watched([paths.answers])
+        names = sorted(listed.names) if listed else []
+        nodes = [f"{paths.answers}/{name}" for name in names]
+        found: list[AnswerRead] = []
+        for name, path, node in zip(names, nodes, self.store.nodes(nodes), strict=True):
+            if node is None:
+                continue
+            answer: Answer | None = None
+            try:
+                answer = decode_answer(path, node.data)
+            except BadZnodeError as error:
+                _log.warning("%s", error)
+            found.append(AnswerRead(path, name.rpartition("-")[0], answer))
+        return found
+
+    def take_away(self, answers: Collection[AnswerRead]) -> None:
+        """Those that are gone already went with their member's session."""
+        self.store.commit([(Delete(answer.path, _ANY_VERSION),) for answer in answers])
+
+    def _watched(self, paths: Sequence[str]) -> list[Children | None]:
+        """A missing node takes no watch on its children; one on its coming it does."""
+        listed = self.store.children(paths, watch=True)
+        missing = [p for p, found in zip(paths, listed, strict=True) if found is None]
+        made = self.store.stats(missing, watch=True) if missing else []
+        if any(node is not None for node in made):
+            return self._watched(paths)
+        return listed
+
+    def _members(self, paths: CoordinatedPaths, consumers: Sequence[str]) -> dict[str, Member]:
+        nodes = self.store.nodes([paths.id(c) for c in consumers])
+        present = {c: n for c, n in zip(consumers, nodes, strict=True) if n is not None}
+        read, skipped = read_registrations(paths.id, {c: n.data for c, n in present.items()})
+        for consumer, reason in skipped.items():
+            if consumer not in self._said:
+                self._said.add(consumer)
+                _log.warning("member %s is told nothing: %s", consumer, reason)
+        return {
+            consumer: Member(
+                present[consumer].node.czxid, registration.subscription, registration.internal
+            )
+            for consumer, registration in read.items()
+        }
+
+    def _clean(self, paths: CoordinatedPaths, gone: Collection[str]) -> None:
+        """The channels of members that are gone. One that is about to register, and finds its
+        channel taken away, makes it again.
+        """
+        if not gone:
+            return
+        channels = [paths.channel(consumer) for consumer in sorted(gone)]
+        commands = [
+            f"{channel}/{name}"
+            for channel, listed in zip(channels, self.store.children(channels), strict=True)
+            if listed is not None
+            for name in listed.names
+        ]
+        self.store.commit([(Delete(path, _ANY_VERSION),) for path in commands])
+        self.store.commit([(Delete(path, _ANY_VERSION),) for path in channels])
+
+    def _told(
+        self, paths: CoordinatedPaths, members: dict[str, Member], channels: Collection[str]
+    ) -> dict[TopicPartition, ThreadId]:
+        """Whom a start names that was not taken yet: it may be obeyed at any moment."""
+        consumers = sorted(channels & members.keys())
+        listed = self.store.children([paths.channel(c) for c in consumers])
+        commands = [
+            (c, paths.command(c, name))
+            for c, found in zip(consumers, listed, strict=True)
+            if found is not None
+            for name in sorted(found.names)
+        ]
+        told: dict[TopicPartition, ThreadId] = {}
+        nodes = self.store.nodes([path for _, path in commands])
+        for (consumer, path), node in zip(commands, nodes, strict=True):
+            if node is None:
+                continue
+            try:
+                command = decode_command(path, node.data)
+            except BadZnodeError as error:
+                _log.warning("%s", error)
+                continue
+            if isinstance(command, Start) and command.life == members[consumer].life:
+                told |= {p: ThreadId(consumer, a.thread) for p, a in command.share.items()}
+        return told
+
+    def _owned(self, paths: CoordinatedPaths) -> dict[TopicPartition, ThreadId]:
+        (listed,) = self.store.children([paths.owners])
+        topics = sorted(listed.names) if listed else []
+        below = self.store.children([paths.owner_topic(t) for t in topics])
+        partitions = sorted(partitions_below(topics, below))
+        nodes = self.store.nodes([paths.owner(p) for p in partitions])
+        owned: dict[TopicPartition, ThreadId] = {}
+        for partition, node in zip(partitions, nodes, strict=True):
+            thread = None if node is None else thread_of(node.data.decode("utf-8", "replace"))
+            if thread is not None:
+                owned[partition] = thread
+        return owned
+
+
+def _is_group(name: str) -> bool:
+    try:
+        CoordinatedPaths(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,155 @@
+"""One term of office: watches stir, what they watch is read, the core decides, commands are sent.
+
+Nothing here waits for an answer. A connection that breaks ends the term, since watches do not
+outlive it and a command may be in doubt; the next term begins with nothing known, under the same
+epoch if the session lives.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from pyspark_zkgroup.clock import EventClock
+from pyspark_zkgroup.coordinator.registry import Registry
+from pyspark_zkgroup.coordinator.topics import TopicList, Topics
+from pyspark_zkgroup.group.coordination import coordinator as core
+from pyspark_zkgroup.group.coordination.command_json import encode
+from pyspark_zkgroup.group.coordination.coordinator import (
+    Answered,
+    Event,
+    GroupsSeen,
+    MembersChanged,
+    TopicsSeen,
+)
+from pyspark_zkgroup.group.coordination.rebalance import Commands
+from pyspark_zkgroup.group.ops import Create, Done, InDoubt, Outcome
+from pyspark_zkgroup.group.paths import BROKER_IDS, COORDINATED, CoordinatedPaths
+from pyspark_zkgroup.zk.session import DisconnectedError
+from pyspark_zkgroup.zk.store import Store
+
+# The server's limit of a packet is 1 MiB unless it was set otherwise.
+_COMMAND_BYTES_MAX = 1_000_000
+_log = logging.getLogger("pyspark_zkgroup.coordinator")
+
+
+class Term:
+    def __init__(
+        self,
+        store: Store,
+        epoch: int,
+        base: int,
+        poll: Callable[[], Topics] | None,
+        poll_s: float,
+        clock: EventClock,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.registry = Registry(store)
+        self.topics = TopicList(store, poll, poll_s)
+        self.state = core.elected(epoch, base)
+        self._topics_stirred: set[str] = {BROKER_IDS}
+        self._topics_known = False
+        self._groups_stirred = True
+        self._answers_stirred: set[str] = set()
+
+    @property
+    def next_poll_s(self) -> float:
+        return max(0.0, self.topics.poll_at - self.clock.monotonic())
+
+    def note(self, path: str) -> None:
+        """A watch has fired."""
+        if self.topics.concerns(path):
+            self._topics_stirred.add(path)
+        elif path == COORDINATED:
+            self._groups_stirred = True
+        elif path in self.registry.answers_of:
+            self._answers_stirred.add(self.registry.answers_of[path])
+        elif path in self.registry.members_of:
+            self._feed(MembersChanged(self.registry.members_of[path]))
+
+    def work(self) -> bool:
+        """One piece of it; False if there is none."""
+        now = self.clock.monotonic()
+        if self._topics_stirred or now >= self.topics.poll_at:
+            stirred, self._topics_stirred = self._topics_stirred, set()
+            topics = self.topics.read(stirred, now)
+            if topics is not None:
+                self._topics_known = True
+                self._feed(TopicsSeen(topics))
+        elif self._groups_stirred:
+            self._groups_stirred = False
+            before = self.state.groups.keys()
+            self._feed(GroupsSeen(self.registry.groups()))
+            self._answers_stirred |= self.state.groups.keys() - before
+        elif self._answers_stirred:
+            self._hear(self._answers_stirred.pop())
+        else:
+            # While nobody can tell which topics there are, everything would be stopped.
+            return self._topics_known and self._serve()
+        return True
+
+    def _hear(self, group: str) -> None:
+        found = self.registry.answers(group)
+        for one in found:
+            if one.answer is not None:
+                self._feed(Answered(group, one.consumer, one.answer))
+        self.registry.take_away(found)
+
+    def _serve(self) -> bool:
+        """The next request of the queue."""
+        self.state, group = core.take(self.state)
+        if group is None:
+            return False
+        before = self.state.groups.get(group)
+        if before is None:
+            return True
+        read = self.registry.read(group, first=not before.looked)
+        self._feed(read)
+        now = self.state.groups[group]
+        if now.refused and now.refused != before.refused:
+            _log.error("%s", now.refused)
+        return True
+
+    def _feed(self, event: Event) -> None:
+        self.state, group, commands = core.step(self.state, event)
+        if commands:
+            self._send(group, commands)
+
+    def _send(self, group: str, commands: Commands) -> None:
+        paths = CoordinatedPaths(group)
+        requests = {}
+        for number, (consumer, command) in enumerate(commands):
+            data = encode(command)
+            if len(data) > _COMMAND_BYTES_MAX:
+                _log.error(
+                    "%s would be told %d bytes at once, and ZooKeeper takes 1 MiB: its share is "
+                    "too large, start more members of group %s",
+                    *(consumer, len(data), group),
+                )
+                continue
+            path = paths.command(consumer)
+            requests[number] = Create(path, data, world_open=True, sequential=True)
+        outcomes = self.store.commit([(create,) for create in requests.values()])
+        missing = [n for n, o in zip(requests, outcomes, strict=True) if _is_missing(o)]
+        if missing:
+            # Taken away as the channel of a member that was gone, which came back just then.
+            channels = {paths.channel(commands[n][0]) for n in missing}
+            self.store.ensure(sorted(channels), world_open=True)
+            again = self.store.commit([(requests[n],) for n in missing])
+            outcomes = [o for o in outcomes if not _is_missing(o)] + again
+        for outcome in outcomes:
+            if isinstance(outcome, InDoubt):
+                raise DisconnectedError(f"a command to group {group} was not answered")
+            if not isinstance(outcome, Done):
+                _log.error("a command to group %s was refused: %s", group, outcome)
+        _log.info(
+            "group %s: %s",
+            group,
+            ", ".join(f"{type(c).__name__.lower()} {consumer}" for consumer, c in commands[:10])
+            + (f" and {len(commands) - 10} more" if len(commands) > 10 else ""),
+        )
+
+
+def _is_missing(outcome: Outcome) -> bool:
+    return getattr(outcome, "reason", "") == "missing"

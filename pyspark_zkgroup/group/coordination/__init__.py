@@ -1,0 +1,1 @@
+"""What one elected coordinator decides for its groups, whatever carries its commands."""

@@ -1,0 +1,40 @@
+"""What the node of the elected coordinator says: who it is, and where it is reached."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pyspark_zkgroup.errors import BadZnodeError
+
+VERSION = 1
+_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Candidacy:
+    """`address` is host:port for members that have no ZooKeeper; None where it serves none."""
+
+    name: str
+    address: str | None = None
+
+
+def encode_candidacy(candidacy: Candidacy) -> bytes:
+    value = {"version": VERSION, "id": candidacy.name, "address": candidacy.address}
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def parse_candidacy(path: str, data: bytes) -> Candidacy:
+    """Newer versions may say more; whoever is elected, its id is all that must be there."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        value = None
+    name = value.get("id") if isinstance(value, dict) else None
+    if not isinstance(name, str) or not name:
+        raise BadZnodeError(
+            f"{path} names no coordinator; it holds {data[:_SHOWN]!r}",
+            "End the process that made it: another candidate is elected then",
+        )
+    address = value.get("address")
+    return Candidacy(name, address if isinstance(address, str) and address else None)

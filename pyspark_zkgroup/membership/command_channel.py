@@ -1,0 +1,134 @@
+"""The member's end of its command channel: what it was told, and what it has answered.
+
+A command is taken away and its answer put in place in one transaction: as long as the member lives
+exactly one of the two is there, so neither is lost, and a coordinator that is elected in between
+finds one or the other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark_zkgroup.errors import BadZnodeError
+from pyspark_zkgroup.group.coordination.command_json import decode_command, encode
+from pyspark_zkgroup.group.coordination.commands import (
+    Answer,
+    Command,
+    Holding,
+    Start,
+    Started,
+    Stop,
+    Stopped,
+)
+from pyspark_zkgroup.group.coordination.generation import Generation
+from pyspark_zkgroup.group.ops import Create, Delete, InDoubt, Refused
+from pyspark_zkgroup.group.paths import CoordinatedPaths
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.zk.session import DisconnectedError
+
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRead:
+    """A command that stands in the channel, under its number."""
+
+    number: str
+    command: Command
+
+
+class CommandChannel:
+    """`start`: the newest one obeyed in this life. `share`: what is left of it after the stops."""
+
+    def __init__(self, paths: CoordinatedPaths) -> None:
+        self.paths = paths
+        self.life = 0
+        self.start: Start | None = None
+        self.share: dict[TopicPartition, int] = {}
+        self._newest = Generation(0)
+        self._standing: list[CommandRead] = []
+
+    def prepare(self, f: Footing) -> None:
+        """Before the registration, so that a coordinator finds the channel of whom it finds."""
+        f.store.ensure([self.paths.channel(f.consumer), self.paths.answers], world_open=True)
+
+    def begin(self, f: Footing) -> None:
+        """A new registration is another life: what an earlier one was told is nothing to it."""
+        (node,) = f.store.stats([self.paths.id(f.consumer)])
+        life = 0 if node is None else node.node.czxid
+        if life != self.life:
+            self.life = life
+            self.start, self.share = None, {}
+            self._newest = Generation(0)
+
+    def obey(self, f: Footing) -> None:
+        """Read what there is, and make it the share. Nothing is released or claimed here."""
+        path = self.paths.channel(f.consumer)
+        (listed,) = f.store.children([path], watch=True)
+        if listed is None:
+            # A coordinator has taken us for gone.
+            self.prepare(f)
+            (listed,) = f.store.children([path], watch=True)
+        numbers = sorted(listed.names) if listed else []
+        paths = [self.paths.command(f.consumer, number) for number in numbers]
+        self._standing = []
+        for number, at, node in zip(numbers, paths, f.store.nodes(paths), strict=True):
+            if node is None:
+                continue
+            try:
+                command = decode_command(at, node.data)
+            except BadZnodeError as error:
+                _log.warning("%s", error)
+                continue
+            self._standing.append(CommandRead(number, command))
+            if command.life == self.life and command.generation >= self._newest:
+                self._newest = command.generation
+                self._apply(command)
+
+    def _apply(self, command: Command) -> None:
+        if isinstance(command, Start):
+            self.start = command
+            self.share = {p: assigned.thread for p, assigned in command.share.items()}
+        elif isinstance(command, Stop):
+            self.share = {p: n for p, n in self.share.items() if p not in command.partitions}
+
+    def answer(self, f: Footing) -> None:
+        """What is done by now. A stop is, when nothing of it is held, or may be, any more."""
+        requests = []
+        for read in self._standing:
+            path = self.paths.command(f.consumer, read.number)
+            if read.command.life != self.life:
+                requests.append((Delete(path, 0),))
+                continue
+            answer = self._answer_to(f, read.command)
+            if answer is not None:
+                node = self.paths.answer(f.consumer, read.number)
+                create = Create(node, encode(answer), ephemeral=True, world_open=True)
+                requests.append((Delete(path, 0), create))  # type: ignore[arg-type]
+        for outcome in f.store.commit(requests):
+            if isinstance(outcome, InDoubt):
+                raise DisconnectedError("an answer to a command was not answered")
+            if isinstance(outcome, Refused) and outcome.reason != "missing":
+                _log.warning("an answer to a command was refused: %s", outcome)
+
+    def _answer_to(self, f: Footing, command: Command) -> Answer | None:
+        generation, life = command.generation, command.life
+        if isinstance(command, Start):
+            return Started(generation, life)
+        if not isinstance(command, Stop):
+            return Holding(generation, life, _positions(f, dict.fromkeys(f.holdings.held)))
+        busy = f.holdings.held.keys() | f.holdings.doubtful
+        if command.partitions & busy:
+            # Of an earlier epoch, and started again in this one: nobody waits for its answer.
+            if generation.epoch == self._newest.epoch:
+                return None
+            return Stopped(generation, life)
+        return Stopped(generation, life, _positions(f, dict.fromkeys(command.partitions)))
+
+
+def _positions(f: Footing, partitions: Mapping[TopicPartition, None]) -> dict[TopicPartition, int]:
+    known = {p: f.holdings.position_of(p) for p in partitions}
+    return {p: position for p, position in known.items() if position is not None}

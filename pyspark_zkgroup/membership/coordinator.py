@@ -1,0 +1,146 @@
+"""The `coordinator` protocol: an elected coordinator decides, and tells each member by commands.
+
+Owner nodes, offsets and fences are those of the `zookeeper` protocol; what differs is where a
+member registers, and that it reads nothing of the other members: its target is what it was told.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark_zkgroup.errors import AssignmentError
+from pyspark_zkgroup.group.coordination.sticky import STICKY
+from pyspark_zkgroup.group.paths import CoordinatedPaths, topic_path
+from pyspark_zkgroup.group.snapshot import Snapshot
+from pyspark_zkgroup.membership import claims, commits
+from pyspark_zkgroup.membership.claims import Moved
+from pyspark_zkgroup.membership.command_channel import CommandChannel
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.owner_nodes import OwnerNodeMembership
+from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka, Standing
+from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.options import Options
+
+_UNTOLD = "no coordinator has told this member yet what to read"
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class CoordinatorMembership(OwnerNodeMembership):
+    protocol = "coordinator"
+    paths_of = CoordinatedPaths
+    strategy = STICKY
+
+    def __init__(
+        self,
+        options: Options,
+        brokers: Brokers,
+        surroundings: Surroundings = REAL,
+        in_kafka: OffsetsInKafka | None = None,
+    ) -> None:
+        super().__init__(options, brokers, surroundings, in_kafka)
+        self.coordinated = CoordinatedPaths(options.group_id)
+        self.channel = CommandChannel(self.coordinated)
+        self.registration = replace(
+            self.registration, order="", internal=not options.exclude_internal_topics
+        )
+
+    def status(self) -> dict[str, Any]:
+        told = self.channel.start
+        return {**super().status(), "generation": str(told.generation) if told else None}
+
+    # -- what this protocol answers for itself
+
+    def _introduce(self, footing: Footing) -> bool:
+        self._refuse_others(footing)
+        found = self.reader.topics.read(footing.store, [self.options.subscription])
+        self._snapshot = Snapshot({}, found.partitions)
+        self._notes = (found.note,) if found.note else ()
+        return bool(found.source)
+
+    def _refuse_others(self, footing: Footing) -> None:
+        (others,) = footing.store.children([self.coordinated.other_ids])
+        if others is not None and others.names:
+            named = ", ".join(sorted(others.names)[:5])
+            raise AssignmentError(
+                f"Group {self.options.group_id} has live members that decide for themselves "
+                f"({named}): a coordinator could not tell them anything",
+                "Stop them first, or set protocol to zookeeper, or give another group.id",
+            )
+
+    def _join(self, footing: Footing) -> None:
+        if self.keeper.joined:
+            return
+        first = not self._ever_joined
+        self.channel.prepare(footing)
+        super()._join(footing)
+        if first:
+            # Two that join in the same moment, one here and one there, have both looked before
+            # either was to be seen.
+            self._refuse_others(footing)
+        self.channel.begin(footing)
+
+    def _look(self, footing: Footing) -> bool:
+        if not self._is_registered(footing):
+            return False
+        before = self.channel.start
+        self.channel.obey(footing)
+        start = self.channel.start
+        if start is None:
+            # What was taken over or is replayed stays held until we are told otherwise.
+            self._notes = (_UNTOLD,)
+            self.channel.answer(footing)
+            return False
+        self._notes = ()
+        self._snapshot = Snapshot({}, start.topics)
+        self.first.topics = start.topics
+        if start is not before:
+            self.first.lives = self._lives_of(footing, {p.topic for p in start.share})
+        self._target = {p: ThreadId(self.consumer, n) for p, n in self.channel.share.items()}
+        return True
+
+    def _is_registered(self, footing: Footing) -> bool:
+        path = self.paths.id(self.consumer)
+        (node,) = footing.store.stats([path])
+        if node is None:
+            _log.warning("our registration was deleted by somebody else: registering again")
+            self.keeper.joined = False
+            self._join(footing)
+            return False
+        if node.ephemeral_owner != footing.session:
+            raise commits.fenced(footing, f"{path} is in the hands of another session")
+        return True
+
+    def _lives_of(self, footing: Footing, topics: Collection[str]) -> dict[str, int]:
+        """The transaction that made each topic, where brokers register in ZooKeeper: an offset that
+        is older counts the records of another topic of that name.
+        """
+        names = sorted(topics)
+        nodes = footing.store.nodes([topic_path(name) for name in names])
+        return {t: n.node.czxid for t, n in zip(names, nodes, strict=True) if n is not None}
+
+    def _move(self, footing: Footing, mine: Mapping[TopicPartition, int]) -> Moved:
+        held = set(self.holdings.held)
+        # That a node of ours was deleted by somebody shows at the proof; that one is another's
+        # shows at the claim.
+        moved = claims.rebalance(footing, mine, (), self.first, (), owned=held)
+        if moved.waiting:
+            nodes = footing.store.stats([self.paths.owner(p) for p in moved.waiting], watch=True)
+            moved.again |= any(node is None for node in nodes)
+        self.channel.answer(footing)
+        return moved
+
+    @property
+    def _expected(self) -> str:
+        if self.channel.start is None:
+            return _UNTOLD
+        if not self._target and self.subscribed():
+            return "all partitions belong to other members, perhaps dead ones"
+        return ""
+
+    def _standing(self) -> Standing:
+        standing = super()._standing()
+        return replace(standing, settled=standing.settled and self.channel.start is not None)

@@ -1,0 +1,379 @@
+"""A member that owns by nodes in ZooKeeper, whoever decides what shall be its own.
+
+Runs in the planner's one thread, only when the planner asks. Order within a boundary: commit what
+is done (held or not), register, look, release, claim; the proof is the planner's last call before
+the plan. A session that ends on the way begins the boundary again; a connection that is gone ends
+it, and what is held stands as long as the lease.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark_zkgroup.errors import FencedError, ServerError
+from pyspark_zkgroup.group.gaps import Gap
+from pyspark_zkgroup.group.ownership import fence_of
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.group.positions import check_partitions
+from pyspark_zkgroup.group.registration import Registration
+from pyspark_zkgroup.group.snapshot import Snapshot, topics_of
+from pyspark_zkgroup.membership import claims, commits, notes, replays
+from pyspark_zkgroup.membership.claims import Moved
+from pyspark_zkgroup.membership.first_offsets import FirstOffsets
+from pyspark_zkgroup.membership.footing import Footing, Holdings
+from pyspark_zkgroup.membership.group_view import GroupReader
+from pyspark_zkgroup.membership.kafka_copy import KafkaCopy
+from pyspark_zkgroup.membership.losses import Losses
+from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka, Position, Standing
+from pyspark_zkgroup.membership.registrations import (
+    Joining,
+    refuse_offsets_beyond_end,
+    take_over_owners,
+)
+from pyspark_zkgroup.membership.session_keeper import SessionKeeper
+from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
+from pyspark_zkgroup.membership.waiting import Waiting
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError
+
+_ROUNDS_MAX = 4
+# After a failed look (Kafka away, nodes changing faster than we read) the next one waits a little.
+_LOOK_BACKOFF_S = 1.0
+_MEND_S = 10.0
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class OwnerNodeMembership:
+    """All that is the same whoever decides. Below stand the questions that each protocol answers
+    in its own way.
+    """
+
+    protocol = ""
+    paths_of: type[GroupPaths] = GroupPaths
+    strategy = ""
+
+    def __init__(
+        self,
+        options: Options,
+        brokers: Brokers,
+        surroundings: Surroundings = REAL,
+        in_kafka: OffsetsInKafka | None = None,
+    ) -> None:
+        self.options = options
+        self.brokers = brokers
+        self.clock = clock = surroundings.clock
+        self.paths = self.paths_of(options.group_id)
+        name = options.member_id or surroundings.new_name(clock)
+        self.consumer = f"{options.group_id}_{name}"
+        self.registration = Registration(
+            options.subscription,
+            "",
+            strategy=self.strategy or options.strategy,
+            order=options.order,
+            static_id=options.member_id is not None,
+        )
+        self.reader = GroupReader(
+            self.paths,
+            options.subscription,
+            options.exclude_internal_topics,
+            brokers,
+            bool(options.bootstrap_servers),
+            options.security.protocol,
+        )
+        self.holdings = Holdings()
+        self.losses = Losses(self.paths, fail=options.fail_on_data_loss)
+        self.copy = KafkaCopy(options, in_kafka, clock)
+        self.first = FirstOffsets(options.starting_offsets, brokers, self.losses, self.copy)
+        self.keeper = SessionKeeper(options, self.paths, self.consumer, self.holdings, surroundings)
+        self.waiting = Waiting(options.group_id, clock)
+        self._plan: Plan | None = None
+        self._new_query = True
+        self._ever_joined = self._left = False
+        self._look_not_before = 0.0
+        self._refresh_at = float("inf")
+        self._snapshot = Snapshot({}, {})
+        self._target: dict[TopicPartition, ThreadId] = {}
+        self._notes: tuple[str, ...] = ()
+
+    # -- the port
+
+    @property
+    def member(self) -> str:
+        return self.consumer
+
+    @property
+    def unsettled(self) -> bool:
+        return self.holdings.unsettled
+
+    def resume(self, plan: Plan) -> None:
+        self._new_query = False
+        self._plan = plan
+        self.holdings.known.update(replays.finished(plan))
+        self.holdings.remembered.update({r.partition: r.range.until for r in plan.ranges})
+
+    def replay(self, plan: Plan) -> frozenset[TopicPartition]:
+        self._new_query = False
+        self._plan = plan
+        while True:
+            # Fences only, nothing to settle: they are the evidence for a static take-over.
+            self.holdings.known.clear()
+            self.holdings.known.update(
+                {p: replace(k, done=k.value) for p, k in replays.finished(plan).items()}
+            )
+            try:
+                footing = self.keeper.stand()
+                self._join(footing)
+                # What a static member has taken over it may have to leave again at any moment.
+                for partition in self.holdings.known.keys() - self.holdings.held.keys():
+                    del self.holdings.known[partition]
+                replays.note_empty_ranges(footing, plan)
+                return replays.replay_ranges(footing, plan, self.keeper.wait)
+            except SessionLostError:
+                _log.warning("the session ended during the replay: all ranges are decided again")
+                self.keeper.lose()
+            except DisconnectedError as error:
+                self.keeper.note_offline(error)
+                self.keeper.wait(_LOOK_BACKOFF_S)
+
+    def stirred(self) -> bool:
+        now = self.clock.monotonic()
+        if now >= self._refresh_at:
+            self.keeper.stir("it was time for another look")
+        stirred = self.keeper.stirred() and now >= self._look_not_before
+        session = self.keeper.session
+        alive = session is not None and session.alive and self.keeper.joined
+        return stirred or not alive or self.holdings.unsettled
+
+    def boundary(self, done: Mapping[TopicPartition, int]) -> Standing:
+        self._finish(done)
+        for _ in range(_ROUNDS_MAX):
+            try:
+                self._step(self.keeper.stand())
+                self.keeper.note_online()
+                break
+            except SessionLostError:
+                self.keeper.lose()
+            except DisconnectedError as error:
+                self.keeper.note_offline(error)
+                break
+            except ServerError as error:
+                # Before the first plan a wrong address is the user's to mend; later it is the
+                # network's.
+                if not self._ever_joined:
+                    raise
+                self._notes = (str(error),)
+                self._look_not_before = self.clock.monotonic() + _LOOK_BACKOFF_S
+                _log.warning("%s", error)
+                break
+        self.waiting.say(len(self.holdings.held))
+        return self._standing()
+
+    def prove(self) -> bool:
+        footing, session = self.keeper.footing, self.keeper.session
+        if footing is None or session is None:
+            return False
+        try:
+            if not session.connected:
+                raise DisconnectedError("suspended")
+            proved = claims.prove(footing)
+        except SessionLostError:
+            self.keeper.lose()
+            return False
+        except DisconnectedError as error:
+            self.keeper.note_offline(error)
+            return self.keeper.may_plan
+        if not proved:
+            self.keeper.joined = False
+            self.keeper.stir("the proof before the plan failed")
+        return proved
+
+    def skip(self, found: Collection[Gap]) -> None:
+        self.losses.skip(found, self.holdings)
+
+    def give_up(self) -> int:
+        return self.keeper.give_up()
+
+    def subscribed(self) -> Collection[TopicPartition]:
+        snapshot = self._snapshot
+        topics = topics_of(self.options.subscription, snapshot.topics, self.reader.hidden)
+        return [TopicPartition(t, n) for t, _ in topics for n in snapshot.topics.get(t, ())]
+
+    def wait(self, timeout_s: float) -> None:
+        self.keeper.wait(timeout_s)
+
+    def leave(self, done: Mapping[TopicPartition, int]) -> None:
+        if self._left:
+            return
+        self._left = True
+        self._finish(done)
+        footing, session = self.keeper.footing, self.keeper.session
+        if footing is None or session is None:
+            return
+        try:
+            if session.connected:
+                commits.commit_finished(footing)
+                self.copy.write(footing, has_lease=self.keeper.may_plan, last=True)
+        except (SessionLostError, DisconnectedError, FencedError) as error:
+            _log.warning("leaving without a last commit: %s", error)
+        finally:
+            session.close()
+            _log.info("left group %s as %s", self.options.group_id, self.consumer)
+
+    def status(self) -> dict[str, Any]:
+        return {
+            "member": self.consumer,
+            "members": len(self._snapshot.members),
+            "held": len(self.holdings.held),
+            "waiting": self.waiting.shown(),
+            "waitingCount": len(self.waiting.reasons),
+            "dropped": self.holdings.dropped,
+            "dataLoss": {"events": self.losses.events, "records": self.losses.records},
+            "notes": list(self._all_notes()),
+        }
+
+    # -- what each protocol answers for itself
+
+    def _introduce(self, footing: Footing) -> bool:
+        """The first look of all, before anything is written: refuse to join where that must be, and
+        set `_snapshot` to what there is to read. False where no broker is there to tell.
+        """
+        raise NotImplementedError
+
+    def _look(self, footing: Footing) -> bool:
+        """Set `_target` to who shall read what, and `_snapshot` to what that was decided by. False
+        where nothing is decided: what is held then stays held.
+        """
+        raise NotImplementedError
+
+    def _move(self, footing: Footing, mine: Mapping[TopicPartition, int]) -> Moved:
+        """Release and claim; `mine` is our part of the target, with the threads."""
+        raise NotImplementedError
+
+    def _conclude(self, footing: Footing) -> None:
+        """At the end of each boundary that ZooKeeper answered."""
+
+    @property
+    def _expected(self) -> str:
+        """Why more may become ours before long."""
+        raise NotImplementedError
+
+    # -- one boundary
+
+    def _step(self, footing: Footing) -> None:
+        if footing.static and self._plan is not None:
+            # A predecessor's nodes are taken over under the plan's fences, which are the evidence;
+            # settling first would move them.
+            self._join(footing)
+        commits.commit_finished(footing)
+        self.copy.write(footing, has_lease=self.keeper.may_plan)
+        self._join(footing)
+        if self.holdings.doubtful:
+            self.keeper.stir("a claim or its end was not answered")
+        now = self.clock.monotonic()
+        if self.keeper.stirred() and now >= self._look_not_before:
+            self._rebalance(footing)
+            self.copy.write(footing, has_lease=self.keeper.may_plan)
+        self._conclude(footing)
+
+    def _join(self, footing: Footing) -> None:
+        if self.keeper.joined:
+            return
+        if not self._ever_joined:
+            self._inspect(footing)
+        stamped = replace(self.registration, timestamp=str(int(self.clock.time() * 1000)))
+        Joining(footing, stamped, self._plan, self.keeper.wait).run()
+        if footing.static and self._plan is not None:
+            take_over_owners(footing)
+        self.keeper.joined = self._ever_joined = True
+        self.keeper.stir("joined")
+
+    def _inspect(self, footing: Footing) -> None:
+        """Everything that can refuse this member is asked before anything is written."""
+        brokers_known = self._introduce(footing)
+        subscribed = self.subscribed()
+        topics = frozenset(p.topic for p in subscribed)
+        if self._new_query:
+            self.first.fresh = topics
+        # Even with nothing to read yet: brokers that cannot be reached are found now, not at the
+        # first record.
+        if brokers_known:
+            self.brokers.partitions()
+            self.copy.refuse_live_group()
+            if self.options.fail_on_data_loss:
+                refuse_offsets_beyond_end(footing, subscribed, self.brokers)
+            if self._new_query:
+                present = {t: self._snapshot.topics.get(t, ()) for t in topics}
+                check_partitions(self.options.starting_offsets, present)
+                self.first.check(footing, present)
+
+    def _rebalance(self, footing: Footing) -> None:
+        began = self.clock.monotonic()
+        causes = self.keeper.take_causes()
+        try:
+            if not self._look(footing):
+                return
+            mine = {p: t.number for p, t in self._target.items() if t.consumer == self.consumer}
+            moved = self._move(footing, mine)
+        except BaseException:
+            for cause in causes:
+                self.keeper.stir(cause)
+            raise
+        self.waiting.note(moved.waiting)
+        if moved.later:
+            self._refresh_at = min(self._refresh_at, self.clock.monotonic() + _MEND_S)
+        if moved.again:
+            self._look_not_before = self.clock.monotonic() + _LOOK_BACKOFF_S
+            self.keeper.stir("the last rebalance was not complete")
+        if moved.claimed or moved.released or moved.lost:
+            took_ms = (self.clock.monotonic() - began) * 1000
+            holding = f"holding {len(self.holdings.held)} of {len(self._target)}"
+            _log.info(
+                "rebalanced group %s: %s, %s; cause: %s; took %.0f ms",
+                *(self.options.group_id, moved, holding, ", ".join(causes), took_ms),
+            )
+
+    # -- what is said
+
+    def _finish(self, done: Mapping[TopicPartition, int]) -> None:
+        for partition, until in done.items():
+            known = self.holdings.known.get(partition)
+            if known is not None:
+                self.holdings.known[partition] = replace(known, done=until)
+
+    def _standing(self) -> Standing:
+        may_plan = self.keeper.may_plan
+        positions = {
+            p: Position(known.done, held.thread, fence_of(known.fence, known.doubt))
+            for p, held in self.holdings.held.items()
+            if may_plan and (known := self.holdings.known.get(p)) is not None
+        }
+        return Standing(
+            positions,
+            waiting=dict(self.waiting.reasons),
+            notes=self._all_notes(),
+            settled=may_plan
+            and self.keeper.joined
+            and not self.waiting.reasons
+            and not self.keeper.stirred(),
+            expected=self._expected,
+        )
+
+    def _all_notes(self) -> tuple[str, ...]:
+        said = list(self._notes)
+        if self.keeper.offline_since is not None:
+            silent_s = self.clock.monotonic() - self.keeper.offline_since
+            said.append(f"ZooKeeper silent for {silent_s:.0f} s")
+        if self.keeper.joined and not said:
+            said += notes.missing_topics(
+                self.options.subscription, self.subscribed(), self._snapshot
+            )
+        said += [
+            f"member {c} is left out: {reason}" for c, reason in self._snapshot.skipped.items()
+        ]
+        said += self.copy.notes
+        return tuple(said)
