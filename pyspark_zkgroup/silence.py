@@ -72,7 +72,7 @@ class Silence:
                 held = self._give_up()
                 _log.warning(
                     "[ZKG-103] the driver has not called for %.0f s, longer than "
-                    "max.poll.interval.ms: ended the ZooKeeper session and gave up %d partitions; "
+                    "max.poll.interval.ms: ended its membership and gave up %d partitions; "
                     "a batch that is still under way may come twice",
                     silent_s,
                     held,

@@ -51,8 +51,8 @@ def test_it_warns_at_half_of_the_time_and_gives_up_once_at_the_whole(
     silence.look()
     assert member.given_up == 1
     assert caplog.messages[1:] == [
-        "[ZKG-103] the driver has not called for 10 s, longer than max.poll.interval.ms: ended the "
-        "ZooKeeper session and gave up 3 partitions; a batch that is still under way may come twice"
+        "[ZKG-103] the driver has not called for 10 s, longer than max.poll.interval.ms: ended its "
+        "membership and gave up 3 partitions; a batch that is still under way may come twice"
     ]
 
 

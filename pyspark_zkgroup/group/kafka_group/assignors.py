@@ -1,0 +1,151 @@
+"""Who reads what, decided by the leader for all: cooperative-sticky, and Kafka's range and
+round-robin.
+
+The leader alone decides, so cooperative-sticky need not place partitions as Java's does. It must be
+balanced, move as little as it can, and keep the one promise all members build on: a partition that
+somebody owns is given to nobody else in the same generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark_zkgroup.group.kafka_group.consumer_protocol import MemberSubscription
+from pyspark_zkgroup.model import TopicPartition
+
+COOPERATIVE_STICKY = "cooperative-sticky"
+ASSIGNORS = (COOPERATIVE_STICKY, "range", "roundrobin")
+
+Partitions = Mapping[str, Sequence[int]]
+Assignments = dict[str, frozenset[TopicPartition]]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    id: str
+    subscription: MemberSubscription
+    instance: str | None = None
+
+    @property
+    def order(self) -> tuple[bool, str]:
+        """As Kafka sorts them: static members first, by their instance; then the others."""
+        return (self.instance is None, self.instance or self.id)
+
+
+def assign(name: str, members: Sequence[GroupMember], partitions: Partitions) -> Assignments:
+    if name == COOPERATIVE_STICKY:
+        return cooperative_sticky(members, partitions)
+    return range_(members, partitions) if name == "range" else round_robin(members, partitions)
+
+
+def range_(members: Sequence[GroupMember], partitions: Partitions) -> Assignments:
+    """Per topic: each member a run of partitions, the first ones one more where it does not come
+    out even.
+    """
+    assigned: dict[str, set[TopicPartition]] = {member.id: set() for member in members}
+    for topic, numbers in partitions.items():
+        readers = sorted(
+            (m for m in members if topic in m.subscription.topics), key=lambda m: m.order
+        )
+        if not readers:
+            continue
+        each, more = divmod(len(numbers), len(readers))
+        at = 0
+        for place, reader in enumerate(readers):
+            until = at + each + (place < more)
+            assigned[reader.id] |= {TopicPartition(topic, n) for n in sorted(numbers)[at:until]}
+            at = until
+    return {member: frozenset(own) for member, own in assigned.items()}
+
+
+def round_robin(members: Sequence[GroupMember], partitions: Partitions) -> Assignments:
+    """All partitions in order, dealt to the members in turn; who does not read the topic is passed
+    over.
+    """
+    assigned: dict[str, set[TopicPartition]] = {member.id: set() for member in members}
+    ring = sorted(members, key=lambda m: m.order)
+    turn = 0
+    for topic in sorted(partitions):
+        if not any(topic in member.subscription.topics for member in ring):
+            continue
+        for number in sorted(partitions[topic]):
+            while topic not in ring[turn % len(ring)].subscription.topics:
+                turn += 1
+            assigned[ring[turn % len(ring)].id].add(TopicPartition(topic, number))
+            turn += 1
+    return {member: frozenset(own) for member, own in assigned.items()}
+
+
+def cooperative_sticky(members: Sequence[GroupMember], partitions: Partitions) -> Assignments:
+    """Balanced, moving as little as possible; what moves is in nobody's share this time. Its owner
+    gives it back, which begins the next rebalance, and that one gives it out.
+    """
+    claims = _claims(members)
+    wanted = _balanced(members, partitions, claims)
+    return {
+        member: frozenset(p for p in own if claims.get(p, member) == member)
+        for member, own in wanted.items()
+    }
+
+
+_NOBODY = ""
+"""Claimed by two of one generation: neither keeps it, and nobody else may have it yet."""
+
+
+def _claims(members: Sequence[GroupMember]) -> dict[TopicPartition, str]:
+    """Who owns what. Owned partitions of an older generation than others' are given up already: who
+    has missed a generation was taken for dead. Those of no known generation are believed.
+    """
+    known = [m.subscription.generation for m in members if m.subscription.owned]
+    newest = max((generation for generation in known if generation is not None), default=None)
+    claims: dict[TopicPartition, str] = {}
+    for member in members:
+        generation = member.subscription.generation
+        if newest is not None and generation is not None and generation < newest:
+            continue
+        for partition in member.subscription.owned:
+            claims[partition] = _NOBODY if partition in claims else member.id
+    return claims
+
+
+def _balanced(
+    members: Sequence[GroupMember], partitions: Partitions, claims: Mapping[TopicPartition, str]
+) -> dict[str, set[TopicPartition]]:
+    topics = {member.id: frozenset(member.subscription.topics) for member in members}
+    every = [TopicPartition(t, n) for t in sorted(partitions) for n in sorted(partitions[t])]
+    shares: dict[str, set[TopicPartition]] = {member: set() for member in sorted(topics)}
+    free: list[TopicPartition] = []
+    for partition in every:
+        owner = claims.get(partition, _NOBODY)
+        if owner in shares and partition.topic in topics[owner]:
+            shares[owner].add(partition)
+        else:
+            free.append(partition)
+    # Those with the fewest possible readers first: the others can still even things out.
+    readers = {t: [m for m in shares if t in topics[m]] for t in partitions}
+    for partition in sorted(free, key=lambda p: (len(readers[p.topic]), p)):
+        if readers[partition.topic]:
+            least = min(readers[partition.topic], key=lambda m: (len(shares[m]), m))
+            shares[least].add(partition)
+    while _even_out(shares, topics):
+        pass
+    return shares
+
+
+def _even_out(shares: dict[str, set[TopicPartition]], topics: Mapping[str, frozenset[str]]) -> bool:
+    """Moves one partition from who has more to who has at least two less. Each move makes the sum
+    of the squares smaller, so this comes to an end.
+    """
+    by_size = sorted(shares, key=lambda m: (len(shares[m]), m))
+    for giver in reversed(by_size):
+        for taker in by_size:
+            if len(shares[giver]) - len(shares[taker]) < 2:
+                break
+            movable = [p for p in shares[giver] if p.topic in topics[taker]]
+            if movable:
+                moved = max(movable)
+                shares[giver].remove(moved)
+                shares[taker].add(moved)
+                return True
+    return False

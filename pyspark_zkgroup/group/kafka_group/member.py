@@ -1,0 +1,181 @@
+"""A member's standing with the broker's group coordinator: unjoined, rebalancing, or stable.
+
+    unjoined ── begin_join ──→ rebalancing ── sync answered ──→ stable
+       ↑                        │   ↑   │                        │  │
+       └──── membership lost ───┘   └───┘ the group moved on     │  └─ begin_join (at a boundary)
+       └──────────────────────── membership lost ────────────────┘
+
+Values in, values out. Whoever asks the coordinator hands in what it answered, and gets the next
+member and the next step. A heartbeat only ever notes that a join is needed: joining begins at a
+boundary, by `begin_join`. Once begun it goes on by itself, since what the join listed as owned does
+not change before it is over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup.group.kafka_group.consumer_protocol import NO_GENERATION, MemberAssignment
+from pyspark_zkgroup.model import TopicPartition
+
+Phase = Literal["unjoined", "rebalancing", "stable"]
+Step = Literal["rest", "join", "sync", "look up", "back off"]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`life` moves whenever membership is lost: what was held under another life is held no more.
+
+    `generation` is that of the last answered join, and what commits name. `owned` is what the join
+    listed. `rejoin` says why the next boundary has to join; `fatal` why this member cannot go on.
+    """
+
+    instance: str | None = None
+    phase: Phase = "unjoined"
+    id: str = ""
+    generation: int = NO_GENERATION
+    life: int = 0
+    owned: frozenset[TopicPartition] = frozenset()
+    assigned: frozenset[TopicPartition] = frozenset()
+    leads: bool = False
+    leader_is_zkgroup: bool = False
+    rejoin: str = ""
+    fatal: str = ""
+
+    @property
+    def may_commit(self) -> bool:
+        return self.generation != NO_GENERATION
+
+    @property
+    def needs_join(self) -> bool:
+        return self.phase == "unjoined" or (self.phase == "stable" and bool(self.rejoin))
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """An answered join."""
+
+    id: str
+    generation: int
+    leads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    member: Member
+    step: Step
+
+
+def begin_join(member: Member, owned: frozenset[TopicPartition]) -> Turn:
+    """At a boundary, with everything committed. One join is in flight at a time."""
+    if not member.needs_join:
+        raise ValueError(f"a join cannot begin: {member.phase}, {member.rejoin or 'nothing new'}")
+    return Turn(replace(member, phase="rebalancing", owned=owned, rejoin=""), "join")
+
+
+def ask_to_join(member: Member, why: str) -> Member:
+    """We have given something back, or our topics have changed."""
+    if member.phase != "stable" or member.rejoin:
+        return member
+    return replace(member, rejoin=why)
+
+
+def join_answered(member: Member, code: int, joined: Joined | None) -> Turn:
+    if code == codes.NONE and joined is not None:
+        begun = replace(
+            member, id=joined.id, generation=joined.generation, leads=joined.leads, assigned=_NONE
+        )
+        return Turn(begun, "sync")
+    if code == codes.MEMBER_ID_REQUIRED and joined is not None:
+        return Turn(replace(member, id=joined.id), "join")
+    if code in _JOIN_REFUSALS:
+        return Turn(replace(member, fatal=_JOIN_REFUSALS[code]), "rest")
+    return _answered(member, code)
+
+
+def sync_answered(member: Member, code: int, assignment: MemberAssignment) -> Turn:
+    """Where the next rebalance has begun before we had our assignment, the join is repeated, and
+    what it lists is still ours: the leader of this generation has seen the same list.
+    """
+    if code != codes.NONE:
+        return _answered(member, code)
+    stable = replace(
+        member,
+        phase="stable",
+        assigned=assignment.partitions,
+        leader_is_zkgroup=assignment.by_zkgroup,
+        owned=_NONE,
+    )
+    return Turn(stable, "rest")
+
+
+def heartbeat_answered(member: Member, code: int, generation: int) -> Turn:
+    """Answers to heartbeats and commits, which name a generation. One of an earlier generation says
+    nothing of this one; during a rebalance it may have moved on before we were told, and the join's
+    own answer decides.
+    """
+    if generation != member.generation:
+        return Turn(member, "rest")
+    if member.phase == "rebalancing" and code == codes.ILLEGAL_GENERATION:
+        return Turn(member, "rest")
+    if code == codes.REBALANCE_IN_PROGRESS:
+        return Turn(ask_to_join(member, "the group rebalances"), "rest")
+    if code == codes.NONE or member.phase == "unjoined":
+        return Turn(member, "rest")
+    turn = _answered(member, code)
+    return turn if turn.step != "join" else Turn(turn.member, "rest")
+
+
+def membership_given_up(member: Member, why: str) -> Member:
+    """We have been silent for too long, and leave: the next boundary joins anew."""
+    return _lost(member, why, keep_id=member.instance is not None)
+
+
+def _answered(member: Member, code: int) -> Turn:
+    if code == codes.FENCED_INSTANCE_ID:
+        why = f"another process has joined as the static member {member.instance!r}"
+        return Turn(replace(_lost(member, why, keep_id=False), fatal=FENCED), "rest")
+    if code == codes.UNKNOWN_MEMBER_ID:
+        return _after_loss(_lost(member, "the coordinator does not know us", keep_id=False), member)
+    if code == codes.ILLEGAL_GENERATION:
+        why = "the group has moved on without us"
+        return _after_loss(_lost(member, why, keep_id=True), member)
+    if code in (codes.NOT_COORDINATOR, codes.COORDINATOR_NOT_AVAILABLE, codes.SILENCE):
+        return Turn(member, "look up")
+    if code == codes.REBALANCE_IN_PROGRESS:
+        return Turn(member, "join")
+    return Turn(member, "back off")
+
+
+def _after_loss(lost: Member, before: Member) -> Turn:
+    """A join that was under way goes on, now as a newcomer that owns nothing."""
+    if before.phase != "rebalancing":
+        return Turn(lost, "rest")
+    return Turn(replace(lost, phase="rebalancing", rejoin=""), "join")
+
+
+def _lost(member: Member, why: str, *, keep_id: bool) -> Member:
+    return Member(
+        instance=member.instance,
+        id=member.id if keep_id else "",
+        life=member.life + 1,
+        rejoin=why,
+    )
+
+
+_NONE: frozenset[TopicPartition] = frozenset()
+FENCED = "fenced"
+_JOIN_REFUSALS = {
+    codes.INCONSISTENT_GROUP_PROTOCOL: (
+        "the other members use another partition.assignment.strategy, or are no consumers"
+    ),
+    codes.INVALID_SESSION_TIMEOUT: (
+        "session.timeout.ms is outside of what the brokers allow (group.min.session.timeout.ms to "
+        "group.max.session.timeout.ms)"
+    ),
+    codes.INVALID_GROUP_ID: "group.id is not valid for a group of the brokers",
+    codes.GROUP_AUTHORIZATION_FAILED: "this user may not read as a member of the group",
+    codes.GROUP_MAX_SIZE_REACHED: "the group has as many members as the brokers allow",
+}

@@ -1,0 +1,20 @@
+"""How a member deals with the broker's group coordinator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark_zkgroup.group.kafka_group.assignors import COOPERATIVE_STICKY
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaGroupSettings:
+    assignor: str = COOPERATIVE_STICKY
+    session_timeout_ms: int = 10_000
+    """Without a heartbeat for so long the coordinator takes the member for dead."""
+    heartbeat_interval_ms: int = 3_000
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether what is held may be kept through a join."""
+        return self.assignor == COOPERATIVE_STICKY

@@ -1,0 +1,192 @@
+"""Commits and claims of a member of a broker's group: what was decided of each partition, written
+under the member's generation. docs/protocols.md has the rules.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, metadata_of, position
+from pyspark_zkgroup.group.kafka_group.member import Member
+from pyspark_zkgroup.group.positions import Starting, StartingTimes, first_positions
+from pyspark_zkgroup.kafka.member_wire import Write
+from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens
+from pyspark_zkgroup.membership.kafka_requests import GroupRequests
+from pyspark_zkgroup.membership.port import Brokers
+from pyspark_zkgroup.model import Fence, TopicPartition
+
+_IN_DOUBT = (codes.SILENCE, codes.REQUEST_TIMED_OUT)
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class KafkaClaims:
+    def __init__(
+        self,
+        holdings: KafkaHoldings,
+        requests: GroupRequests,
+        brokers: Brokers,
+        starting: Starting,
+        tokens: Tokens,
+    ) -> None:
+        self.holdings = holdings
+        self.requests = requests
+        self.brokers = brokers
+        self.starting = starting
+        self.tokens = tokens
+        self.fresh: frozenset[str] = frozenset()
+        """Topics that a new query has found when it looked first."""
+        self._led_generation = (-1, -1)
+
+    def commit_finished(self, member: Member) -> bool:
+        """Whether all finished work of what is held is committed now."""
+        known = self.holdings.known
+        writes: dict[TopicPartition, Write] = {}
+        before: dict[TopicPartition, Known] = {}
+        tokens: dict[TopicPartition, Fence] = {}
+        for partition in sorted(self.holdings.held):
+            at = known[partition]
+            if at.unsettled and member.may_commit:
+                token = self.tokens.next()
+                before[partition] = at
+                tokens[partition] = token
+                known[partition] = replace(at, doubts=(*at.doubts, (token, at.done)))
+                writes[partition] = Write(at.done, metadata_of(token))
+        for partition, code in self.requests.write(member, writes).items():
+            sent = known[partition]
+            if code == codes.NONE:
+                known[partition] = Known(tokens[partition], sent.done, sent.done)
+            elif code == codes.UNKNOWN_TOPIC_OR_PARTITION:
+                _log.warning("%s is gone: its last offset is not committed", partition)
+                known[partition] = Known(sent.fence, sent.done, sent.done)
+            elif code not in _IN_DOUBT:
+                known[partition] = before[partition]
+        return not self.holdings.unsettled
+
+    def claim(self, member: Member, wanted: Collection[TopicPartition]) -> None:
+        """What has become held stands in the holdings; the rest, with the reason, in `waiting`."""
+        waiting, known = self.holdings.waiting, self.holdings.known
+        waiting.clear()
+        if not wanted:
+            return
+        committed = self.requests.read(wanted)
+        positions: dict[TopicPartition, int] = {}
+        nowhere: dict[TopicPartition, Committed] = {}
+        for partition in sorted(wanted):
+            if partition not in committed:
+                waiting[partition] = f"its offset is not told: {self.requests.trouble}"
+                continue
+            at = position(known.get(partition), committed[partition])
+            if at is None:
+                nowhere[partition] = committed[partition]
+            else:
+                positions[partition] = at
+                self._say_rebuilt(partition, committed[partition], at)
+        if nowhere and member.leader_is_zkgroup and not member.leads:
+            waiting |= dict.fromkeys(nowhere, "its first position is the group's leader's to write")
+        elif nowhere:
+            positions |= self._first_positions(nowhere)
+        self._write_claims(member, positions)
+
+    def lead(self, member: Member, ours: Collection[TopicPartition]) -> bool:
+        """First positions for all members that leave them to us, once in each generation."""
+        this = (member.life, member.generation)
+        if not member.leads or self._led_generation == this:
+            return True
+        committed = self.requests.read(ours)
+        nowhere = [
+            p
+            for p, found in committed.items()
+            if found.offset is None and p not in self.holdings.known
+        ]
+        writes = {
+            p: Write(at, metadata_of(self.tokens.next(), first=True))
+            for p, at in self._first_positions(nowhere).items()
+        }
+        answers = self.requests.write(member, writes)
+        complete = len(committed) == len(ours) and len(writes) == len(nowhere)
+        if complete and all(code == codes.NONE for code in answers.values()):
+            self._led_generation = this
+        return self._led_generation == this
+
+    def move_fence(self, member: Member, read: Mapping[TopicPartition, Committed]) -> None:
+        """The value that was read, under a token of ours: whatever plan stood on it is void."""
+        writes = {
+            p: Write(found.offset, metadata_of(self.tokens.next()))
+            for p, found in read.items()
+            if found.offset is not None
+        }
+        self.requests.write(member, writes)
+
+    def _write_claims(self, member: Member, positions: Mapping[TopicPartition, int]) -> None:
+        holdings = self.holdings
+        tokens = {p: self.tokens.next() for p in positions}
+        writes = {p: Write(at, metadata_of(tokens[p])) for p, at in positions.items()}
+        answers = self.requests.write(member, writes)
+        doubtful = [p for p, code in answers.items() if code in _IN_DOUBT]
+        # Our token tells that it was done after all.
+        found = self.requests.read(doubtful)
+        for partition, code in answers.items():
+            at, token = positions[partition], tokens[partition]
+            if code == codes.NONE or (
+                partition in found and found[partition] == Committed(at, metadata_of(token))
+            ):
+                holdings.held.add(partition)
+                holdings.known[partition] = Known(token, at, at)
+            else:
+                holdings.waiting[partition] = (
+                    f"its claim was not answered: {self.requests.trouble}"
+                    if code in _IN_DOUBT
+                    else f"its claim was refused, the group is rebalancing (code {code})"
+                )
+
+    def _first_positions(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """A partition for which none can be found now is left out, with the reason in `waiting`."""
+        found: dict[TopicPartition, int] = {}
+        try:
+            topics = sorted({p.topic for p in partitions})
+            read = self.requests.read([p for p in self._siblings(topics) if p.topic in self.fresh])
+            read_already = {p.topic for p, at in read.items() if at.offset is not None}
+            for topic in topics:
+                known_topic = topic not in self.fresh or topic in read_already
+                named = [p for p in partitions if p.topic == topic]
+                found |= self._resolve(named, known_topic=known_topic)
+        except ServerError as error:
+            self.holdings.waiting |= {
+                p: f"its first position is not known: {error}" for p in partitions if p not in found
+            }
+        return found
+
+    def _resolve(
+        self, partitions: Collection[TopicPartition], *, known_topic: bool
+    ) -> dict[TopicPartition, int]:
+        earliest = self.brokers.earliest(partitions)
+        latest = self.brokers.latest(partitions)
+        both = earliest.keys() & latest.keys()
+        times: Mapping[TopicPartition, int | None] = {}
+        if isinstance(self.starting, StartingTimes) and not known_topic:
+            times = self.brokers.at_times(self.starting.of(both))
+            both &= times.keys()
+        return first_positions(
+            self.starting,
+            known_topic,
+            {p: earliest[p] for p in both},
+            {p: latest[p] for p in both},
+            times,
+        )
+
+    def _siblings(self, topics: Collection[str]) -> list[TopicPartition]:
+        numbers = self.brokers.partitions()
+        return [TopicPartition(t, n) for t in topics for n in numbers.get(t, ())]
+
+    def _say_rebuilt(self, partition: TopicPartition, committed: Committed, at: int) -> None:
+        if committed.offset is None:
+            _log.warning(
+                "[ZKG-102] the group has no offset of %s any more: rebuilt from %s, %d",
+                partition,
+                "our own progress",
+                at,
+            )

@@ -1,0 +1,399 @@
+"""The `kafka` protocol: the broker's group coordinator says who is a member, and a leader among the
+members who reads what.
+
+Runs in the planner's one thread, only when the planner asks; the keeper's thread holds the
+membership meanwhile. Order within a boundary: commit what is done, join if need be, give back what
+must move, claim what is ours; a heartbeat is the last request before a plan. docs/protocols.md has
+the rules, and what goes wrong without them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark_zkgroup.errors import FencedError, ServerError
+from pyspark_zkgroup.group import patterns
+from pyspark_zkgroup.group.gaps import Gap
+from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup.group.kafka_group.fencing import Known
+from pyspark_zkgroup.group.kafka_group.member import FENCED, Member
+from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
+from pyspark_zkgroup.group.positions import check_partitions
+from pyspark_zkgroup.group.snapshot import topics_of
+from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
+from pyspark_zkgroup.membership.kafka_claims import KafkaClaims
+from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens
+from pyspark_zkgroup.membership.kafka_keeper import GroupKeeper
+from pyspark_zkgroup.membership.kafka_losses import KafkaLosses
+from pyspark_zkgroup.membership.kafka_replay import KafkaReplay
+from pyspark_zkgroup.membership.kafka_requests import GroupRequests
+from pyspark_zkgroup.membership.port import Brokers, Position, Standing
+from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
+from pyspark_zkgroup.membership.waiting import Waiting
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.plan import Plan
+
+_ROUNDS_MAX = 4
+_JOIN_WAIT_S = 2.0
+_COMMIT_AGAIN_S = 0.1
+# What was not complete is tried again after so long, not at each of Spark's idle triggers.
+_AGAIN_S = 0.5
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class KafkaMembership:
+    protocol = "kafka"
+
+    def __init__(
+        self,
+        options: Options,
+        brokers: Brokers,
+        connect: Callable[[], GroupCoordinator],
+        settings: KafkaGroupSettings,
+        surroundings: Surroundings = REAL,
+    ) -> None:
+        """`connect` makes a connection of its own each time: two threads ask the coordinator."""
+        self.options = options
+        self.brokers = brokers
+        self.settings = settings
+        self.clock = clock = surroundings.clock
+        name = surroundings.new_name(clock)
+        self.consumer = f"{options.group_id}_{options.member_id or name}"
+        self.hidden = (
+            patterns.INTERNAL_TOPICS if options.exclude_internal_topics else frozenset[str]()
+        )
+        self.holdings = KafkaHoldings()
+        self.losses = KafkaLosses(options.group_id, fail=options.fail_on_data_loss)
+        self.keeper = GroupKeeper(
+            options.group_id,
+            options.member_id,
+            settings,
+            options.max_poll_interval_ms,
+            connect,
+            clock,
+        )
+        self.requests = GroupRequests(self.keeper, connect)
+        # The name ends in what makes it unique; the host before it may be longer than a token.
+        tokens = Tokens("-".join(name.split("-")[-2:]))
+        self.claims = KafkaClaims(
+            self.holdings, self.requests, brokers, options.starting_offsets, tokens
+        )
+        self.waiting = Waiting(options.group_id, clock)
+        self._topics: Mapping[str, tuple[int, ...]] = {}
+        self._topics_at = self._again_at = float("-inf")
+        self._adopted = (-1, -1)
+        self._join_until = float("-inf")
+        self._incomplete_since = float("inf")
+        self._new_query = True
+        self._ever_joined = self._left = False
+        self._notes: tuple[str, ...] = ()
+
+    # -- the port
+
+    @property
+    def member(self) -> str:
+        return self.consumer
+
+    @property
+    def unsettled(self) -> bool:
+        return self.holdings.unsettled
+
+    def resume(self, plan: Plan) -> None:
+        self._new_query = False
+        self.holdings.known.update(
+            {r.partition: Known.planned(r.fence, r.range.start, r.range.until) for r in plan.ranges}
+        )
+
+    def replay(self, plan: Plan) -> frozenset[TopicPartition]:
+        self._new_query = False
+        self._refresh_topics()
+        return KafkaReplay(self, plan).run()
+
+    def stirred(self) -> bool:
+        member, now = self.keeper.member, self.clock.monotonic()
+        if member.fatal or member.life != self.holdings.life or member.needs_join:
+            return True
+        if now >= self._refresh_at:
+            return True
+        if member.phase == "stable" and self._adopted != (member.life, member.generation):
+            return now >= self._again_at
+        return self.unsettled and now >= self._again_at
+
+    def boundary(self, done: Mapping[TopicPartition, int]) -> Standing:
+        self._finish(done)
+        wait_until = self.clock.monotonic() + self._join_wait_s
+        try:
+            self._refresh_topics()
+            for _ in range(_ROUNDS_MAX):
+                if self.step(wait_until):
+                    break
+            self._notes = ()
+        except ServerError as error:
+            # Before the first plan a wrong address is the user's to mend; later it is the network.
+            if not self._ever_joined or self.keeper.member.fatal:
+                raise
+            self._notes = (str(error),)
+            _log.warning("%s", error)
+        self.waiting.note(self.holdings.waiting)
+        self.waiting.say(len(self.holdings.held))
+        return self._standing()
+
+    def prove(self) -> bool:
+        member = self.keeper.member
+        if member.life != self.holdings.life or not member.may_commit:
+            return False
+        code = self.requests.heartbeat(member)
+        if code == codes.ILLEGAL_GENERATION and self.keeper.member.life == member.life:
+            # The next generation has begun while we join, and our join lists what we hold.
+            return True
+        if code in (codes.NONE, codes.REBALANCE_IN_PROGRESS):
+            return self.keeper.member.life == member.life
+        self._check(self.keeper.member)
+        return self._has_lease()
+
+    def skip(self, found: Collection[Gap]) -> None:
+        self.losses.skip(found, self.holdings)
+
+    def give_up(self) -> int:
+        held = len(self.holdings.held)
+        self.keeper.give_up("the driver has not called for longer than max.poll.interval.ms")
+        return held
+
+    def subscribed(self) -> Collection[TopicPartition]:
+        return [TopicPartition(t, n) for t in self.own_topics() for n in self._topics.get(t, ())]
+
+    def wait(self, timeout_s: float) -> None:
+        self.keeper.await_change(self.keeper.member, timeout_s)
+
+    def leave(self, done: Mapping[TopicPartition, int]) -> None:
+        """A static member does not leave: its share waits for it, for a session timeout."""
+        if self._left:
+            return
+        self._left = True
+        self._finish(done)
+        try:
+            if not self._commit_last():
+                _log.warning("leaving without a last commit: %s", self.requests.trouble)
+        finally:
+            self.requests.close()
+            self.keeper.close(leave=self.options.member_id is None)
+            _log.info("left group %s as %s", self.options.group_id, self.consumer)
+
+    def status(self) -> dict[str, Any]:
+        member = self.keeper.member
+        return {
+            "member": self.consumer,
+            "members": self.keeper.led.members,
+            "memberId": member.id,
+            "state": member.phase.upper(),
+            "generation": member.generation,
+            "held": len(self.holdings.held),
+            "waiting": self.waiting.shown(),
+            "waitingCount": len(self.waiting.reasons),
+            "dropped": self.holdings.dropped,
+            "dataLoss": {"events": self.losses.events, "records": self.losses.records},
+            "notes": list(self._all_notes()),
+        }
+
+    # -- one boundary
+
+    def step(self, wait_until: float) -> bool:
+        """One round: whether there is nothing left to do at this boundary."""
+        member = self.keeper.member
+        self._check(member)
+        committed = self.claims.commit_finished(member)
+        self._notice_topics(member)
+        member = self.keeper.member
+        if member.needs_join:
+            self._begin_join(member)
+        if self.keeper.member.phase == "rebalancing":
+            self._await_join(wait_until)
+        self._renew_lease()
+        member = self.keeper.member
+        if member.life != self.holdings.life or member.needs_join:
+            return False
+        if member.phase != "stable" or self._adopted == (member.life, member.generation):
+            if not committed:
+                self._again_at = self.clock.monotonic() + _AGAIN_S
+            return True
+        return self._adopt(member)
+
+    def rejoin(self) -> Member:
+        """For a replay: join whatever rebalance there is, and look a little later."""
+        member = self.keeper.member
+        self._check(member)
+        if member.needs_join:
+            self._begin_join(member)
+        return self.keeper.member
+
+    def own_topics(self) -> list[str]:
+        return sorted(t for t, _ in topics_of(self.options.subscription, self._topics, self.hidden))
+
+    @property
+    def _join_wait_s(self) -> float:
+        """How long a boundary waits for a join. A job that ends by itself waits longer, in many."""
+        return min(_JOIN_WAIT_S, self.options.rebalance_wait_ms / 1000.0)
+
+    @property
+    def _refresh_at(self) -> float:
+        return self._topics_at + self.options.metadata_refresh_ms / 1000.0
+
+    def _finish(self, done: Mapping[TopicPartition, int]) -> None:
+        known = self.holdings.known
+        for partition, until in done.items():
+            at = known.get(partition)
+            if at is not None and until > at.done:
+                known[partition] = replace(at, done=until)
+
+    def _commit_last(self) -> bool:
+        """While the group is given its assignment commits are refused for a moment."""
+        until = self.clock.monotonic() + _JOIN_WAIT_S
+        while True:
+            member = self.keeper.member
+            if member.life != self.holdings.life or self.claims.commit_finished(member):
+                return not self.holdings.unsettled
+            if self.clock.monotonic() >= until:
+                return False
+            self.keeper.await_change(member, _COMMIT_AGAIN_S)
+
+    def _check(self, member: Member) -> None:
+        if member.fatal == FENCED:
+            raise FencedError(
+                f"Another process has joined group {self.options.group_id!r} as the static member "
+                f"{self.options.member_id!r}: the broker has given it this query's partitions",
+                "Let one query at a time have this member.id",
+            )
+        if member.fatal:
+            raise ServerError(
+                f"The brokers refuse this member of group {self.options.group_id!r}: "
+                f"{member.fatal}",
+                "Make the query's options agree with the group's other members and the brokers",
+            )
+        if member.life != self.holdings.life:
+            self.holdings.lose(member.life)
+
+    def _refresh_topics(self) -> None:
+        now = self.clock.monotonic()
+        if now < self._refresh_at:
+            return
+        self._topics = dict(self.brokers.partitions())
+        self._topics_at = now
+        if not self._ever_joined and self._new_query:
+            topics = self.own_topics()
+            self.claims.fresh = frozenset(topics)
+            present = {t: self._topics.get(t, ()) for t in topics}
+            check_partitions(self.options.starting_offsets, present)
+
+    def _notice_topics(self, member: Member) -> None:
+        """The leader assigns what it knows of: it looks after the topics of all members."""
+        if tuple(self.own_topics()) != self.keeper.joined_topics:
+            self.keeper.ask_to_join("the topics that match the subscription have changed")
+        led = self.keeper.led.topics
+        if (
+            member.leads
+            and led is not None
+            and any(self._topics.get(t, ()) != numbers for t, numbers in led.items())
+        ):
+            self.keeper.ask_to_join("partitions have appeared or gone")
+
+    def _begin_join(self, member: Member) -> None:
+        """Everything is committed by now, or cannot be; what is not settled stays known, and
+        settles what comes back untouched.
+        """
+        if not self.settings.is_cooperative:
+            for partition in list(self.holdings.held):
+                self.holdings.give_back(partition)
+        if self.keeper.begin_join(member, frozenset(self.holdings.held), self.own_topics()):
+            self._join_until = self.clock.monotonic() + self._join_wait_s
+
+    def _await_join(self, wait_until: float) -> None:
+        """The same join is waited for once; after that boundaries go on with what is held."""
+        until = min(wait_until, self._join_until)
+        while (member := self.keeper.member).phase == "rebalancing" and not member.fatal:
+            left_s = until - self.clock.monotonic()
+            if left_s <= 0:
+                return
+            self.keeper.await_change(member, left_s)
+
+    def _renew_lease(self) -> None:
+        """While a join is pending nobody sends heartbeats, and a boundary that has nothing to
+        commit would find the lease run out.
+        """
+        member = self.keeper.member
+        if self.holdings.held and member.may_commit and not self._has_lease():
+            self.requests.heartbeat(member)
+
+    def _adopt(self, member: Member) -> bool:
+        """A new assignment: give back, then claim. What is not complete is done at a later
+        boundary, and nothing is given back before its last batch is committed.
+        """
+        self._ever_joined = True
+        moving = self.holdings.held - member.assigned
+        if any(self.holdings.known[p].unsettled for p in moving) and not (
+            self.claims.commit_finished(member)
+        ):
+            self._again_at = self.clock.monotonic() + _AGAIN_S
+            return True
+        for partition in moving:
+            self.holdings.give_back(partition)
+        led = self.claims.lead(member, self.keeper.led.ours)
+        self.claims.claim(member, member.assigned - self.holdings.held)
+        now = self.clock.monotonic()
+        if led and not self.holdings.waiting:
+            self._adopted = (member.life, member.generation)
+            self._incomplete_since = float("inf")
+        else:
+            self._again_at = now + _AGAIN_S
+            self._incomplete_since = min(self._incomplete_since, now)
+        if now - self._incomplete_since > self.settings.session_timeout_ms / 1000.0:
+            # Perhaps the leader is a static member that came back and leads no more.
+            self._incomplete_since = float("inf")
+            self.keeper.ask_to_join("some partitions cannot be claimed under this leader")
+        if moving:
+            self.keeper.ask_to_join(f"{len(moving)} partitions were given back")
+            return False
+        return True
+
+    # -- how it stands
+
+    def _has_lease(self) -> bool:
+        member = self.keeper.member
+        return member.life == self.holdings.life and self.clock.monotonic() < self.keeper.lease_ends
+
+    def _standing(self) -> Standing:
+        member = self.keeper.member
+        may_plan = self._has_lease()
+        positions = {
+            p: Position(
+                self.holdings.known[p].done, self._thread(p), self.holdings.known[p].current
+            )
+            for p in self.holdings.held
+            if may_plan
+        }
+        adopted = self._adopted == (member.life, member.generation)
+        expected = "" if adopted and not member.needs_join else "the group is being assigned"
+        return Standing(
+            positions,
+            waiting=dict(self.holdings.waiting),
+            notes=self._all_notes(),
+            settled=may_plan and not expected,
+            expected=expected,
+        )
+
+    def _thread(self, partition: TopicPartition) -> int:
+        """Threads are parallelism within this member; the group does not see them."""
+        threads = dict(topics_of(self.options.subscription, self._topics, self.hidden))
+        return partition.partition % threads.get(partition.topic, 1)
+
+    def _all_notes(self) -> tuple[str, ...]:
+        said = list(self._notes)
+        member = self.keeper.member
+        if member.phase == "rebalancing":
+            said.append("the group is rebalancing")
+        if self._ever_joined and self.clock.monotonic() >= self.keeper.lease_ends:
+            said.append(f"the group coordinator is silent: {self.requests.trouble}")
+        return tuple(said)

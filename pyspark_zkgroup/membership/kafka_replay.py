@@ -1,0 +1,105 @@
+"""The first call after a crash, in a group of the brokers: which ranges of the unfinished batch are
+read again.
+
+Nothing is in flight, so every rebalance that comes meanwhile is joined at once. It ends when each
+range is decided, and what is included is proved to be ours.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, replayed
+from pyspark_zkgroup.group.kafka_group.member import Member
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.plan import Plan, PlannedRange
+
+if TYPE_CHECKING:
+    from pyspark_zkgroup.membership.kafka_group import KafkaMembership
+
+_LOOK_S = 0.2
+_SAID_EVERY_S = 30.0
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class KafkaReplay:
+    def __init__(self, membership: KafkaMembership, plan: Plan) -> None:
+        self.membership = membership
+        self.holdings = membership.holdings
+        self.clock = membership.clock
+        self.open: dict[TopicPartition, PlannedRange] = {
+            r.partition: r for r in plan.ranges if len(r.range) > 0
+        }
+        self.included: set[TopicPartition] = set()
+        self._said_at = float("-inf")
+        for each in plan.ranges:
+            if len(each.range) == 0:
+                at = each.range.start
+                self.holdings.known[each.partition] = Known.planned(each.fence, at, at)
+
+    def run(self) -> frozenset[TopicPartition]:
+        membership = self.membership
+        ranges = dict(self.open)
+        patience_s = (
+            membership.settings.session_timeout_ms + membership.options.rebalance_wait_ms
+        ) / 1000.0
+        move_at = float("inf")
+        while True:
+            member = membership.rejoin()
+            if member.life != self.holdings.life:
+                continue
+            if member.phase != "stable":
+                self._say("the group to be assigned")
+                membership.wait(_LOOK_S)
+                continue
+            self._exclude(self.included - (self.holdings.held & member.assigned), ranges)
+            others = self._decide(member)
+            if not self.open and membership.prove():
+                return frozenset(self.included)
+            move_at = min(move_at, self.clock.monotonic() + patience_s)
+            if others and self.clock.monotonic() >= move_at:
+                _log.warning("left out of the replay, as others have them: %s", sorted(others))
+                membership.claims.move_fence(member, others)
+            elif self.open:
+                self._say(f"the members that have {', '.join(map(str, sorted(self.open)))}")
+                membership.wait(_LOOK_S)
+
+    def _decide(self, member: Member) -> dict[TopicPartition, Committed]:
+        """What is undecided and another's, with what the group holds of it."""
+        others: dict[TopicPartition, Committed] = {}
+        for partition, committed in self.membership.requests.read(list(self.open)).items():
+            planned = self.open[partition]
+            mine = partition in member.assigned
+            outcome = replayed(planned.range, planned.fence, committed, mine=mine)
+            if outcome == "wait":
+                others[partition] = committed
+                continue
+            del self.open[partition]
+            if outcome == "include":
+                start = planned.range.start
+                self.holdings.known[partition] = Known.planned(planned.fence, start, start)
+                self.holdings.held.add(partition)
+                self.included.add(partition)
+        return others
+
+    def _exclude(
+        self, lost: set[TopicPartition], ranges: Mapping[TopicPartition, PlannedRange]
+    ) -> None:
+        """Taken from us before the batch was begun: decided again, as it now stands."""
+        for partition in lost:
+            self.included.discard(partition)
+            self.holdings.held.discard(partition)
+            self.holdings.known.pop(partition, None)
+            self.open[partition] = ranges[partition]
+        if lost:
+            self.membership.keeper.ask_to_join(f"{len(lost)} partitions were given back")
+
+    def _say(self, what: str) -> None:
+        now = self.clock.monotonic()
+        if now - self._said_at >= _SAID_EVERY_S:
+            self._said_at = now
+            _log.warning(
+                "the replay waits for %s, group %s", what, self.membership.options.group_id
+            )

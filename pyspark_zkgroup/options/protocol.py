@@ -1,0 +1,148 @@
+"""How the query is a member of its group, and what the other options mean to that."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.group.kafka_group.assignors import COOPERATIVE_STICKY
+from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
+from pyspark_zkgroup.options import (
+    group_options,
+    kafka_options,
+    protocol_options,
+    topic_options,
+)
+from pyspark_zkgroup.options.frozen import Protocol
+from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.options.option import Option
+
+# The patience beyond a session's end: the JVM consumers' defaults come to the same 8 seconds.
+_REBALANCE_WAIT_BEYOND_SESSION_MS = 2000
+# As plain consumers have it: a rebalance of the brokers' waits for the slowest batch.
+_MAX_POLL_INTERVAL_IN_KAFKA_MS = 300_000
+
+
+def protocol(given: Given) -> Protocol:
+    found = cast(Protocol, given.value(protocol_options.PROTOCOL))
+    if found == "kafka":
+        _check_in_kafka(given)
+    else:
+        _check_not_in_kafka(given)
+    if found == "coordinator":
+        _check_coordinated(given)
+    elif protocol_options.CANDIDATE in given:
+        raise OptionError(
+            f"Option {given.shown(protocol_options.CANDIDATE)}, but "
+            f"{given.shown(protocol_options.PROTOCOL)}, which knows no coordinator",
+            "Leave it out, or set 'protocol' to coordinator in all members of the group",
+        )
+    return found
+
+
+def kafka_group(given: Given) -> KafkaGroupSettings:
+    """Of no use to the other protocols."""
+    if given.value(protocol_options.PROTOCOL) != "kafka":
+        return KafkaGroupSettings()
+    chosen = group_options.STRATEGY in given
+    session_timeout_ms = given.value(protocol_options.GROUP_SESSION_TIMEOUT)
+    heartbeat_interval_ms = given.value(protocol_options.HEARTBEAT_INTERVAL)
+    if heartbeat_interval_ms * 3 > session_timeout_ms:
+        raise OptionError(
+            f"Option {given.shown(protocol_options.HEARTBEAT_INTERVAL)}, but "
+            f"{given.shown(protocol_options.GROUP_SESSION_TIMEOUT)}",
+            "Make the first at most a third of the second: one lost heartbeat must not end the "
+            "membership",
+        )
+    return KafkaGroupSettings(
+        assignor=given.value(group_options.STRATEGY) if chosen else COOPERATIVE_STICKY,
+        session_timeout_ms=session_timeout_ms,
+        heartbeat_interval_ms=heartbeat_interval_ms,
+    )
+
+
+def rebalance_wait_ms(given: Given, chosen: Protocol) -> int:
+    asked = given.value(group_options.REBALANCE_WAIT)
+    if asked is not None:
+        return asked
+    session = (
+        protocol_options.GROUP_SESSION_TIMEOUT
+        if chosen == "kafka"
+        else group_options.SESSION_TIMEOUT
+    )
+    return given.value(session) + _REBALANCE_WAIT_BEYOND_SESSION_MS
+
+
+def max_poll_interval_ms(given: Given, chosen: Protocol) -> int:
+    if chosen == "kafka" and group_options.MAX_POLL_INTERVAL not in given:
+        return _MAX_POLL_INTERVAL_IN_KAFKA_MS
+    return given.value(group_options.MAX_POLL_INTERVAL)
+
+
+def _check_in_kafka(given: Given) -> None:
+    chosen = given.shown(protocol_options.PROTOCOL)
+    for option in _ZOOKEEPERS:
+        if option in given:
+            raise OptionError(
+                f"Option {given.shown(option)}, but {chosen}, which needs no ZooKeeper",
+                "Leave it out",
+            )
+    by_the_leader: tuple[Option[Any], ...] = (group_options.ORDER, topic_options.ASSIGN)
+    for option in by_the_leader:
+        if option in given:
+            raise OptionError(
+                f"Option {given.shown(option)}, but {chosen}: the group's leader assigns",
+                "Leave it out",
+            )
+    if not given.value(kafka_options.BOOTSTRAP):
+        raise OptionError(
+            f"Option {chosen}, but 'kafka.bootstrap.servers' is not given",
+            "Name some brokers: there is no ZooKeeper to ask for them",
+        )
+
+
+def _check_not_in_kafka(given: Given) -> None:
+    chosen = given.shown(protocol_options.PROTOCOL)
+    for option in (protocol_options.GROUP_SESSION_TIMEOUT, protocol_options.HEARTBEAT_INTERVAL):
+        if option in given:
+            raise OptionError(
+                f"Option {given.shown(option)}, but {chosen}: the session is ZooKeeper's, and its "
+                f"client chooses when to be heard",
+                "Use 'zookeeper.session.timeout.ms'",
+            )
+    if (
+        group_options.STRATEGY in given
+        and given.value(group_options.STRATEGY) == COOPERATIVE_STICKY
+    ):
+        raise OptionError(
+            f"Option {given.shown(group_options.STRATEGY)}, but {chosen}",
+            "Use range or roundrobin, or set 'protocol' to kafka",
+        )
+
+
+_ZOOKEEPERS: Final[tuple[Option[Any], ...]] = (
+    group_options.CONNECT,
+    group_options.SESSION_TIMEOUT,
+    group_options.CONNECTION_TIMEOUT,
+    group_options.AUTH,
+    group_options.SET_ACL,
+    group_options.OFFSETS_STORAGE,
+    group_options.DUAL_COMMIT,
+)
+
+
+def _check_coordinated(given: Given) -> None:
+    chosen = given.shown(protocol_options.PROTOCOL)
+    for option in (group_options.STRATEGY, group_options.ORDER):
+        if option in given:
+            raise OptionError(
+                f"Option {given.shown(option)}, but {chosen}: the coordinator assigns, evenly by "
+                f"threads, and moves no more than it must",
+                "Leave it out",
+            )
+    if topic_options.ASSIGN in given:
+        raise OptionError(
+            f"Option {given.shown(topic_options.ASSIGN)}, but {chosen}: what is assigned by hand "
+            f"nobody else decides",
+            "Leave out 'protocol', or use 'subscribe' or 'subscribePattern'",
+        )

@@ -1,0 +1,143 @@
+"""What holds for every assignment of a leader, whatever the members own."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyspark_zkgroup.group.kafka_group.assignors import (
+    ASSIGNORS,
+    Assignments,
+    GroupMember,
+    assign,
+    cooperative_sticky,
+)
+from pyspark_zkgroup.group.kafka_group.consumer_protocol import MemberSubscription
+from pyspark_zkgroup.model import TopicPartition
+
+TOPICS = ("a", "b", "c")
+NAMES = st.lists(st.text("mnop", min_size=1, max_size=3), min_size=1, max_size=6, unique=True)
+Counts = dict[str, tuple[int, ...]]
+
+
+def every(counts: Counts) -> set[TopicPartition]:
+    return {TopicPartition(t, n) for t, numbers in counts.items() for n in numbers}
+
+
+@st.composite
+def groups(draw: st.DrawFn, *, equal: bool = False) -> tuple[list[GroupMember], Counts]:
+    """Members that may claim anything, whether it exists or is somebody else's too."""
+    counts = {t: tuple(range(draw(st.integers(0, 6)))) for t in TOPICS}
+    claimed = st.frozensets(
+        st.builds(TopicPartition, st.sampled_from([*TOPICS, "gone"]), st.integers(0, 7)), max_size=8
+    )
+    read = st.just(TOPICS) if equal else st.sets(st.sampled_from(TOPICS)).map(tuple)
+    members = [
+        GroupMember(
+            name,
+            MemberSubscription(draw(read), draw(claimed), draw(st.sampled_from([None, -1, 3, 4]))),
+            draw(st.sampled_from([None, f"i-{name}"])),
+        )
+        for name in draw(NAMES)
+    ]
+    return members, counts
+
+
+def after(members: list[GroupMember], assigned: Assignments, generation: int) -> list[GroupMember]:
+    """Everybody has taken its assignment and joins again."""
+    return [
+        GroupMember(
+            m.id,
+            MemberSubscription(m.subscription.topics, assigned[m.id], generation),
+            m.instance,
+        )
+        for m in members
+    ]
+
+
+def settled(members: list[GroupMember], counts: Counts) -> Assignments:
+    assigned = cooperative_sticky(members, counts)
+    for generation in range(5, 9):
+        members = after(members, assigned, generation)
+        again = cooperative_sticky(members, counts)
+        if again == assigned:
+            return assigned
+        assigned = again
+    raise AssertionError("the group does not come to rest")
+
+
+@given(groups(), st.sampled_from(ASSIGNORS))
+def test_nothing_is_given_twice_or_to_who_does_not_read_it(
+    group: tuple[list[GroupMember], Counts], name: str
+) -> None:
+    members, counts = group
+    assigned = assign(name, members, counts)
+    assert assigned.keys() == {m.id for m in members}
+    given_ = Counter(p for own in assigned.values() for p in own)
+    assert all(count == 1 for count in given_.values())
+    assert given_.keys() <= every(counts)
+    for member in members:
+        assert {p.topic for p in assigned[member.id]} <= set(member.subscription.topics)
+
+
+@given(groups())
+def test_what_somebody_owns_is_given_to_nobody_else(
+    group: tuple[list[GroupMember], Counts],
+) -> None:
+    members, counts = group
+    assigned = cooperative_sticky(members, counts)
+    generations = [m.subscription.generation for m in members if m.subscription.owned]
+    newest = max((g for g in generations if g is not None), default=-1)
+    for member in members:
+        generation = member.subscription.generation
+        if generation is None or generation == newest:
+            for other in members:
+                if other is not member:
+                    assert not assigned[other.id] & member.subscription.owned
+
+
+@settings(max_examples=40)
+@given(groups())
+def test_in_the_end_all_is_read_that_anybody_reads(
+    group: tuple[list[GroupMember], Counts],
+) -> None:
+    members, counts = group
+    assigned = settled(members, counts)
+    readable = {t for m in members for t in m.subscription.topics}
+    assert set().union(*assigned.values()) == {p for p in every(counts) if p.topic in readable}
+
+
+@settings(max_examples=40)
+@given(groups(equal=True))
+def test_equal_members_end_with_equal_shares(group: tuple[list[GroupMember], Counts]) -> None:
+    sizes = [len(own) for own in settled(*group).values()]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@settings(max_examples=40)
+@given(groups(equal=True), st.text("xyz", min_size=1, max_size=2))
+def test_a_join_moves_no_more_than_the_newcomers_share(
+    group: tuple[list[GroupMember], Counts], newcomer: str
+) -> None:
+    members, counts = group
+    before = settled(members, counts)
+    joined = [*after(members, before, 9), GroupMember(newcomer, MemberSubscription(TOPICS))]
+    now = settled(joined, counts)
+    for member, own in before.items():
+        assert now[member] <= own
+    assert len(now[newcomer]) <= -(-len(every(counts)) // len(joined))
+
+
+@settings(max_examples=40)
+@given(groups(equal=True))
+def test_a_leave_moves_only_what_is_left_behind(
+    group: tuple[list[GroupMember], Counts],
+) -> None:
+    members, counts = group
+    before = settled(members, counts)
+    if len(members) > 1:
+        now = settled(after(members[1:], before, 9), counts)
+        for member in members[1:]:
+            assert before[member.id] <= now[member.id]
