@@ -9,7 +9,8 @@ loop, which would go on in the background, are never started.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -19,9 +20,10 @@ from kafka.net.selector import NetworkSelector
 
 from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.clock import SYSTEM, Clock
-from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.kafka.receiving import Connections
 from pyspark_zkgroup.kafka.record_sizes import RecordSizes
+from pyspark_zkgroup.kafka.securing import Refusal
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.kafka.signals import HeldSignals
 from pyspark_zkgroup.model import TopicPartition
@@ -44,6 +46,8 @@ _LASTING = (
     kafka.errors.UnsupportedSaslMechanismError,
 )
 
+_TIMEOUTS = (kafka.errors.KafkaTimeoutError, kafka.errors.RequestTimedOutError)
+
 
 @dataclass(frozen=True, slots=True)
 class Lost:
@@ -54,6 +58,10 @@ class Lost:
     was_sent: bool = True
     """False when it waits: for the pause before another attempt to connect, or because the broker
     throttles this client."""
+    unknown: bool = False
+    """The broker is too old to know such a request."""
+    refusal: AccessError | None = None
+    """Where it is refused for good: who we are, or who the broker is."""
 
 
 class Call:
@@ -80,6 +88,33 @@ class Call:
         return self.future.value
 
 
+def _connecting(settings: FetchSettings) -> dict[str, Any]:
+    """The connection manager's own settings, by its names."""
+    client = settings.client
+    options = [
+        (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    ]
+    if client.send_buffer_bytes is not None:
+        options.append((socket.SOL_SOCKET, socket.SO_SNDBUF, client.send_buffer_bytes))
+    if client.receive_buffer_bytes is not None:
+        options.append((socket.SOL_SOCKET, socket.SO_RCVBUF, client.receive_buffer_bytes))
+    return {
+        "socket_options": options,
+        "client_dns_lookup": client.dns_lookup,
+        "connections_max_idle_ms": client.idle_max_ms,
+        "reconnect_backoff_ms": client.reconnect_backoff_ms,
+        "reconnect_backoff_max_ms": max(
+            client.reconnect_backoff_ms, client.reconnect_backoff_max_ms
+        ),
+        "socket_connection_setup_timeout_ms": (
+            settings.request_timeout_ms
+            if client.connect_timeout_ms is None
+            else client.connect_timeout_ms
+        ),
+    }
+
+
 class Cluster:
     """Opens nothing until it is asked something; opens again whatever was closed."""
 
@@ -96,6 +131,7 @@ class Cluster:
         self.clock = clock
         self.requests = 0
         self.leaders: dict[TopicPartition, int] = {}
+        self.near_replicas: dict[TopicPartition, tuple[int, float]] = {}
         self.sizes = RecordSizes()
         self._rng = rng or Random()
         self._answered: int | str | None = None
@@ -106,13 +142,13 @@ class Cluster:
         )
         self._manager = Connections(
             self._net,
+            settings.security,
             bootstrap_servers=list(settings.bootstrap),
             client_id=settings.client_id,
             request_timeout_ms=settings.request_timeout_ms,
             receive_message_max_bytes=settings.record_batch_bytes_max + _FRAME_OVERHEAD_BYTES,
-            reconnect_backoff_max_ms=1000,
-            socket_connection_setup_timeout_ms=settings.request_timeout_ms,
             api_version=broker_version,
+            **_connecting(settings),
         )
 
     def ask(self, build: Callable[[], Request], *, timeout_s: float) -> Response:
@@ -120,9 +156,10 @@ class Cluster:
         time.
         """
         deadline = self.clock.monotonic() + timeout_s
-        waits = delays(self._rng)
+        waits = self.pauses(self._rng)
         while True:
             nodes = self._candidates()
+            refusal: AccessError | None = None
             for tried, node in enumerate(nodes):
                 left = deadline - self.clock.monotonic()
                 if left <= 0:
@@ -135,8 +172,12 @@ class Cluster:
                 if not isinstance(answer, Lost):
                     self._answered = node
                     return answer
-                if not answer.retryable:
+                if not answer.retryable and answer.refusal is None:
                     raise self._unreachable(timeout_s)
+                # Of one broker's certificate the others know nothing: they are asked once.
+                refusal = refusal or answer.refusal
+            if refusal is not None:
+                raise refusal
             left = deadline - self.clock.monotonic()
             if left <= 0:
                 raise self._unreachable(timeout_s)
@@ -201,6 +242,15 @@ class Cluster:
             self._losses.pop(broker.node_id, None)
             self._manager.close(broker.node_id)
 
+    def knows(self, node: int) -> bool:
+        return self._manager.cluster.broker_metadata(node) is not None
+
+    def pauses(self, rng: Random) -> Iterator[float]:
+        """Before a broker is asked again, and again."""
+        client = self.settings.client
+        first_s, most_s = client.retry_backoff_ms / 1000, client.retry_backoff_max_ms / 1000
+        return delays(rng, first_s=first_s, most_s=max(first_s, most_s))
+
     def wait(self, seconds: float) -> None:
         """Lets time pass and looks after the connections: a broker's throttling ends in it."""
         self._run(self._pause, seconds)
@@ -252,7 +302,7 @@ class Cluster:
             # request that is still waiting for its connection, whose timer does not run yet.
             answer = await self._manager.wait_for(sent, timeout_ms + _GRACE_MS)
         except kafka.errors.KafkaError as error:
-            return self._lost(node, error)
+            return self._lost(node, error, is_brief=timeout_s < _ATTEMPT_S_MIN)
         self._losses.pop(node, None)
         return answer
 
@@ -274,12 +324,23 @@ class Cluster:
         if call.connection is not None:
             call.connection.close(error)
 
-    def _lost(self, node: int | str, error: kafka.errors.KafkaError) -> Lost:
+    def _lost(
+        self, node: int | str, error: kafka.errors.KafkaError, *, is_brief: bool = False
+    ) -> Lost:
+        """`is_brief`: there was next to no time, so that no answer says less than what was seen
+        before.
+        """
         if isinstance(error, kafka.errors.NodeNotReadyError):
             return Lost(self._losses.get(node, str(error)), was_sent=False)
+        if is_brief and node in self._losses and isinstance(error, _TIMEOUTS):
+            return Lost(self._losses[node])
         reason = f"{self._address(node)}: {self._text(error)}"
         self._losses[node] = reason
-        return Lost(reason, retryable=not isinstance(error, _LASTING))
+        if isinstance(error, Refusal):
+            what = f"The broker {self._address(node)} {error.what}"
+            return Lost(reason, retryable=False, refusal=AccessError(what, error.remedy))
+        unknown = isinstance(error, kafka.errors.IncompatibleBrokerVersion)
+        return Lost(reason, retryable=not isinstance(error, _LASTING), unknown=unknown)
 
     async def _send_all(
         self, requests: Mapping[int, Request], timeout_s: float
@@ -309,8 +370,10 @@ class Cluster:
     def _unreachable(self, timeout_s: float) -> ServerError:
         reasons = "; ".join(dict.fromkeys(self._losses.values()))
         return ServerError(
-            f"No Kafka broker answered within {timeout_s:g} s; asked: {', '.join(self.addresses)}"
+            f"No Kafka broker answered within {timeout_s:.3g} s; asked: {', '.join(self.addresses)}"
             + (f" ({reasons})" if reasons else ""),
             "Check that kafka.bootstrap.servers names brokers of this cluster and that they run "
-            "and can be reached from here, under the names they advertise too",
+            "and can be reached from here, under the names they advertise too; a listener that "
+            "wants TLS or a login ends connections without (kafka.security.protocol is "
+            f"{self.settings.security.protocol})",
         )

@@ -16,9 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.errors import FetchError, OffsetOutOfRangeError, ServerError
-from pyspark_zkgroup.kafka import leaders, offsets
+from pyspark_zkgroup.kafka import access, offsets, replicas
 from pyspark_zkgroup.kafka.connection import Call, Cluster, Lost
 from pyspark_zkgroup.kafka.leaders import NoLeader
 from pyspark_zkgroup.kafka.offsets import Missing
@@ -114,7 +113,9 @@ class _Reading:
         self._lost = 0
         self._calls: dict[Call, list[_Range]] = {}
         self.open = [
-            _Range(tp, r.start, r.until, delays(rng)) for tp, r in sorted(ranges.items()) if len(r)
+            _Range(tp, r.start, r.until, cluster.pauses(rng))
+            for tp, r in sorted(ranges.items())
+            if len(r)
         ]
 
     def step(self) -> list[RawRecords]:
@@ -160,6 +161,7 @@ class _Reading:
                 bytes_max=max(_RESPONSE_BYTES_MIN, share),
                 wait_max_ms=self._settings.fetch_wait_max_ms,
                 isolation=self._settings.isolation,
+                rack=self._settings.client.rack,
             )
             timeout_s = self._settings.request_timeout_ms / 1000
             self._calls[self._cluster.start(node, request, timeout_s=timeout_s)] = by_leader[node]
@@ -183,10 +185,12 @@ class _Reading:
 
     def _by_leader(self, due: Sequence[_Range]) -> dict[int, list[_Range]]:
         timeout_s = max(0.1, min(self._patience_s(r) for r in due))
-        led = leaders.find(self._cluster, [r.partition for r in due], timeout_s=timeout_s)
+        led = replicas.find(self._cluster, [r.partition for r in due], timeout_s=timeout_s)
         by_leader: dict[int, list[_Range]] = {}
         for r in due:
             leader = led[r.partition]
+            if isinstance(leader, NoLeader) and leader.refusal is not None:
+                raise leader.refusal
             if isinstance(leader, NoLeader):
                 self._postpone(r, Again(leader.reason, is_gone=not leader.exists))
             else:
@@ -208,6 +212,9 @@ class _Reading:
         is_served_first = True
         for r in asked:
             fetched = by_partition.get(r.partition)
+            if fetched is not None and fetched.near_replica is not None:
+                replicas.prefer(self._cluster, r.partition, fetched.near_replica)
+                continue
             outcome = judge(
                 fetched, position=r.position, until=r.until, is_served_first=is_served_first
             )
@@ -222,6 +229,8 @@ class _Reading:
     def _without_answer(self, asked: Sequence[_Range], answer: Lost | BrokerError) -> None:
         reason = answer.reason if isinstance(answer, Lost) else str(answer)
         has_moved = answer.was_sent if isinstance(answer, Lost) else True
+        if isinstance(answer, Lost) and answer.refusal is not None:
+            raise answer.refusal
         for r in asked:
             if not answer.retryable:
                 raise self._error(r, reason)
@@ -240,17 +249,20 @@ class _Reading:
                 r.stuck = r.stuck_since = None
             case Again():
                 if outcome.leader_moved:
-                    leaders.forget(self._cluster, [r.partition])
+                    replicas.forget(self._cluster, [r.partition])
                 self._postpone(r, outcome)
             case OutOfRange():
                 self._out_of_range(r)
+            case Failed(may_not_read=True):
+                security = self._settings.security
+                raise access.topic_refused(security, r.partition.topic, "Read")
             case Failed(reason=reason):
                 raise self._error(r, reason)
 
     def _advance(self, r: _Range, position: int) -> None:
         r.position = position
         r.stuck = r.stuck_since = None
-        r.waits = delays(self._rng)
+        r.waits = self._cluster.pauses(self._rng)
 
     def _postpone(self, r: _Range, why: Again) -> None:
         now = self._now()
@@ -278,8 +290,13 @@ class _Reading:
             self._advance(r, r.until)
 
     def _out_of_range(self, r: _Range) -> None:
+        if replicas.is_preferred(self._cluster, r.partition):
+            # It may be behind its leader, who alone can say what is gone.
+            replicas.forget(self._cluster, [r.partition])
+            self._postpone(r, Again("a replica that is not its leader says out of range"))
+            return
         start, end = self._look_up(r, EARLIEST), self._look_up(r, LATEST)
-        leaders.forget(self._cluster, [r.partition])
+        replicas.forget(self._cluster, [r.partition])
         if isinstance(start, Missing) or isinstance(end, Missing):
             self._postpone(r, Again("its leader says out of range, and then nothing more"))
         elif r.position < start and not self._settings.fail_on_data_loss:

@@ -27,6 +27,7 @@ _PARTITION = struct.Struct(">ihq")
 _OFFSET = struct.Struct(">q")
 _ABORTED = struct.Struct(">qq")
 _NO_OFFSET = -1
+_NOWHERE = -1
 
 
 class ResponseError(Exception):
@@ -43,6 +44,8 @@ class PartitionData:
     """-1 where the broker does not tell."""
     aborted: tuple[AbortedTransaction, ...] = ()
     records: memoryview = field(default=memoryview(b""), repr=False)
+    near_replica: int = _NOWHERE
+    """Another broker to read from; only told to those who name a rack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +85,16 @@ def _partition(reader: _Reader, topic: str, version: int) -> PartitionData:
         if version >= 5:
             reader.unpack(_OFFSET)  # the log's start
         aborted = tuple(AbortedTransaction(*reader.unpack(_ABORTED)) for _ in range(reader.count()))
-    if version >= 11:
-        reader.int32()  # another replica to read from, which is offered to those who name a rack
+    near_replica = reader.int32() if version >= 11 else _NOWHERE
     return PartitionData(
-        topic, number, error_code, high_watermark, last_stable_offset, aborted, reader.block()
+        topic,
+        number,
+        error_code,
+        high_watermark,
+        last_stable_offset,
+        aborted,
+        reader.block(),
+        near_replica,
     )
 
 

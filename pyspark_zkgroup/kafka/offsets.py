@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice, repeat
 from random import Random
 
-from pyspark_zkgroup.backoff import delays
-from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.kafka import leaders
+from pyspark_zkgroup.errors import AccessError, ServerError
+from pyspark_zkgroup.kafka import access, leaders
 from pyspark_zkgroup.kafka.connection import Cluster, Lost
 from pyspark_zkgroup.kafka.leaders import NoLeader
 from pyspark_zkgroup.kafka.wire import (
@@ -19,6 +19,7 @@ from pyspark_zkgroup.kafka.wire import (
     offsets_request,
 )
 from pyspark_zkgroup.model import Isolation, TopicPartition
+from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,10 @@ class Missing:
     reason: str
     lasting: bool
     """Asking again will not help: no such partition, not allowed, not known to this broker."""
+    impossible: bool = False
+    """The broker cannot answer such a question: it, or the format of its records, is too old."""
+    refusal: AccessError | None = None
+    """Where we are not let in, or may not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,13 @@ class LogOffsets:
     leader not reached.
     """
 
+    def allowed(self) -> dict[TopicPartition, int]:
+        """What was found; AccessError where anything of the rest is refused for good."""
+        for without in self.missing.values():
+            if without.refusal is not None:
+                raise without.refusal
+        return dict(self.found)
+
 
 def latest(
     cluster: Cluster, partitions: Iterable[TopicPartition], *, timeout_s: float
@@ -43,7 +55,7 @@ def latest(
     """The offset the next visible record will get; under read_committed, the last stable one.
     Partitions that did not answer in time are left out.
     """
-    return dict(look_up(cluster, partitions, LATEST, timeout_s=timeout_s).found)
+    return look_up(cluster, partitions, LATEST, timeout_s=timeout_s).allowed()
 
 
 def ends(
@@ -51,20 +63,39 @@ def ends(
 ) -> dict[TopicPartition, int]:
     """Where the logs end, transactions that are still open included, whatever the isolation."""
     found = look_up(cluster, partitions, LATEST, timeout_s=timeout_s, isolation="read_uncommitted")
-    return dict(found.found)
+    return found.allowed()
 
 
 def earliest(
     cluster: Cluster, partitions: Iterable[TopicPartition], *, timeout_s: float
 ) -> dict[TopicPartition, int]:
     """The first offset still kept. Partitions that did not answer in time are left out."""
-    return dict(look_up(cluster, partitions, EARLIEST, timeout_s=timeout_s).found)
+    return look_up(cluster, partitions, EARLIEST, timeout_s=timeout_s).allowed()
+
+
+def at_times(
+    cluster: Cluster, times: Mapping[TopicPartition, int], *, timeout_s: float
+) -> dict[TopicPartition, int | None]:
+    """The first offset whose record has this time (in milliseconds) or a later one, None where
+    there is none; under read_committed, before the first open transaction. Partitions that did not
+    answer in time are left out; ServerError where brokers cannot find offsets by time.
+    """
+    answer = look_up(cluster, times, times, timeout_s=timeout_s)
+    impossible = {p: without for p, without in answer.missing.items() if without.impossible}
+    for partition, without in sorted(impossible.items())[:1]:
+        raise ServerError(
+            f"The offset of a time cannot be looked up in {partition} (nor in "
+            f"{len(impossible) - 1} other partitions): {without.reason}",
+            "Brokers before 0.10, and topics in their format of records, keep no times: "
+            "give offsets instead",
+        )
+    return {p: offset if offset >= 0 else None for p, offset in answer.allowed().items()}
 
 
 def look_up(
     cluster: Cluster,
     partitions: Iterable[TopicPartition],
-    at: int,
+    at: int | Mapping[TopicPartition, int],
     *,
     timeout_s: float,
     isolation: Isolation | None = None,
@@ -76,16 +107,17 @@ def look_up(
     """
     deadline = cluster.clock.monotonic() + timeout_s
     isolation = isolation or cluster.settings.isolation
-    waits = delays(Random())
+    wanted = at if isinstance(at, Mapping) else dict.fromkeys(partitions, at)
+    waits = _waits(cluster)
     found: dict[TopicPartition, int] = {}
-    missing = dict.fromkeys(partitions, Missing("not asked yet", lasting=False))
+    missing = dict.fromkeys(wanted, Missing("not asked yet", lasting=False))
     while True:
         left = deadline - cluster.clock.monotonic()
-        open_ = [tp for tp, without in missing.items() if not without.lasting]
+        open_ = {tp: wanted[tp] for tp, without in missing.items() if not without.lasting}
         if not open_ or left <= 0:
             return LogOffsets(found, missing)
         try:
-            answers = _ask_once(cluster, open_, at, isolation, deadline)
+            answers = _ask_once(cluster, open_, isolation, deadline)
         except ServerError:
             if found:
                 return LogOffsets(found, missing)
@@ -98,43 +130,65 @@ def look_up(
                 del missing[tp]
         left = deadline - cluster.clock.monotonic()
         if left > 0 and any(not without.lasting for without in missing.values()):
-            cluster.wait(min(next(waits), left))
+            pause = next(waits, None)
+            if pause is None:
+                return LogOffsets(found, missing)
+            cluster.wait(min(pause, left))
+
+
+def _waits(cluster: Cluster) -> Iterator[float]:
+    client = cluster.settings.client
+    if client.look_up_pause_ms is None:
+        waits = cluster.pauses(Random())
+    else:
+        waits = repeat(client.look_up_pause_ms / 1000)
+    return waits if client.look_up_retries is None else islice(waits, client.look_up_retries)
 
 
 def _ask_once(
     cluster: Cluster,
-    partitions: Iterable[TopicPartition],
-    at: int,
+    wanted: Mapping[TopicPartition, int],
     isolation: Isolation,
     deadline: float,
 ) -> dict[TopicPartition, int | Missing]:
     answers: dict[TopicPartition, int | Missing] = {}
     by_leader: dict[int, list[TopicPartition]] = {}
     left = deadline - cluster.clock.monotonic()
-    for tp, leader in leaders.find(cluster, partitions, timeout_s=left).items():
+    for tp, leader in leaders.find(cluster, wanted, timeout_s=left).items():
         if isinstance(leader, NoLeader):
-            answers[tp] = Missing(leader.reason, lasting=not leader.exists)
+            lasting = not leader.exists or leader.refusal is not None
+            answers[tp] = Missing(leader.reason, lasting, refusal=leader.refusal)
         else:
             by_leader.setdefault(leader, []).append(tp)
     left = deadline - cluster.clock.monotonic()
     if not by_leader or left <= 0:
         return answers
-    requests = {node: offsets_request(tps, at, isolation) for node, tps in by_leader.items()}
+    requests = {
+        node: offsets_request({tp: wanted[tp] for tp in tps}, isolation)
+        for node, tps in by_leader.items()
+    }
     for node, response in cluster.ask_each(requests, timeout_s=left).items():
         asked = by_leader[node]
         if isinstance(response, Lost):
             reason = f"its leader gave no answer: {response.reason}"
-            answers.update(dict.fromkeys(asked, Missing(reason, lasting=not response.retryable)))
+            without = Missing(reason, not response.retryable, response.unknown, response.refusal)
+            answers.update(dict.fromkeys(asked, without))
         else:
             given = offsets_answer(response)
-            answers.update({tp: _judge(given.get(tp)) for tp in asked})
+            security = cluster.settings.security
+            answers.update({tp: _judge(tp, given.get(tp), security) for tp in asked})
     leaders.forget(cluster, (tp for tp, answer in answers.items() if isinstance(answer, Missing)))
     return answers
 
 
-def _judge(answer: int | BrokerError | None) -> int | Missing:
+def _judge(
+    tp: TopicPartition, answer: int | BrokerError | None, security: KafkaSecurity
+) -> int | Missing:
     if answer is None:
         return Missing("its leader did not mention it", lasting=False)
     if isinstance(answer, BrokerError):
-        return Missing(f"its leader answered {answer}", lasting=not answer.retryable)
+        reason = f"its leader answered {answer}"
+        refused = answer.topic_refused
+        refusal = access.topic_refused(security, tp.topic, "Describe") if refused else None
+        return Missing(reason, not answer.retryable, answer.keeps_no_times, refusal)
     return answer

@@ -5,9 +5,11 @@ pickled.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pyspark_zkgroup.client_settings import ClientSettings
 from pyspark_zkgroup.model import Isolation
+from pyspark_zkgroup.security.kafka_security import OPEN, KafkaSecurity
 
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:.%a-z]+\]|[^\s:,\[\]]+):([0-9]{1,5})")
 _MIB = 1024 * 1024
@@ -44,6 +46,8 @@ class FetchSettings:
     """False: records that are gone before they were read are a warning, not an error."""
     include_headers: bool = False
     """Rows have one column more."""
+    client: ClientSettings = field(default_factory=ClientSettings)
+    security: KafkaSecurity = OPEN
 
     def __post_init__(self) -> None:
         if not self.bootstrap:

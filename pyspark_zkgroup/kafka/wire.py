@@ -1,8 +1,8 @@
 """The three questions asked of brokers, as values: metadata, offsets of a log, records.
 
-Only this file knows kafka-python's generated request classes, and only connection.py its
-connections. Neither is a promised interface of kafka-python; tests/contract/test_kafka_python.py
-fails when they change.
+Only this file and group_wire.py know kafka-python's generated request classes, and only
+connection.py its connections. Neither is a promised interface of kafka-python;
+tests/contract/test_kafka_python.py fails when they change.
 
 Versions are negotiated per connection. Fetch stays at those that fetch_response.py reads. From 13
 on topics are ids, which a range of an older plan does not hold.
@@ -31,6 +31,8 @@ EARLIEST_LOCAL = (
 _ISOLATION_LEVELS: Mapping[Isolation, int] = {"read_uncommitted": 0, "read_committed": 1}
 _OFFSET_OUT_OF_RANGE = 1
 _UNKNOWN_TOPIC_OR_PARTITION = 3
+_TOPIC_AUTHORIZATION_FAILED = 29
+_UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,15 @@ class BrokerError:
     @property
     def unknown_topic(self) -> bool:
         return self.code == _UNKNOWN_TOPIC_OR_PARTITION
+
+    @property
+    def topic_refused(self) -> bool:
+        return self.code == _TOPIC_AUTHORIZATION_FAILED
+
+    @property
+    def keeps_no_times(self) -> bool:
+        """The topic's records are kept in a format from before 0.10, which has no times."""
+        return self.code == _UNSUPPORTED_FOR_MESSAGE_FORMAT
 
     def __str__(self) -> str:
         return f"{self.name} ({self.code})"
@@ -81,6 +92,8 @@ class FetchedPartition:
     """Of what may be seen: the high watermark, or the last stable offset under read_committed."""
     records: memoryview
     aborted: tuple[AbortedTransaction, ...] = ()
+    near_replica: int | None = None
+    """The broker to ask instead, where the client has named its rack; then there are no records."""
 
 
 def metadata_request(topics: Iterable[str] | None) -> Any:
@@ -100,7 +113,7 @@ def metadata_answer(response: Any) -> Metadata:
     topics: dict[str, Topic] = {}
     missing: dict[str, BrokerError] = {}
     for entry in response.topics:
-        error = _error(entry.error_code)
+        error = error_of(entry.error_code)
         if error is not None:
             missing[entry.name] = error
             continue
@@ -118,14 +131,14 @@ def metadata_answer(response: Any) -> Metadata:
 
 
 def offsets_request(
-    partitions: Iterable[TopicPartition], at: int, isolation: Isolation = "read_uncommitted"
+    partitions: Mapping[TopicPartition, int], isolation: Isolation = "read_uncommitted"
 ) -> Any:
-    """`at` is EARLIEST, LATEST (the high watermark; the last stable offset under read_committed),
-    EARLIEST_LOCAL or a time in milliseconds.
+    """In each partition: EARLIEST, LATEST (the high watermark; the last stable offset under
+    read_committed), EARLIEST_LOCAL or a time in milliseconds.
     """
     entry = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
     by_topic: dict[str, list[Any]] = {}
-    for tp in sorted(partitions):
+    for tp, at in sorted(partitions.items()):
         by_topic.setdefault(tp.topic, []).append(
             entry(partition_index=tp.partition, current_leader_epoch=-1, timestamp=at)
         )
@@ -138,7 +151,7 @@ def offsets_request(
         ],
         # Version 0 answers with a list of segments; what is on the broker itself is known from
         # version 8 on.
-        min_version=8 if at == EARLIEST_LOCAL else 1,
+        min_version=8 if EARLIEST_LOCAL in partitions.values() else 1,
     )
 
 
@@ -146,7 +159,7 @@ def offsets_answer(response: Any) -> dict[TopicPartition, int | BrokerError]:
     answers: dict[TopicPartition, int | BrokerError] = {}
     for topic in response.topics:
         for entry in topic.partitions:
-            error = _error(entry.error_code)
+            error = error_of(entry.error_code)
             answers[TopicPartition(topic.name, entry.partition_index)] = (
                 entry.offset if error is None else error
             )
@@ -160,6 +173,7 @@ def fetch_request(
     bytes_max: int,
     wait_max_ms: int,
     isolation: Isolation,
+    rack: str = "",
 ) -> Any:
     """Partitions keep their order: a broker fills its answer in that order, and only the first is
     sure of a batch.
@@ -189,7 +203,7 @@ def fetch_request(
         session_epoch=-1,
         topics=topics,
         forgotten_topics_data=[],
-        rack_id="",
+        rack_id=rack,
         max_version=fetch_response.VERSION_MAX,
     )
 
@@ -197,13 +211,13 @@ def fetch_request(
 def fetch_answer(
     response: FetchResponse, isolation: Isolation
 ) -> BrokerError | list[FetchedPartition]:
-    error = _error(response.error_code)
+    error = error_of(response.error_code)
     if error is not None:
         return error
     return [
         FetchedPartition(
             partition=TopicPartition(data.topic, data.partition),
-            error=_error(data.error_code),
+            error=error_of(data.error_code),
             # A broker that knows no transactions (before 0.11) tells no last stable offset.
             end=(
                 data.last_stable_offset
@@ -212,12 +226,13 @@ def fetch_answer(
             ),
             records=data.records,
             aborted=data.aborted,
+            near_replica=data.near_replica if data.near_replica >= 0 else None,
         )
         for data in response.partitions
     ]
 
 
-def _error(code: int) -> BrokerError | None:
+def error_of(code: int) -> BrokerError | None:
     if not code:
         return None
     kind = kafka.errors.for_code(code)

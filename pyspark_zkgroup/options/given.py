@@ -55,6 +55,10 @@ class Given:
     def __contains__(self, option: Option[Any]) -> bool:
         return option in self._values
 
+    def options(self) -> list[Option[Any]]:
+        """Those that are given."""
+        return list(self._values)
+
     def value(self, option: Option[T]) -> T:
         if option in self._values:
             return cast(T, self._values[option])
@@ -89,7 +93,7 @@ def _by_lowered_name(options: Mapping[str, str]) -> dict[str, tuple[str, str]]:
             )
         earlier = found.setdefault(name.lower(), (name, text))
         if earlier[1] != text:
-            secret = _is_secret(name)
+            secret = is_secret(name)
             raise OptionError(
                 f"Options {earlier[0]!r} and {name!r} are one option, given twice: "
                 f"{_shown(earlier[1], secret=secret)} and {_shown(text, secret=secret)}",
@@ -131,9 +135,9 @@ def _unknown(name: str, text: str) -> OptionError:
     lowered = name.lower()
     refused = _REFUSED.get(lowered)
     if refused is not None:
-        return _is_refused(refused, f"Option {refused.name!r}", text, secret=_is_secret(lowered))
+        return _is_refused(refused, f"Option {refused.name!r}", text, secret=is_secret(lowered))
     nearest = _nearest(lowered)
-    secret = _is_secret(lowered) or (nearest is not None and _is_secret(nearest))
+    secret = is_secret(lowered) or (nearest is not None and is_secret(nearest))
     if nearest is None and lowered.startswith("kafka."):
         return _is_refused(OTHERS_OF_KAFKA, f"Option {name!r}", text, secret=secret)
     return OptionError(
@@ -178,7 +182,7 @@ def _shown(text: str, *, secret: bool = False) -> str:
     return repr(text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "...")
 
 
-def _is_secret(name: str) -> bool:
+def is_secret(name: str) -> bool:
     known = _KNOWN.get(name.lower())
     if known is not None:
         return (known.option if isinstance(known, OldName) else known).secret

@@ -17,6 +17,7 @@ CONNECT: Final[Option[ConnectString]] = Option(
     REQUIRED,
     "The servers of the ensemble (some may be down), and the chroot below which brokers and "
     "consumers keep their nodes. The chroot must exist.",
+    default_text="required, but not with protocol=kafka",
 )
 GROUP_ID: Final[Option[str]] = Option(
     "group.id",
@@ -24,7 +25,9 @@ GROUP_ID: Final[Option[str]] = Option(
     values.GROUP_ID,
     REQUIRED,
     "The consumer group. Queries with the same group id, and JVM consumers with it, share the "
-    "partitions and the committed offsets.",
+    "partitions and the committed offsets. A batch read joins nothing: it starts at the group's "
+    "offsets, or goes without a group, and then where the starting options say.",
+    default_text="required, but not for a batch read",
 )
 MEMBER_ID: Final[Option[str | None]] = Option(
     "member.id",
@@ -48,9 +51,12 @@ CHECKPOINT: Final[Option[str | None]] = Option(
 STRATEGY = Option(
     "partition.assignment.strategy",
     SECTION,
-    values.one_of("range", "roundrobin"),
+    values.one_of("range", "roundrobin", "cooperative-sticky"),
     "range",
-    "How partitions are given to the threads of the group. All members must use the same.",
+    "How partitions are given to the threads of the group (with protocol=kafka: to its members). "
+    "All members must use the same. cooperative-sticky, which moves as little as it must and lets "
+    "members read on meanwhile, is for protocol=kafka only.",
+    default_text="range; with protocol=kafka cooperative-sticky",
 )
 ORDER = Option(
     "partition.assignment.order",
@@ -59,6 +65,27 @@ ORDER = Option(
     "new",
     "The order in which roundrobin takes partitions: that of JVM consumers up to 0.11 (old) or "
     "from 1.0 on (new). All members must use the same. For range there is one order only.",
+)
+OFFSETS_STORAGE = Option(
+    "offsets.storage",
+    SECTION,
+    values.one_of("zookeeper", "kafka"),
+    "zookeeper",
+    "kafka: the group's offsets are kept in Kafka too, where kafka-consumer-groups and lag "
+    "exporters look. Each commit is first made in ZooKeeper, which fences it, then copied. Where "
+    "ZooKeeper has no offset of a partition, or an older one than somebody else has committed to "
+    "Kafka, a query begins at Kafka's. More in docs/operations.md.",
+)
+DUAL_COMMIT: Final[Option[bool | None]] = Option(
+    "dual.commit.enabled",
+    SECTION,
+    values.FLAG,
+    None,
+    "Only with offsets.storage=kafka, and alike in all members: whether those who commit to Kafka "
+    "commit to ZooKeeper as well. zkgroup members always do. false: JVM members of the group "
+    "commit to Kafka alone, so at each claim an offset there counts that no zkgroup member has "
+    "written.",
+    default_text="true if offsets.storage is kafka, else false",
 )
 REBALANCE_WAIT: Final[Option[int | None]] = Option(
     "rebalance.wait.ms",
@@ -69,7 +96,7 @@ REBALANCE_WAIT: Final[Option[int | None]] = Option(
     "that others have yet to let go, or whose dead owner's session has yet to end. After that it "
     "goes on with what it has. A query that runs on does not wait: it takes them when they are "
     "free.",
-    default_text="zookeeper.session.timeout.ms + 2000",
+    default_text="the session's timeout + 2000",
 )
 MAX_POLL_INTERVAL = Option(
     "max.poll.interval.ms",
@@ -80,6 +107,7 @@ MAX_POLL_INTERVAL = Option(
     "the member gives up its claims, so that others read on; it joins again when the driver is "
     "heard. 0: for ever. Must be longer than the longest batch and the trigger interval: a batch "
     "that outlasts it comes twice.",
+    default_text="0; with protocol=kafka 300000",
 )
 SESSION_TIMEOUT = Option(
     "zookeeper.session.timeout.ms",
@@ -102,7 +130,8 @@ AUTH = Option(
     SECTION,
     values.AUTH,
     (),
-    "What the member authenticates with to ZooKeeper. Never shown in messages.",
+    "What the member authenticates with to ZooKeeper. Never shown in messages; `${env:NAME}` or "
+    "`${directory:/path:file}` in it keeps a password out of Spark's plans.",
     default_text="none",
     secret=True,
 )
@@ -111,8 +140,9 @@ SET_ACL = Option(
     SECTION,
     values.FLAG,
     False,
-    "true: nodes made by this member may be read by all, but changed only by members with the "
-    "same zookeeper.auth, which must be given.",
+    "true: owners and offsets made by this member may be read by all, but changed only by "
+    "members that ZooKeeper knows as the same: by zookeeper.auth, a login by SASL or a client "
+    "certificate. One of these must be given.",
 )
 
 OPTIONS: Final = (
@@ -122,6 +152,8 @@ OPTIONS: Final = (
     CHECKPOINT,
     STRATEGY,
     ORDER,
+    OFFSETS_STORAGE,
+    DUAL_COMMIT,
     REBALANCE_WAIT,
     MAX_POLL_INTERVAL,
     SESSION_TIMEOUT,

@@ -15,7 +15,8 @@ BOOTSTRAP: Final[Option[tuple[Address, ...]]] = Option(
     SECTION,
     values.ADDRESSES,
     (),
-    "Some brokers of the cluster. Needed only when ZooKeeper does not know the brokers (KRaft).",
+    "Some brokers of the cluster. Needed only when ZooKeeper does not know the brokers (KRaft), "
+    "and with protocol=kafka.",
     default_text="those registered in ZooKeeper",
 )
 CLIENT_ID: Final[Option[str | None]] = Option(

@@ -8,7 +8,17 @@ from typing import Any, Final, Generic, Literal, TypeVar
 from pyspark_zkgroup.options.values import Rule
 
 T = TypeVar("T")
-Section = Literal["ZooKeeper and the group", "Topics", "Where and how much to read", "Kafka"]
+Section = Literal[
+    "ZooKeeper and the group",
+    "Topics",
+    "Where to read",
+    "How much to read at a time",
+    "Batch reads (spark.read)",
+    "Kafka",
+    "Connections to the brokers",
+    "TLS and SASL to the brokers",
+    "TLS and SASL to ZooKeeper",
+]
 
 REQUIRED: Final[Any] = object()
 """The default of an option that must be given."""

@@ -10,51 +10,84 @@ from typing import cast
 
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.model import Isolation
-from pyspark_zkgroup.options import group_options, kafka_options, reading_options, topic_options
-from pyspark_zkgroup.options.frozen import Options
+from pyspark_zkgroup.options import (
+    batch_options,
+    batch_read_options,
+    client_options,
+    group_options,
+    kafka_options,
+    protocol_options,
+    reading_options,
+    topic_options,
+)
+from pyspark_zkgroup.options.batch_limits import limits, splitting
+from pyspark_zkgroup.options.client import client_settings
+from pyspark_zkgroup.options.ending import check_order, ending, ending_option
+from pyspark_zkgroup.options.frozen import BatchRead, OffsetsStorage, Options
 from pyspark_zkgroup.options.given import Given
-from pyspark_zkgroup.options.starting import check_starting_topics
-from pyspark_zkgroup.options.subscription import subscription
+from pyspark_zkgroup.options.kafka_security import kafka_security
+from pyspark_zkgroup.options.protocol import (
+    kafka_group,
+    max_poll_interval_ms,
+    protocol,
+    rebalance_wait_ms,
+)
+from pyspark_zkgroup.options.starting import check_topics, starting, starting_option
+from pyspark_zkgroup.options.subscription import assigned, subscription
+from pyspark_zkgroup.options.use import Use, batch_start, check_use, ignored
+from pyspark_zkgroup.options.zookeeper_security import zookeeper_security
 
-# The patience beyond a session's end: the JVM consumers' defaults come to the same 8 seconds.
-_REBALANCE_WAIT_BEYOND_SESSION_MS = 2000
 
-
-def parse(options: Mapping[str, str]) -> Options:
+def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
     """OptionError unless every name is known, every value is legal and all of them agree."""
     given = Given(options)
-    connect = given.value(group_options.CONNECT)
-    group_id = given.value(group_options.GROUP_ID)
+    check_use(given, use)
+    chosen = protocol(given)
+    connect = None if chosen == "kafka" else given.value(group_options.CONNECT)
+    has_group = use == "stream" or group_options.GROUP_ID in given
+    group_id = given.value(group_options.GROUP_ID) if has_group else ""
+    start = starting(given)
     session_timeout_ms = given.value(group_options.SESSION_TIMEOUT)
     connection_timeout_ms = given.value(group_options.CONNECTION_TIMEOUT)
-    rebalance_wait_ms = given.value(group_options.REBALANCE_WAIT)
+    storage = cast(OffsetsStorage, given.value(group_options.OFFSETS_STORAGE))
+    dual_commit = given.value(group_options.DUAL_COMMIT)
     found = Options(
-        zookeeper_hosts=connect.hosts,
-        zookeeper_chroot=connect.chroot,
+        zookeeper_hosts=connect.hosts if connect else "",
+        zookeeper_chroot=connect.chroot if connect else "",
         zookeeper_session_timeout_ms=session_timeout_ms,
         zookeeper_connection_timeout_ms=(
             session_timeout_ms if connection_timeout_ms is None else connection_timeout_ms
         ),
         zookeeper_auth=given.value(group_options.AUTH),
         zookeeper_set_acl=given.value(group_options.SET_ACL),
+        zookeeper_security=zookeeper_security(given),
         group_id=group_id,
         member_id=given.value(group_options.MEMBER_ID),
         checkpoint_location=given.value(group_options.CHECKPOINT),
         strategy=given.value(group_options.STRATEGY),
         order=given.value(group_options.ORDER),
-        rebalance_wait_ms=(
-            session_timeout_ms + _REBALANCE_WAIT_BEYOND_SESSION_MS
-            if rebalance_wait_ms is None
-            else rebalance_wait_ms
-        ),
-        max_poll_interval_ms=given.value(group_options.MAX_POLL_INTERVAL),
+        protocol=chosen,
+        coordinator_candidate=given.value(protocol_options.CANDIDATE),
+        kafka_group=kafka_group(given),
+        offsets_storage=storage,
+        dual_commit=storage == "kafka" if dual_commit is None else dual_commit,
+        rebalance_wait_ms=rebalance_wait_ms(given, chosen),
+        max_poll_interval_ms=max_poll_interval_ms(given, chosen),
         subscription=subscription(given),
+        assigned=assigned(given),
         exclude_internal_topics=given.value(topic_options.EXCLUDE_INTERNAL),
-        starting_offsets=given.value(reading_options.STARTING_OFFSETS),
+        starting_offsets=batch_start(given, start) if use == "batch" else start,
         fail_on_data_loss=given.value(reading_options.FAIL_ON_DATA_LOSS),
-        max_offsets_per_trigger=given.value(reading_options.MAX_OFFSETS),
+        max_offsets_per_trigger=given.value(batch_options.MAX_OFFSETS),
+        limits=limits(given),
+        splitting=splitting(given),
+        batch=BatchRead(
+            ending=ending(given),
+            push_filters=given.value(batch_read_options.PUSH_FILTERS),
+            ignored=ignored(given) if use == "batch" else (),
+        ),
         bootstrap_servers=tuple(str(address) for address in given.value(kafka_options.BOOTSTRAP)),
-        client_id=given.value(kafka_options.CLIENT_ID) or group_id,
+        client_id=given.value(kafka_options.CLIENT_ID) or group_id or "zkgroup",
         metadata_refresh_ms=given.value(kafka_options.METADATA_REFRESH),
         fetch_bytes_max=given.value(kafka_options.FETCH_BYTES),
         fetch_response_bytes_max=given.value(kafka_options.FETCH_RESPONSE_BYTES),
@@ -62,16 +95,27 @@ def parse(options: Mapping[str, str]) -> Options:
         request_timeout_ms=given.value(kafka_options.REQUEST_TIMEOUT),
         isolation_level=cast(Isolation, given.value(kafka_options.ISOLATION)),
         include_headers=given.value(kafka_options.INCLUDE_HEADERS),
+        poll_timeout_ms=given.value(client_options.POLL_TIMEOUT),
+        client=client_settings(given),
+        security=kafka_security(given),
     )
     _check_together(found, given)
     return found
 
 
 def _check_together(found: Options, given: Given) -> None:
-    if found.zookeeper_set_acl and not found.zookeeper_auth:
+    is_known = found.zookeeper_auth or found.zookeeper_security.names_us
+    if found.zookeeper_set_acl and not is_known:
         raise OptionError(
             f"Option {given.shown(group_options.SET_ACL)}, but 'zookeeper.auth' is not given",
-            "Give 'zookeeper.auth' too: nodes can be kept for those alone who authenticate",
+            "Give 'zookeeper.auth' too, or 'zookeeper.sasl.jaas.config', or a client certificate: "
+            "nodes can be kept for those alone who authenticate",
+        )
+    if found.dual_commit and found.offsets_storage == "zookeeper":
+        raise OptionError(
+            f"Option {given.shown(group_options.DUAL_COMMIT)}, but "
+            f"{given.shown(group_options.OFFSETS_STORAGE)}, so there is no second place",
+            "Set 'offsets.storage' to kafka to have offsets in both",
         )
     if found.fetch_wait_max_ms >= found.request_timeout_ms:
         raise OptionError(
@@ -79,4 +123,7 @@ def _check_together(found: Options, given: Given) -> None:
             f"{given.shown(kafka_options.REQUEST_TIMEOUT)}",
             "A broker must answer before it is given up: make the first less than the second",
         )
-    check_starting_topics(found, given)
+    start, end, read = found.starting_offsets, found.batch.ending, found.subscription
+    check_topics(starting_option(given), start.partitions, read, given)
+    check_topics(ending_option(given), end.partitions, read, given)
+    check_order(start, end, given)

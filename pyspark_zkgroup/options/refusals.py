@@ -28,7 +28,10 @@ class Fixed:
 
 
 _LEAVE_OUT = "Leave it out"
-_BATCHES = "The trigger interval and 'maxOffsetsPerTrigger' say how large batches are"
+_BATCHES = (
+    "The trigger interval, 'minOffsetsPerTrigger' and 'maxOffsetsPerTrigger' say how large batches "
+    "are"
+)
 _COMMITS = (
     "offsets are committed at each boundary between two batches, as soon as Spark has "
     "finished the batch"
@@ -36,37 +39,17 @@ _COMMITS = (
 _NOTHING_TO_COLLECT = (
     "a batch ends at offsets that are there already, so a broker has nothing to collect"
 )
-_NO_CHANNEL = "there is no channel to an offset manager in Kafka: offsets are kept in ZooKeeper"
-_ASKED_AGAIN = "offsets are asked for again at the next boundary when a broker does not answer"
-_PATTERNS = "Use 'subscribe', 'subscribePattern' or 'excludePattern'"
-_NO_ENDS = "a stream has no end"
-_ENDS = "Stop the query, or run it with trigger(availableNow=True), which ends at today's end"
-_START = "Use 'startingOffsets' (earliest, latest or offsets as JSON)"
+_NO_CHANNEL = (
+    "offsets in Kafka are a copy, which is written within a bound of its own and again later"
+)
+_START = "Use 'startingOffsets' (earliest, latest or offsets as JSON) or 'startingTimestamp'"
 
 FIXED: Final = (
     Fixed(
-        "protocol",
-        "zookeeper",
-        "the one way to be a member of a group is the zookeeper protocol",
-        "Leave it out, or give zookeeper",
-    ),
-    Fixed(
-        "offsets.storage",
-        "zookeeper",
-        "offsets are kept in ZooKeeper, where the claims on partitions are",
-        "Leave it out, or give zookeeper, and set the other members of the group to it as well",
-    ),
-    Fixed(
-        "dual.commit.enabled",
-        "false",
-        "offsets are committed to ZooKeeper alone",
-        "Leave it out, or give false",
-    ),
-    Fixed(
-        "kafka.security.protocol",
-        "PLAINTEXT",
-        "brokers are spoken to without encryption and authentication",
-        "Leave it out, or give PLAINTEXT, and name brokers' plaintext listeners",
+        "kafka.check.crcs",
+        "true",
+        "the checksum of every record batch is checked",
+        "Leave it out, or give true",
     ),
 )
 
@@ -99,11 +82,6 @@ _JVM: Final = (
         "To end when all is read, run the query with trigger(availableNow=True)",
     ),
     Refused(
-        "socket.receive.buffer.bytes",
-        "the operating system sizes the buffers of connections, and does it better",
-        _LEAVE_OUT,
-    ),
-    Refused(
         "refresh.leader.backoff.ms",
         "pauses before a new leader is asked for grow by themselves, so that many tasks that lose "
         "one broker do not ask at the same time",
@@ -132,16 +110,6 @@ _JVM: Final = (
 # Names of the newer Kafka consumer, which people give with or without "kafka." in front.
 _NEWER: Final = (
     Refused("enable.auto.commit", _COMMITS, _LEAVE_OUT),
-    Refused(
-        "session.timeout.ms",
-        "the session is ZooKeeper's",
-        "Use 'zookeeper.session.timeout.ms'",
-    ),
-    Refused(
-        "heartbeat.interval.ms",
-        "the session is ZooKeeper's, and its client chooses when to be heard",
-        "Use 'zookeeper.session.timeout.ms'",
-    ),
     Refused("max.poll.records", "records are not polled", "Use 'maxOffsetsPerTrigger'"),
     Refused("group.instance.id", "a static member is named otherwise", "Use 'member.id'"),
     Refused("key.deserializer", "keys come as bytes", "Cast or decode the column 'key'"),
@@ -151,55 +119,98 @@ _NEWER: Final = (
 
 # Names of Spark's own Kafka source.
 _SPARK: Final = (
-    Refused("assign", "the group decides who reads which partition", _PATTERNS),
-    Refused("startingTimestamp", "a start is given by offsets", _START),
-    Refused("startingOffsetsByTimestamp", "a start is given by offsets", _START),
-    Refused("startingOffsetsByTimestampStrategy", "a start is given by offsets", _START),
-    Refused("endingOffsets", _NO_ENDS, _ENDS),
-    Refused("endingTimestamp", _NO_ENDS, _ENDS),
-    Refused("endingOffsetsByTimestamp", _NO_ENDS, _ENDS),
-    Refused("minOffsetsPerTrigger", "no batch is held back", "Use a longer trigger interval"),
-    Refused("maxTriggerDelay", "no batch is held back", "Use a longer trigger interval"),
     Refused(
-        "minPartitions",
-        "there is one task for each thread that has something to read",
-        "Raise 'threads'",
+        "groupIdPrefix",
+        "all members of a group give one name, so none can be made up for each query",
+        "Use 'group.id'",
     ),
-    Refused(
-        "maxRecordsPerPartition",
-        "there is one task for each thread that has something to read",
-        "Use 'maxOffsetsPerTrigger', or raise 'threads'",
-    ),
-    Refused("groupIdPrefix", "the group is one you name", "Use 'group.id'"),
-    Refused("kafkaConsumer.pollTimeoutMs", "no JVM consumer is run", "Use 'socket.timeout.ms'"),
-    Refused("fetchOffset.numRetries", _ASKED_AGAIN, _LEAVE_OUT),
-    Refused("fetchOffset.retryIntervalMs", _ASKED_AGAIN, _LEAVE_OUT),
-    Refused("kafka.group.id", "the group is one of ZooKeeper's", "Use 'group.id'"),
     Refused("kafka.auto.offset.reset", "it is refused by Spark's Kafka source as well", _START),
-    Refused(
-        "kafka.partition.assignment.strategy",
-        "its values are classes of a JVM",
-        "Use 'partition.assignment.strategy' (range or roundrobin)",
-    ),
     Refused("bootstrap.servers", "it has another name here", "Use 'kafka.bootstrap.servers'"),
+)
+
+_IN_JAAS = "username and password stand in one line, as for Kafka's own clients"
+_USE_JAAS = (
+    "Use 'kafka.sasl.jaas.config', such as "
+    "org.apache.kafka.common.security.scram.ScramLoginModule required "
+    'username="..." password="...";'
+)
+_PEM_OPENS = "a PEM file has no password of its own"
+_OF_A_JVM = "its values are classes or parts of a JVM"
+
+# Of TLS and SASL, and what other clients of Kafka call them.
+_SECURITY: Final = (
+    Refused("kafka.sasl.username", _IN_JAAS, _USE_JAAS),
+    Refused("kafka.sasl.password", _IN_JAAS, _USE_JAAS),
+    Refused("kafka.sasl.mechanisms", "it has another name here", "Use 'kafka.sasl.mechanism'"),
+    Refused(
+        "kafka.ssl.ca.location",
+        "it has another name here",
+        "Use 'kafka.ssl.truststore.location' with 'kafka.ssl.truststore.type' PEM",
+    ),
+    Refused("kafka.ssl.truststore.password", _PEM_OPENS, _LEAVE_OUT),
+    Refused("kafka.ssl.keystore.password", _PEM_OPENS, "Use 'kafka.ssl.key.password' for the key"),
+    Refused(
+        "kafka.ssl.cipher.suites",
+        "Java and OpenSSL have other names for them",
+        "Use 'kafka.ssl.enabled.protocols', or let the brokers choose",
+    ),
+    Refused("kafka.ssl.protocol", _OF_A_JVM, "Use 'kafka.ssl.enabled.protocols'"),
+    Refused("kafka.ssl.provider", _OF_A_JVM, _LEAVE_OUT),
+    Refused("kafka.ssl.engine.factory.class", _OF_A_JVM, _LEAVE_OUT),
+    Refused(
+        "kafka.sasl.client.callback.handler.class",
+        _OF_A_JVM,
+        "For tokens use 'oauth.token.function'",
+    ),
+    Refused(
+        "kafka.sasl.login.callback.handler.class",
+        _OF_A_JVM,
+        "Leave it out: 'kafka.sasl.oauthbearer.token.endpoint.url' alone says where tokens come "
+        "from; or use 'oauth.token.function'",
+    ),
+)
+
+_FOLLOWS = "it follows from 'zookeeper.ssl.client.enable' and 'zookeeper.sasl.jaas.config'"
+
+# Of TLS and SASL to ZooKeeper, by the names of Kafka's brokers and of ZooKeeper's own clients.
+_ZOOKEEPER: Final = (
+    Refused("zookeeper.clientCnxnSocket", _FOLLOWS, _LEAVE_OUT),
+    Refused("zookeeper.client.secure", _FOLLOWS, "Use 'zookeeper.ssl.client.enable'"),
+    Refused("zookeeper.sasl.client", _FOLLOWS, _LEAVE_OUT),
+    Refused(
+        "zookeeper.sasl.clientconfig",
+        "no JAAS file is read",
+        "Put the line of that section into 'zookeeper.sasl.jaas.config'",
+    ),
+    Refused("zookeeper.ssl.truststore.password", _PEM_OPENS, _LEAVE_OUT),
+    Refused(
+        "zookeeper.ssl.hostnameVerification",
+        "it has another name here",
+        "Use 'zookeeper.ssl.endpoint.identification.algorithm'",
+    ),
+    Refused(
+        "zookeeper.ssl.cipher.suites",
+        "Java and OpenSSL have other names for them",
+        "Use 'zookeeper.ssl.enabled.protocols', or let the servers choose",
+    ),
+    Refused("zookeeper.ssl.protocol", _OF_A_JVM, "Use 'zookeeper.ssl.enabled.protocols'"),
+    Refused("zookeeper.ssl.crl.enable", "revoked certificates are not looked for", _LEAVE_OUT),
+    Refused("zookeeper.ssl.ocsp.enable", "revoked certificates are not looked for", _LEAVE_OUT),
 )
 
 REFUSED: Final = (
     *_JVM,
     *_NEWER,
     *(Refused(f"kafka.{refused.name}", refused.why, refused.instead) for refused in _NEWER),
-    Refused(
-        "kafka.receive.buffer.bytes",
-        "the operating system sizes the buffers of connections, and does it better",
-        _LEAVE_OUT,
-    ),
     Refused("kafka.fetch.min.bytes", _NOTHING_TO_COLLECT, _BATCHES),
     *_SPARK,
+    *_SECURITY,
+    *_ZOOKEEPER,
 )
 
 OTHERS_OF_KAFKA: Final = Refused(
     "kafka.*",
-    "options are not handed on to a Kafka client of the JVM, because none is run",
+    "it would have no effect here, where no Kafka client of the JVM is run",
     "Use the options of zkgroup's own table",
 )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from pyspark_zkgroup.errors import OptionError, SubscriptionError
 from pyspark_zkgroup.group import patterns
 from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import topic_options
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option
@@ -15,11 +16,17 @@ SOURCES: Final = (
     topic_options.SUBSCRIBE,
     topic_options.SUBSCRIBE_PATTERN,
     topic_options.EXCLUDE_PATTERN,
+    topic_options.ASSIGN,
 )
 
 
+def assigned(given: Given) -> tuple[TopicPartition, ...]:
+    """The partitions that are read without joining the group; none for a member."""
+    return given.value(topic_options.ASSIGN) or ()
+
+
 def subscription(given: Given) -> Subscription:
-    allowed = "Give exactly one of 'subscribe', 'subscribePattern' and 'excludePattern'"
+    allowed = "Give exactly one of 'subscribe', 'subscribePattern', 'excludePattern' and 'assign'"
     present = [source for source in SOURCES if source in given]
     if not present:
         raise OptionError("No option says which topics to read", allowed)
@@ -29,7 +36,10 @@ def subscription(given: Given) -> Subscription:
     threads = given.value(topic_options.THREADS)
     topics = given.value(topic_options.SUBSCRIBE)
     if topics is not None:
-        return Subscription.static(_threads_of(topics, threads, given))
+        return Subscription.static(_threads_of(topics, threads, given, topic_options.SUBSCRIBE))
+    if topic_options.ASSIGN in given:
+        topics = tuple(dict.fromkeys(partition.topic for partition in assigned(given)))
+        return Subscription.static(_threads_of(topics, threads, given, topic_options.ASSIGN))
     if topic_options.TOPIC_THREADS in given:
         raise OptionError(
             f"Option {given.shown(topic_options.TOPIC_THREADS)}, but {given.shown(present[0])}",
@@ -40,14 +50,16 @@ def subscription(given: Given) -> Subscription:
     return Subscription.black_list(_expression(topic_options.EXCLUDE_PATTERN, given), threads)
 
 
-def _threads_of(topics: tuple[str, ...], threads: int, given: Given) -> dict[str, int]:
+def _threads_of(
+    topics: tuple[str, ...], threads: int, given: Given, source: Option[Any]
+) -> dict[str, int]:
     by_topic = given.value(topic_options.TOPIC_THREADS)
     for topic in by_topic:
         if topic not in topics:
             raise OptionError(
                 f"Option {given.shown(topic_options.TOPIC_THREADS)}, which names {topic!r}, but "
-                f"{given.shown(topic_options.SUBSCRIBE)}",
-                f"Name topics of 'subscribe': {', '.join(topics)}",
+                f"{given.shown(source)}",
+                f"Name topics of {source.name!r}: {', '.join(topics)}",
             )
     return {topic: by_topic.get(topic, threads) for topic in topics}
 

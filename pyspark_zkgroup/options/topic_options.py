@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import values
 from pyspark_zkgroup.options.option import Option, Section
 
@@ -17,7 +18,17 @@ SUBSCRIBE: Final[Option[tuple[str, ...] | None]] = Option(
     SECTION,
     values.TOPICS,
     None,
-    "Topics to read. Exactly one of subscribe, subscribePattern and excludePattern is given.",
+    "Topics to read. Exactly one of subscribe, subscribePattern, excludePattern and assign is "
+    "given.",
+)
+ASSIGN: Final[Option[tuple[TopicPartition, ...] | None]] = Option(
+    "assign",
+    SECTION,
+    values.PARTITIONS,
+    None,
+    "Read these partitions without joining the group: nothing is shared, nobody takes over, "
+    "offsets are read and committed as the group's all the same. Refused while the group has "
+    "members; of two queries that assign one partition the earlier one ends with an error.",
 )
 SUBSCRIBE_PATTERN: Final[Option[str | None]] = Option(
     "subscribePattern",
@@ -48,8 +59,9 @@ THREADS = Option(
     SECTION,
     values.whole_number(1, values.THREADS_MAX),
     4,
-    "Consumer threads for each topic: the most Spark tasks of this query that read at a time. "
-    "Also the query's weight in the group: partitions are shared out by threads.",
+    "Consumer threads for each topic: the most Spark tasks of this query that read at a time, "
+    "unless minPartitions or maxRecordsPerPartition cut them. Also the query's weight in the "
+    "group: partitions are shared out by threads.",
 )
 TOPIC_THREADS = Option(
     "topic.threads",
@@ -62,6 +74,7 @@ TOPIC_THREADS = Option(
 
 OPTIONS: Final = (
     SUBSCRIBE,
+    ASSIGN,
     SUBSCRIBE_PATTERN,
     EXCLUDE_PATTERN,
     EXCLUDE_INTERNAL,

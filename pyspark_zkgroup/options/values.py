@@ -18,9 +18,10 @@ from pyspark_zkgroup.connect_string import (
     parse_addresses,
     parse_connect_string,
 )
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.security import placeholders
 
 T_co = TypeVar("T_co", covariant=True)
-
 TOPIC_LENGTH_MAX = 249
 THREADS_MAX = 10_000
 LONG_MAX = 2**63 - 1
@@ -120,6 +121,19 @@ def _topics(text: str) -> tuple[str, ...]:
     return names
 
 
+def _partitions(text: str) -> tuple[TopicPartition, ...]:
+    found: set[TopicPartition] = set()
+    for topic, numbers in json_object(text, "topics and their partitions").items():
+        topic_name(topic)
+        if not isinstance(numbers, list) or not numbers:
+            raise ValueError(f"gives {topic!r} {shown(numbers)}, not a list of partitions")
+        for number in numbers:
+            if not is_int(number) or not 0 <= number <= INT_MAX:
+                raise ValueError(f"names the partition {shown(number)} of {topic!r}")
+            found.add(TopicPartition(topic, number))
+    return tuple(sorted(found))
+
+
 def _expression(text: str) -> str:
     if not text:
         raise ValueError("is empty")
@@ -136,7 +150,9 @@ def _threads_by_topic(text: str) -> Mapping[str, int]:
 
 
 def _auth(text: str) -> tuple[tuple[str, str], ...]:
-    """No reason here repeats any of the text: it is a secret."""
+    """No reason here repeats any of the text: it is a secret. Secrets are filled in last, since
+    they may hold any character.
+    """
     entries: object = [text]
     if text.startswith("["):
         try:
@@ -148,6 +164,7 @@ def _auth(text: str) -> tuple[tuple[str, str], ...]:
     found = []
     for entry in entries:
         scheme, colon, credential = entry.partition(":") if isinstance(entry, str) else ("",) * 3
+        credential = placeholders.filled(credential)
         if not colon or not credential or not re.fullmatch("[a-zA-Z0-9]+", scheme):
             raise ValueError("has an entry that is not a scheme, a colon and a credential")
         if scheme.lower() in ("sasl", "x509", "ip", "world"):
@@ -203,13 +220,32 @@ def shown(value: object, most: int = 60) -> str:
     return text if len(text) <= most else text[:most] + "..."
 
 
+def _assignor(text: str) -> str:
+    words = {
+        "range": "range",
+        "roundrobin": "roundrobin",
+        "org.apache.kafka.clients.consumer.rangeassignor": "range",
+        "org.apache.kafka.clients.consumer.roundrobinassignor": "roundrobin",
+    }
+    if text.lower() not in words:
+        raise ValueError("is not an allowed value")
+    return words[text.lower()]
+
+
 FLAG = Rule("true or false", _flag)
+ASSIGNORS = Rule(
+    "range or roundrobin, or the class of either below org.apache.kafka.clients.consumer", _assignor
+)
 NAME = Rule(f"one or more {_NAME_ALLOWED}", _name)
 GROUP_ID = Rule(
     f"one or more {_NAME_ALLOWED}, except the reserved {' and '.join(RESERVED_GROUPS)}", _group_id
 )
 TOPICS = Rule(
     f"topic names separated by commas, each of at most {TOPIC_LENGTH_MAX} {_NAME_ALLOWED}", _topics
+)
+PARTITIONS = Rule(
+    'a JSON object of topics and their partitions, such as {"orders": [0, 1], "payments": [2]}',
+    _partitions,
 )
 EXPRESSION = Rule("one regular expression that matches whole topic names", _expression)
 THREADS_BY_TOPIC = Rule(

@@ -109,7 +109,7 @@ def test_a_broker_nobody_knows_is_lost_not_an_exception(sandbox: Sandbox) -> Non
     cluster = Cluster(settings(sandbox.bootstrap_servers))
     try:
         (broker,) = metadata.read(cluster, [], timeout_s=5).brokers
-        request = offsets_request([TopicPartition("not-there", 0)], LATEST)
+        request = offsets_request({TopicPartition("not-there", 0): LATEST})
         answers = cluster.ask_each({broker: request, 999: metadata_request([])}, timeout_s=5)
         assert isinstance(answers[999], Lost)
         assert not isinstance(answers[broker], Lost)

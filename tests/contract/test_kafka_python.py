@@ -1,5 +1,5 @@
-"""What kafka/connection.py, kafka/receiving.py, kafka/wire.py and records/reference.py use of
-kafka-python's inside.
+"""What kafka/ (connection.py, receiving.py, wire.py, group_wire.py) and records/reference.py use
+of kafka-python's inside.
 
 None of it is a promised interface. When a new version of kafka-python changes one of these, this
 fails with its name, before a fetch fails in a way that has to be explained.
@@ -16,15 +16,33 @@ from kafka.cluster import ClusterMetadata
 from kafka.net.connection import KafkaConnection
 from kafka.net.inet import create_connection
 from kafka.net.manager import KafkaConnectionManager
+from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.net.selector import NetworkSelector
-from kafka.net.transport import KafkaTCPTransport
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.protocol.admin import (
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
 from kafka.protocol.consumer import (
     FetchRequest,
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
+from kafka.protocol.consumer.group import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
 from kafka.protocol.frame import KafkaBytes
-from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from kafka.protocol.metadata import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
 from kafka.protocol.parser import KafkaProtocol
 from kafka.record.default_records import DefaultRecordBatch
 from kafka.record.legacy_records import LegacyRecordBatch
@@ -62,6 +80,12 @@ from tests.record_batches import Record, batch
         (KafkaConnection.close, {"error"}),
         (create_connection, {"net", "host", "port", "socket_options", "proxy_url", "timeout_at"}),
         (KafkaTCPTransport.__init__, {"net", "sock", "host"}),
+        (KafkaSSLTransport.__init__, {"net", "sock", "host", "configs"}),
+        (KafkaConnection._sasl_authenticate, {"timeout_at"}),
+        (AbstractTokenProvider.token, set()),
+        (AbstractTokenProvider.extensions, set()),
+        (NetworkSelector.wait_read, {"fileobj", "timeout_at"}),
+        (NetworkSelector.wait_write, {"fileobj", "timeout_at"}),
         (KafkaTCPTransport._read_from_sock, set()),
         (KafkaTCPTransport.write, {"data"}),
         (KafkaTCPTransport.abort, {"error"}),
@@ -97,6 +121,13 @@ def test_functions_take_what_we_give_them(function: Any, parameters: set[str]) -
         "api_version",
         "socket_options",
         "proxy_url",
+        "security_protocol",
+        "ssl_context",
+        "sasl_mechanism",
+        "sasl_plain_username",
+        "sasl_plain_password",
+        "sasl_kerberos_service_name",
+        "sasl_oauth_token_provider",
     ],
 )
 def test_the_manager_knows_our_settings(name: str) -> None:
@@ -165,6 +196,12 @@ def test_the_selector_knows_our_settings() -> None:
         ("KafkaTimeoutError", None),
         ("NodeNotReadyError", None),
         ("NotLeaderForPartitionError", True),
+        ("CoordinatorLoadInProgressError", True),
+        ("CoordinatorNotAvailableError", True),
+        ("NotCoordinatorError", True),
+        ("GroupAuthorizationFailedError", False),
+        ("IllegalGenerationError", False),
+        ("UnknownMemberIdError", False),
         ("OffsetOutOfRangeError", False),
         ("RequestTimedOutError", None),
         ("SaslAuthenticationFailedError", False),
@@ -246,6 +283,48 @@ def test_errors_of_the_protocol_have_their_codes() -> None:
                 "partition_max_bytes",
             },
         ),
+        (FindCoordinatorRequest, {"key", "key_type"}),
+        (FindCoordinatorResponse, {"error_code", "node_id"}),
+        (
+            OffsetCommitRequest,
+            {
+                "group_id",
+                "generation_id_or_member_epoch",
+                "member_id",
+                "group_instance_id",
+                "retention_time_ms",
+                "topics",
+            },
+        ),
+        (OffsetCommitRequest.OffsetCommitRequestTopic, {"name", "partitions"}),
+        (
+            OffsetCommitRequest.OffsetCommitRequestTopic.OffsetCommitRequestPartition,
+            {
+                "partition_index",
+                "committed_offset",
+                "committed_leader_epoch",
+                "committed_metadata",
+            },
+        ),
+        (
+            OffsetCommitResponse.OffsetCommitResponseTopic.OffsetCommitResponsePartition,
+            {"partition_index", "error_code"},
+        ),
+        (OffsetFetchRequest, {"group_id", "topics", "require_stable"}),
+        (OffsetFetchRequest.OffsetFetchRequestTopic, {"name", "partition_indexes"}),
+        (OffsetFetchResponse, {"error_code", "topics"}),
+        (
+            OffsetFetchResponse.OffsetFetchResponseTopic.OffsetFetchResponsePartition,
+            {"partition_index", "committed_offset", "metadata", "error_code"},
+        ),
+        (DescribeGroupsRequest, {"groups", "include_authorized_operations"}),
+        (DescribeGroupsResponse.DescribedGroup, {"error_code", "error_message", "members"}),
+        (
+            DescribeGroupsResponse.DescribedGroup.DescribedGroupMember,
+            {"member_id", "client_id", "client_host"},
+        ),
+        (ListGroupsRequest, {"states_filter", "types_filter"}),
+        (ListGroupsResponse.ListedGroup, {"group_id"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

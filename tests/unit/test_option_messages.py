@@ -24,7 +24,7 @@ CONNECT = (
     "host:port of each server, separated by commas, then the chroot if there is one, such as "
     "zk1:2181,zk2:2181/kafka (port 2181 if left out, IPv6 as [::1]:2181)"
 )
-ONE_SOURCE = "Give exactly one of 'subscribe', 'subscribePattern' and 'excludePattern'"
+ONE_SOURCE = "Give exactly one of 'subscribe', 'subscribePattern', 'excludePattern' and 'assign'"
 COMMITS = (
     "offsets are committed at each boundary between two batches, as soon as Spark has finished "
     "the batch"
@@ -54,7 +54,7 @@ COMMITS = (
             (
                 "Option 'offset.storage' (given 'kafka') is unknown. Did you mean "
                 "'offsets.storage'? "
-                "Allowed there: zookeeper"
+                "Allowed there: zookeeper or kafka"
             ),
         ),
         (
@@ -72,9 +72,8 @@ COMMITS = (
         (
             {"kafka.compression.type": "1"},
             (
-                "Option 'kafka.compression.type' (given '1') is refused: options are not "
-                "handed on to "
-                "a Kafka client of the JVM, because none is run. Use the options of zkgroup's own "
+                "Option 'kafka.compression.type' (given '1') is refused: it would have no effect "
+                "here, where no Kafka client of the JVM is run. Use the options of zkgroup's own "
                 "table"
             ),
         ),
@@ -151,7 +150,7 @@ COMMITS = (
             (
                 "Option 'partition.assignment.strategy' is 'sticky', which is not an "
                 "allowed value. "
-                "Allowed: range or roundrobin"
+                "Allowed: range or roundrobin or cooperative-sticky"
             ),
         ),
         (
@@ -306,7 +305,8 @@ COMMITS = (
             {"zookeeper.set.acl": "true"},
             (
                 "Option 'zookeeper.set.acl' is 'true', but 'zookeeper.auth' is not given. "
-                "Give 'zookeeper.auth' too: nodes can be kept for those alone who authenticate"
+                "Give 'zookeeper.auth' too, or 'zookeeper.sasl.jaas.config', or a client "
+                "certificate: nodes can be kept for those alone who authenticate"
             ),
         ),
         (

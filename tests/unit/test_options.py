@@ -8,12 +8,20 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.group.positions import StartingOffsets
+from pyspark_zkgroup.client_settings import ClientSettings
+from pyspark_zkgroup.group.endings import TO_LATEST
+from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
+from pyspark_zkgroup.group.limits import BatchLimits
+from pyspark_zkgroup.group.positions import StartingOffsets, StartingTimes
 from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.group.splitting import Splitting
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.options import Options, parse
+from pyspark_zkgroup.options import Options, parse, security_options, zookeeper_security_options
+from pyspark_zkgroup.options.frozen import BatchRead
 from pyspark_zkgroup.options.refusals import FIXED, REFUSED
 from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
+from pyspark_zkgroup.security import zookeeper_security
+from pyspark_zkgroup.security.kafka_security import OPEN
 from tests.given_options import AUTH, LEAST, WITHOUT_TOPICS, refusal
 
 
@@ -25,18 +33,28 @@ def test_the_least_that_must_be_given_and_every_default() -> None:
         zookeeper_connection_timeout_ms=6000,
         zookeeper_auth=(),
         zookeeper_set_acl=False,
+        zookeeper_security=zookeeper_security.OPEN,
         group_id="billing",
         member_id=None,
         checkpoint_location=None,
         strategy="range",
+        protocol="zookeeper",
+        coordinator_candidate=True,
+        kafka_group=KafkaGroupSettings(),
         order="new",
+        offsets_storage="zookeeper",
+        dual_commit=False,
         rebalance_wait_ms=8000,
         max_poll_interval_ms=0,
         subscription=Subscription.static({"orders": 4}),
+        assigned=(),
         exclude_internal_topics=True,
         starting_offsets=StartingOffsets("latest"),
         fail_on_data_loss=True,
         max_offsets_per_trigger=None,
+        limits=BatchLimits(),
+        splitting=Splitting(),
+        batch=BatchRead(TO_LATEST, push_filters=False),
         bootstrap_servers=(),
         client_id="billing",
         metadata_refresh_ms=30000,
@@ -46,8 +64,44 @@ def test_the_least_that_must_be_given_and_every_default() -> None:
         request_timeout_ms=30000,
         isolation_level="read_uncommitted",
         include_headers=False,
+        poll_timeout_ms=120_000,
+        client=ClientSettings(),
+        security=OPEN,
     )
 
+
+OF_CLIENT: list[tuple[str, str, dict[str, Any]]] = [
+    ("kafka.client.rack", "eu-1a", {"rack": "eu-1a"}),
+    ("client.rack", "eu-1a", {"rack": "eu-1a"}),
+    ("fetchOffset.numRetries", "0", {"look_up_retries": 0}),
+    ("fetchOffset.retryIntervalMs", "10", {"look_up_pause_ms": 10}),
+    ("kafka.retry.backoff.ms", "100", {"retry_backoff_ms": 100}),
+    (
+        "kafka.retry.backoff.ms",
+        "5000",
+        {"retry_backoff_ms": 5000, "retry_backoff_max_ms": 5000},
+    ),
+    ("kafka.retry.backoff.max.ms", "50", {"retry_backoff_max_ms": 50}),
+    ("kafka.reconnect.backoff.ms", "51", {"reconnect_backoff_ms": 51}),
+    ("kafka.reconnect.backoff.max.ms", "9000", {"reconnect_backoff_max_ms": 9000}),
+    ("kafka.socket.connection.setup.timeout.ms", "9000", {"connect_timeout_ms": 9000}),
+    ("kafka.connections.max.idle.ms", "60000", {"idle_max_ms": 60000}),
+    ("kafka.send.buffer.bytes", "131072", {"send_buffer_bytes": 131072}),
+    ("kafka.send.buffer.bytes", "-1", {"send_buffer_bytes": None}),
+    ("kafka.receive.buffer.bytes", "65536", {"receive_buffer_bytes": 65536}),
+    ("socket.receive.buffer.bytes", "65536", {"receive_buffer_bytes": 65536}),
+    (
+        "kafka.client.dns.lookup",
+        "resolve_canonical_bootstrap_servers_only",
+        {"dns_lookup": "resolve_canonical_bootstrap_servers_only"},
+    ),
+]
+CLIENT: list[tuple[str, str, dict[str, Any]]] = [
+    *((name, text, {"client": ClientSettings(**expected)}) for name, text, expected in OF_CLIENT),
+    ("kafkaConsumer.pollTimeoutMs", "512", {"poll_timeout_ms": 512}),
+]
+
+_REPLACED = {"kafka.group.id": "group.id", "assign": "subscribe"}
 
 GIVEN: list[tuple[str, str, dict[str, Any]]] = [
     (
@@ -55,6 +109,8 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
         "zk1, zk2:2182 ,[::1]:2183/kafka/",
         {"zookeeper_hosts": "zk1:2181,zk2:2182,[::1]:2183", "zookeeper_chroot": "/kafka"},
     ),
+    ("offsets.storage", " Kafka ", {"offsets_storage": "kafka", "dual_commit": True}),
+    ("dual.commit.enabled", "FALSE", {"dual_commit": False}),
     (
         "zookeeper.session.timeout.ms",
         "9000",
@@ -73,6 +129,7 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("zookeeper.set.acl", "FALSE", {"zookeeper_set_acl": False}),
     ("group.id", " a.b-c_D1 ", {"group_id": "a.b-c_D1", "client_id": "a.b-c_D1"}),
+    ("kafka.group.id", "a.b-c_D1", {"group_id": "a.b-c_D1", "client_id": "a.b-c_D1"}),
     ("member.id", "pod-0", {"member_id": "pod-0"}),
     ("consumer.id", "pod-0", {"member_id": "pod-0"}),
     ("client.id", "me", {"client_id": "me"}),
@@ -80,7 +137,14 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
     ("checkpointLocation", "/c/p", {"checkpoint_location": "/c/p"}),
     ("checkpointLocation", "file:///c/p", {"checkpoint_location": "file:///c/p"}),
     ("partition.assignment.strategy", "RoundRobin", {"strategy": "roundrobin"}),
+    ("kafka.partition.assignment.strategy", "RoundRobin", {"strategy": "roundrobin"}),
+    (
+        "kafka.partition.assignment.strategy",
+        "org.apache.kafka.clients.consumer.RoundRobinAssignor",
+        {"strategy": "roundrobin"},
+    ),
     ("partition.assignment.order", "old", {"order": "old"}),
+    ("protocol", " Coordinator", {"protocol": "coordinator"}),
     ("rebalance.wait.ms", "0", {"rebalance_wait_ms": 0}),
     ("max.poll.interval.ms", "300000", {"max_poll_interval_ms": 300000}),
     ("kafka.max.poll.interval.ms", "300000", {"max_poll_interval_ms": 300000}),
@@ -89,6 +153,18 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
         "subscribe",
         " orders,, payments , orders",
         {"subscription": Subscription.static({"orders": 4, "payments": 4})},
+    ),
+    (
+        "assign",
+        '{"orders": [2, 0], "b": [1]}',
+        {
+            "subscription": Subscription.static({"b": 4, "orders": 4}),
+            "assigned": (
+                TopicPartition("b", 1),
+                TopicPartition("orders", 0),
+                TopicPartition("orders", 2),
+            ),
+        },
     ),
     ("threads", "7", {"subscription": Subscription.static({"orders": 7})}),
     ("topic.threads", '{"orders": 9}', {"subscription": Subscription.static({"orders": 9})}),
@@ -109,9 +185,23 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
             )
         },
     ),
+    ("startingTimestamp", "17", {"starting_offsets": StartingTimes(17)}),
+    (
+        "startingOffsetsByTimestamp",
+        '{"orders": {"1": 0, "0": 17}}',
+        {
+            "starting_offsets": StartingTimes(
+                None, ((TopicPartition("orders", 0), 17), (TopicPartition("orders", 1), 0))
+            )
+        },
+    ),
     ("auto.offset.reset", "smallest", {"starting_offsets": StartingOffsets("earliest")}),
     ("auto.offset.reset", "largest", {"starting_offsets": StartingOffsets("latest")}),
     ("maxOffsetsPerTrigger", str(2**63 - 1), {"max_offsets_per_trigger": 2**63 - 1}),
+    ("minOffsetsPerTrigger", "100", {"limits": BatchLimits(offsets_min=100)}),
+    ("maxBytesPerTrigger", "10m", {"limits": BatchLimits(bytes_max=10 * 1024 * 1024)}),
+    ("minPartitions", "64", {"splitting": Splitting(tasks_min=64)}),
+    ("maxRecordsPerPartition", "5000", {"splitting": Splitting(rows_max=5000)}),
     (
         "kafka.bootstrap.servers",
         "k1:9092,[::1]:9093",
@@ -131,21 +221,33 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
     ("kafka.fetch.max.wait.ms", "1", {"fetch_wait_max_ms": 1}),
     ("socket.timeout.ms", "101", {"request_timeout_ms": 101}),
     ("kafka.request.timeout.ms", "101", {"request_timeout_ms": 101}),
+    *CLIENT,
 ]
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), GIVEN)
 @pytest.mark.parametrize("spelt", [str, str.lower, str.upper])
 def test_what_an_option_sets(name: str, text: str, expected: dict[str, Any], spelt: Any) -> None:
-    found = parse({**{k: v for k, v in LEAST.items() if k != name}, spelt(name): text})
+    replaced = {name, _REPLACED.get(name, name)}
+    found = parse({**{k: v for k, v in LEAST.items() if k not in replaced}, spelt(name): text})
     others = dataclasses.replace(parse(LEAST), **expected)
     assert found == others
 
 
 def test_every_option_of_the_table_is_tried_above() -> None:
     tried = {name for name, _, _ in GIVEN}
-    patterns = {"subscribePattern", "excludePattern"}
-    assert {option.name for option in TABLE} == (tried & {o.name for o in TABLE}) | patterns
+    # Patterns take the place of 'subscribe'; the delay is refused alone (test_batch_options.py).
+    elsewhere = {"subscribePattern", "excludePattern", "maxTriggerDelay"}
+    # Times are of no use to a strategy alone, ends and filters of none to a stream
+    # (test_position_options.py).
+    elsewhere |= {"startingOffsetsByTimestampStrategy", "pushFilters"}
+    elsewhere |= {"endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"}
+    elsewhere |= {option.name for option in security_options.OPTIONS}  # test_kafka_security.py
+    # test_zookeeper_security.py
+    elsewhere |= {option.name for option in zookeeper_security_options.OPTIONS}
+    elsewhere |= {"coordinator.candidate"}  # test_protocol_options.py
+    elsewhere |= {"session.timeout.ms", "heartbeat.interval.ms"}  # test_kafka_group_options.py
+    assert {option.name for option in TABLE} == (tried & {o.name for o in TABLE}) | elsewhere
     assert {old.name for old in OLD_NAMES} <= tried
 
 
@@ -183,9 +285,10 @@ def test_a_fixed_option_has_one_value(fixed: Any) -> None:
 
 @pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: refused.name)
 def test_a_refused_option_says_why_and_what_instead(refused: Any) -> None:
+    is_secret = "key" in refused.name or "password" in refused.name
     assert refusal({**LEAST, refused.name: "1"}) == (
         f"Option {refused.name!r} (given '1') is refused: {refused.why}. {refused.instead}"
-    ).replace("given '1'", "given '*****'" if "key" in refused.name else "given '1'")
+    ).replace("given '1'", f"given {'*****' if is_secret else '1'!r}")
 
 
 def test_two_names_of_one_option_may_agree() -> None:

@@ -1,0 +1,39 @@
+"""Which membership the options ask for."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pyspark_zkgroup.kafka.connection import Cluster
+from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
+from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.membership.assigned import AssignedMembership
+from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
+from pyspark_zkgroup.membership.kafka_group import KafkaMembership
+from pyspark_zkgroup.membership.port import Brokers, Membership, OffsetsInKafka
+from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
+from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
+from pyspark_zkgroup.options import Options
+
+
+class Kafka(Brokers, OffsetsInKafka, Protocol):
+    """All that any of them asks of Kafka."""
+
+    def fetch_settings(self) -> FetchSettings:
+        """For connections of the membership's own."""
+
+
+def membership(options: Options, kafka: Kafka, surroundings: Surroundings = REAL) -> Membership:
+    if options.assigned:
+        return AssignedMembership(options, kafka, surroundings, in_kafka=kafka)
+    if options.protocol == "coordinator":
+        return CoordinatorMembership(options, kafka, surroundings, in_kafka=kafka)
+    if options.protocol == "kafka":
+        return KafkaMembership(
+            options,
+            kafka,
+            lambda: GroupCoordinator(Cluster(kafka.fetch_settings()), options.group_id),
+            options.kafka_group,
+            surroundings,
+        )
+    return ZookeeperMembership(options, kafka, surroundings, in_kafka=kafka)
