@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.kafka import metadata, offsets
+from pyspark_zkgroup.kafka import access, metadata, offsets, samples
 from pyspark_zkgroup.kafka.connection import Cluster
+from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
 from pyspark_zkgroup.kafka.settings import FetchSettings
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.model import BrokerMember, CommitRefused, Sample, StoredOffset, TopicPartition
 from pyspark_zkgroup.options import Options
 
 # A boundary must not hang on brokers that are away: the next one asks again.
@@ -27,6 +28,7 @@ class ClusterView:
         self._addresses = tuple(options.bootstrap_servers)
         self._given = bool(options.bootstrap_servers)
         self._cluster: Cluster | None = None
+        self._group_offsets: GroupOffsets | None = None
 
     def fetch_settings(self) -> FetchSettings:
         if not self._addresses:
@@ -45,6 +47,9 @@ class ClusterView:
             isolation=options.isolation_level,
             fail_on_data_loss=options.fail_on_data_loss,
             include_headers=options.include_headers,
+            deadline_s=options.poll_timeout_ms / 1000,
+            client=options.client,
+            security=options.security,
         )
 
     def found(self, addresses: Collection[str]) -> None:
@@ -54,7 +59,21 @@ class ClusterView:
         self.close()
 
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
-        return metadata.topics(self._connected(), timeout_s=_TIMEOUT_S)
+        found = metadata.topics(self._connected(), timeout_s=_TIMEOUT_S)
+        self._refuse_hidden(found)
+        return found
+
+    def _refuse_hidden(self, found: Collection[str]) -> None:
+        """Who asks for all topics is not told of those that he may not know; who names one is."""
+        subscription = self._options.subscription
+        named = () if subscription.is_wildcard else dict(subscription.entries)
+        unseen = [topic for topic in named if topic not in found]
+        if not unseen:
+            return
+        answer = metadata.read(self._connected(), unseen, timeout_s=_TIMEOUT_S)
+        for topic, error in sorted(answer.missing.items()):
+            if error.topic_refused:
+                raise access.topic_refused(self._options.security, topic, "Describe")
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return offsets.earliest(self._connected(), partitions, timeout_s=_TIMEOUT_S)
@@ -65,10 +84,34 @@ class ClusterView:
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return offsets.ends(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
 
+    def group_offsets(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, StoredOffset]:
+        return self._group().read(partitions, timeout_s=_TIMEOUT_S)
+
+    def commit_group_offsets(
+        self, offsets: Mapping[TopicPartition, int], note: str, *, timeout_s: float
+    ) -> Mapping[TopicPartition, CommitRefused]:
+        return self._group().commit(offsets, note, timeout_s=timeout_s)
+
+    def group_members(self, *, timeout_s: float) -> Collection[BrokerMember]:
+        return self._group().live_members(timeout_s=timeout_s)
+
+    def samples(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, Sample]:
+        return samples.take(self._connected(), positions, timeout_s=_LATEST_TIMEOUT_S)
+
+    def at_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
+        return offsets.at_times(self._connected(), times, timeout_s=_TIMEOUT_S)
+
     def close(self) -> None:
         if self._cluster is not None:
             self._cluster.close()
-            self._cluster = None
+            self._cluster = self._group_offsets = None
+
+    def _group(self) -> GroupOffsets:
+        if self._group_offsets is None:
+            self._group_offsets = GroupOffsets(self._connected(), self._options.group_id)
+        return self._group_offsets
 
     def _connected(self) -> Cluster:
         if self._cluster is None:

@@ -61,8 +61,47 @@ class OffsetRange:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """Bytes that some offsets of a log take, as the brokers keep them."""
+
+    offsets: int
+    size_bytes: int
+
+    def __post_init__(self) -> None:
+        if self.offsets < 1 or self.size_bytes < 1:
+            raise ValueError(f"not a sample: {self.size_bytes} bytes of {self.offsets} offsets")
+
+
+@dataclass(frozen=True, slots=True)
 class AbortedTransaction:
     """Records of this producer from `first_offset` to its next abort marker do not count."""
 
     producer_id: int
     first_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOffset:
+    """An offset of a group as the brokers keep it; `note` is the text that was stored with it."""
+
+    offset: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerMember:
+    """A consumer whose group the brokers coordinate. What it does not tell is empty."""
+
+    client: str
+    host: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.client} at {self.host}" if self.host else self.client
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRefused:
+    """Why the brokers did not take an offset; `group_is_live`: they coordinate consumers in it."""
+
+    reason: str
+    group_is_live: bool = False

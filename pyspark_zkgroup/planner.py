@@ -13,12 +13,14 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pyspark_zkgroup.batch_size import BatchSize
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.drain import Drain, DrainBox
 from pyspark_zkgroup.errors import PlanError, ServerError
 from pyspark_zkgroup.evidence import batch_is_committed
 from pyspark_zkgroup.group import gaps
 from pyspark_zkgroup.group.limits import share
+from pyspark_zkgroup.group.splitting import split
 from pyspark_zkgroup.log_watch import LogWatch
 from pyspark_zkgroup.membership.port import Brokers, Membership, Position, Standing
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
@@ -52,6 +54,7 @@ class Planner:
         self.clock = clock
         self.drain = drain or DrainBox(membership.member, options.group_id)
         self.logs = LogWatch(brokers, clock)
+        self.batch_size = BatchSize(options.limits, brokers, clock)
         limit_s = options.max_poll_interval_ms / 1000.0
         self.silence = Silence(limit_s, membership.give_up, clock)
         self._is_logged = is_logged
@@ -105,7 +108,7 @@ class Planner:
         included = self.membership.replay(plan)
         self._start, self._end = start, end
         self._run = {r.partition: r.range for r in plan.ranges if r.partition in included}
-        self._tasks = task_inputs(plan, included)
+        self._tasks = split(task_inputs(plan, included), self.options.splitting)
         return self._tasks
 
     def report_latest(self) -> Offset:
@@ -160,6 +163,7 @@ class Planner:
                     )
                 _log.info("the last plan was not taken; it is made again")
                 self._run, self._tasks, self._end = {}, [], None
+                self.batch_size.not_taken()
         elif not self._arrived:
             plan = self._read(start)
             if plan.ranges:
@@ -239,11 +243,11 @@ class Planner:
         if self._idle and self.clock.monotonic() < self._asked_at + _IDLE_ASK_S:
             return start
         for _ in range(_PROOFS_MAX):
-            plan = self._plan(limit_rows)
+            plan = self._plan(limit_rows, once)
             while plan is None and self.logs.unsure and (self._available_now or once):
                 # Or the query would end by itself before what is unread was known.
                 self.membership.wait(_JOIN_LOOK_S)
-                plan = self._plan(limit_rows)
+                plan = self._plan(limit_rows, once)
             if plan is None:
                 self._idle = True
                 return start
@@ -253,7 +257,7 @@ class Planner:
         _log.warning("the group changes faster than it can be proved: nothing is planned this time")
         return start
 
-    def _plan(self, limit_rows: int | None) -> Plan | None:
+    def _plan(self, limit_rows: int | None, once: bool) -> Plan | None:
         positions = self._standing.positions
         if not self._ask_log_ends(positions):
             return None
@@ -267,7 +271,13 @@ class Planner:
         ends = self._latest
         if self._ends is not None:
             ends = {p: min(end, self._ends.get(p, starts[p])) for p, end in ends.items()}
-        until = share(limit_rows, starts, ends)
+        # A job that ends by itself cannot wait for more: what is there now is all there will be.
+        if not (once or self._available_now) and self.batch_size.holds_back(starts, ends):
+            return None
+        # Spark's trigger(once) asks for one batch of everything, whatever the options say.
+        until = (
+            share(None, starts, ends) if once else self.batch_size.until(limit_rows, starts, ends)
+        )
         if all(until[p] == starts[p] for p in starts):
             return None
         return Plan(
@@ -300,7 +310,8 @@ class Planner:
     def _planned(self, start: Offset, plan: Plan) -> Offset:
         self._start, self._end = start, encode(plan)
         self._run = {r.partition: r.range for r in plan.ranges}
-        self._tasks = task_inputs(plan, frozenset(self._run))
+        self._tasks = split(task_inputs(plan, frozenset(self._run)), self.options.splitting)
+        self.batch_size.planned()
         self._ever_planned, self._idle = True, False
         return self._end
 

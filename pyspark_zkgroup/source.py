@@ -7,10 +7,8 @@ at the first driver-side call.
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +21,9 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql.types import StructType
 
+    from pyspark_zkgroup.batch_source import ZkGroupBatchReader
     from pyspark_zkgroup.cluster_view import ClusterView
+    from pyspark_zkgroup.coordinator.candidate import Candidate
     from pyspark_zkgroup.kafka.settings import FetchSettings
     from pyspark_zkgroup.options import Options
     from pyspark_zkgroup.plan import TaskInput
@@ -61,10 +61,12 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.options = options
         self._planner: Planner | None = None
         self._brokers: ClusterView | None = None
+        self._candidate: Candidate | None = None
         self._stopping = False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"options": None, "_planner": None, "_brokers": None, "_stopping": False}
+        unmade = dict.fromkeys(("options", "_planner", "_brokers", "_candidate"))
+        return {**unmade, "_stopping": False}
 
     # -- on the driver
 
@@ -106,6 +108,8 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._stopping = True
         if self._planner is not None:
             self._planner.stop()
+        if self._candidate is not None:
+            self._candidate.close()
         if self._brokers is not None:
             self._brokers.close()
 
@@ -113,18 +117,23 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def planner(self) -> Planner:
         if self._planner is None:
             from pyspark_zkgroup.cluster_view import ClusterView
-            from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
+            from pyspark_zkgroup.coordinator.beside_member import candidate_of
+            from pyspark_zkgroup.membership.choice import membership
             from pyspark_zkgroup.planner import Planner
             from pyspark_zkgroup.records.choice import slow_because
             from pyspark_zkgroup.silence import watch
+            from pyspark_zkgroup.worker_log import log_to_stderr
 
-            _log_to_stderr()
+            log_to_stderr()
             slow_because()  # the tasks say so too, but who looks into executors' logs?
             self._brokers = ClusterView(self.options)
-            membership = ZookeeperMembership(self.options, self._brokers)
-            self._planner = Planner(self.options, membership, self._brokers)
+            chosen = membership(self.options, self._brokers)
+            self._planner = Planner(self.options, chosen, self._brokers)
             watch(self._planner.silence)
             self._leave_on_sigterm()
+            self._candidate = candidate_of(self.options, chosen.member)
+            if self._candidate is not None:
+                self._candidate.start()
         return self._planner
 
     def _leave_on_sigterm(self) -> None:
@@ -168,28 +177,30 @@ class DefaultSource(DataSource):
     def schema(self) -> str:
         from pyspark_zkgroup.options import parse
 
-        # A wrong option fails here, at load(), not when the query starts.
-        return spark_ddl(parse(self.options).include_headers)
+        # A wrong option fails here, at load(), not when the query starts. Only Spark knows by now
+        # whether it is a stream or a batch read.
+        return spark_ddl(parse(self.options, "either").include_headers)
+
+    def reader(self, schema: StructType) -> ZkGroupBatchReader:
+        from pyspark_zkgroup.batch_source import batch_reader
+        from pyspark_zkgroup.options import parse
+
+        options = parse(self.options, "batch")
+        _check_schema(schema, options)
+        return batch_reader(options)
 
     def streamReader(self, schema: StructType) -> ZkGroupStreamReader:
         from pyspark_zkgroup.options import parse
 
         options = parse(self.options)
-        if schema.simpleString() != spark_simple(options.include_headers):
-            raise OptionError(
-                f"The source was given the schema {schema.simpleString()}, but its rows have "
-                f"the fixed schema {spark_ddl(options.include_headers)}",
-                "Leave out .schema(...), and cast the columns after load()",
-            )
+        _check_schema(schema, options)
         return ZkGroupStreamReader(options)
 
 
-def _log_to_stderr() -> None:
-    """The planner process has no logging of its own; what it prints reaches the driver's output."""
-    logger = logging.getLogger("pyspark_zkgroup")
-    if logger.handlers or logging.getLogger().handlers:
-        return
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s zkgroup: %(message)s"))
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
+def _check_schema(schema: StructType, options: Options) -> None:
+    if schema.simpleString() != spark_simple(options.include_headers):
+        raise OptionError(
+            f"The source was given the schema {schema.simpleString()}, but its rows have "
+            f"the fixed schema {spark_ddl(options.include_headers)}",
+            "Leave out .schema(...), and cast the columns after load()",
+        )

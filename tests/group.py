@@ -158,6 +158,8 @@ _SPELT = {
     "wait": "rebalance.wait.ms",
     "session": "zookeeper.session.timeout.ms",
     "refresh": "metadata.refresh.ms",
+    "storage": "offsets.storage",
+    "dual": "dual.commit.enabled",
 }
 
 

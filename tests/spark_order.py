@@ -15,10 +15,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pyspark_zkgroup import task
 from pyspark_zkgroup.cluster_view import ClusterView
+from pyspark_zkgroup.membership.choice import membership
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
@@ -71,7 +72,8 @@ class Query:
         self.checkpoint = checkpoint or Checkpoint()
         self.batches: list[tuple[int, list[Row]]] = []
         self.brokers = ClusterView(self.options)
-        self.membership = ZookeeperMembership(self.options, self.brokers)
+        # Tests look into it; those of other memberships know what they find.
+        self.membership = cast(ZookeeperMembership, membership(self.options, self.brokers))
         self.planner = Planner(self.options, self.membership, self.brokers)
         watch(self.planner.silence)
         self.available_now = available_now

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from pyspark_zkgroup.cli.reach import config_option, store_of
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.java_order import compare_key
 from pyspark_zkgroup.group.jvm import Imitation, imitate
@@ -40,6 +41,7 @@ class Question:
 @click.command("assignment")
 @click.option("--from", "file", type=click.File("rb"), help="A group as JSON; - reads stdin.")
 @click.option("--zookeeper", "connect", metavar="HOSTS[/CHROOT]", help="Read a live group here.")
+@config_option
 @click.option("--group", help="The id of the live group.")
 @click.option("--assignor", help="For a live group: range (the default) or roundrobin.")
 @click.option("--version", "version", help=f"For a live group: of the consumers [{NEWEST}].")
@@ -158,7 +160,6 @@ def _live(
     chosen = assignor or "range"
     parsed.strategy(chosen)
     # Here, so that a question about a file starts without a ZooKeeper client.
-    from pyspark_zkgroup.cli.reach import store_of
     from pyspark_zkgroup.zk.group_reader import read_group, read_topics
 
     with store_of(connect) as store:

@@ -10,7 +10,17 @@ from pyspark_zkgroup._version import __version__
 from pyspark_zkgroup.errors import ZkgroupError
 
 # A subcommand is the click command of this name in the module of this name beside this one.
-COMMANDS = ("assignment", "demo", "describe", "groups", "lag", "offsets", "sandbox")
+COMMANDS = (
+    "assignment",
+    "coordinator",
+    "demo",
+    "describe",
+    "doctor",
+    "groups",
+    "lag",
+    "offsets",
+    "sandbox",
+)
 
 
 class CommandLine(click.Group):

@@ -1,29 +1,70 @@
-"""Where a command finds the servers: two options that every command on live groups has."""
+"""Where a command finds the servers, and as whom: options that every command on live groups has."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyspark_zkgroup.cli.config_file import Access, read_access
 from pyspark_zkgroup.errors import OptionError, ServerError
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
+    from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
     from pyspark_zkgroup.zk.store import Store
 
 _ANSWER_S = 10.0
 
-zookeeper_option = click.option(
-    "--zookeeper",
-    "connect",
-    metavar="HOSTS[/CHROOT]",
-    envvar="ZKGROUP_ZOOKEEPER",
-    required=True,
-    help="As zookeeper.connect of the query; or set ZKGROUP_ZOOKEEPER.",
+_ACCESS = "pyspark_zkgroup.access"
+
+
+def _take(context: click.Context, _: click.Parameter, file: Path | None) -> None:
+    """Eager: what the file says of places is the default of the options that follow."""
+    if file is None:
+        return
+    access = context.meta[_ACCESS] = read_access(file)
+    places = {"connect": access.connect, "bootstrap": access.bootstrap}
+    context.default_map = {
+        **(context.default_map or {}),
+        **{name: place for name, place in places.items() if place},
+    }
+
+
+def access_given() -> Access:
+    """As --config says. To be asked on the thread of the command."""
+    context = click.get_current_context(silent=True)
+    found: Access = Access() if context is None else context.meta.get(_ACCESS, Access())
+    return found
+
+
+config_option = click.option(
+    "--config",
+    metavar="FILE",
+    envvar="ZKGROUP_CONFIG",
+    type=click.Path(dir_okay=False, path_type=Path),
+    is_eager=True,
+    expose_value=False,
+    callback=_take,
+    help="Options of the reader about TLS, logins and zookeeper.auth, one name=value a line; or "
+    "set ZKGROUP_CONFIG.",
 )
+
+
+def zookeeper_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--zookeeper",
+        "connect",
+        metavar="HOSTS[/CHROOT]",
+        envvar="ZKGROUP_ZOOKEEPER",
+        required=True,
+        help="As zookeeper.connect of the query; or set ZKGROUP_ZOOKEEPER.",
+    )(config_option(command))
+
+
 bootstrap_option = click.option(
     "--bootstrap-servers",
     "bootstrap",
@@ -51,7 +92,8 @@ def store_of(connect: str) -> Iterator[Store]:
     from pyspark_zkgroup.zk.group_reader import opened
     from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError
 
-    with opened(connect) as store:
+    access = access_given()
+    with opened(connect, access.auth, access.zookeeper, set_acl=access.set_acl) as store:
         try:
             yield store
         except (DisconnectedError, SessionLostError) as error:
@@ -64,6 +106,7 @@ class LogEnds:
     """Asks the brokers for the ends of logs; connects when it is first asked, and once."""
 
     def __init__(self, bootstrap: str, registered: Collection[str]) -> None:
+        self._security = access_given().kafka
         self._given = bool(bootstrap.strip())
         servers = bootstrap.split(",") if self._given else registered
         self._addresses = tuple(server.strip() for server in servers)
@@ -95,6 +138,26 @@ class LogEnds:
 
         return offsets.look_up(self._connected(), partitions, at_ms, timeout_s=_ANSWER_S).found
 
+    def stored(
+        self, group: str, partitions: Collection[TopicPartition] | None
+    ) -> Mapping[TopicPartition, StoredOffset]:
+        """The group's offsets in Kafka; of all partitions where none are named."""
+        return self._group(group).read(partitions, timeout_s=_ANSWER_S)
+
+    def commit(
+        self, group: str, offsets: Mapping[TopicPartition, int], note: str
+    ) -> Mapping[TopicPartition, CommitRefused]:
+        return self._group(group).commit(offsets, note, timeout_s=_ANSWER_S)
+
+    def group_members(self, group: str) -> Collection[BrokerMember]:
+        """Consumers in a group of that name that the brokers coordinate."""
+        return self._group(group).live_members(timeout_s=_ANSWER_S)
+
+    def _group(self, group: str) -> GroupOffsets:
+        from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
+
+        return GroupOffsets(self._connected(), group)
+
     def _connected(self) -> Any:
         from pyspark_zkgroup.kafka.connection import Cluster
         from pyspark_zkgroup.kafka.settings import FetchSettings
@@ -106,7 +169,9 @@ class LogEnds:
             )
         if self._cluster is None:
             try:
-                settings = FetchSettings(self._addresses, client_id="zkgroup-cli")
+                settings = FetchSettings(
+                    self._addresses, client_id="zkgroup-cli", security=self._security
+                )
             except ValueError as error:
                 raise OptionError(
                     f"--bootstrap-servers: {error}", "Give host:port[,host:port...]"

@@ -10,8 +10,8 @@ from pyspark_zkgroup.errors import BadZnodeError
 _ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 
 
-def parse_broker(path: str, data: bytes | None) -> str | None:
-    """The broker's first plaintext address as host:port; None where it has none."""
+def parse_broker(path: str, data: bytes | None, protocol: str = "PLAINTEXT") -> str | None:
+    """The broker's first address for that protocol as host:port; None where it has none."""
     try:
         value = json.loads(data or b"")
     except ValueError as error:
@@ -21,9 +21,11 @@ def parse_broker(path: str, data: bytes | None) -> str | None:
     protocols = value.get("listener_security_protocol_map") or {}
     for endpoint in value.get("endpoints") or []:
         match = _ENDPOINT.fullmatch(endpoint)
-        if match and protocols.get(match[1], match[1]) == "PLAINTEXT":
+        if match and protocols.get(match[1], match[1]) == protocol:
             return _address(match[2], int(match[3]))
     host, port = value.get("host"), value.get("port")
+    if protocol != "PLAINTEXT":
+        return None
     if isinstance(host, str) and isinstance(port, int) and port > 0:
         return _address(host, port)
     return None

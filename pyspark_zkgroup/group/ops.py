@@ -8,10 +8,13 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Create:
+    """`sequential`: the server appends a number of ten digits to the path, larger each time."""
+
     path: str
     data: bytes
     ephemeral: bool = False
     world_open: bool = False
+    sequential: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class Refused:
     """Nothing was executed: the operation at `index` failed for `reason`."""
 
     index: int
-    reason: Literal["exists", "missing", "version", "not empty", "forbidden", "other"]
+    reason: Literal["exists", "missing", "version", "not empty", "other"]
     text: str = ""
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pyspark_zkgroup.model import TopicPartition
 
 CONSUMERS = "/consumers"
+COORDINATED = "/consumers/groups"
+COORDINATOR = "/consumers/coordinator"
 BROKERS = "/brokers"
 BROKER_IDS = "/brokers/ids"
 BROKER_TOPICS = "/brokers/topics"
@@ -60,3 +62,44 @@ class GroupPaths:
 
     def offset(self, partition: TopicPartition) -> str:
         return f"{self.offset_topic(partition.topic)}/{partition.partition}"
+
+
+def coordinated_ids(group: str) -> str:
+    """Where members register whom a coordinator tells what to read."""
+    return f"{COORDINATED}/{group}/ids"
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatedPaths(GroupPaths):
+    """The same nodes for owners and offsets; members and what they are told lie elsewhere."""
+
+    def __post_init__(self) -> None:
+        if not self.group or "/" in self.group or self.root in (COORDINATED, COORDINATOR):
+            raise ValueError(f"not the name of a coordinated group: {self.group!r}")
+
+    @property
+    def ids(self) -> str:
+        return coordinated_ids(self.group)
+
+    @property
+    def other_ids(self) -> str:
+        """Where members register that decide for themselves."""
+        return f"{self.root}/ids"
+
+    @property
+    def channels(self) -> str:
+        return f"{COORDINATED}/{self.group}/channel"
+
+    def channel(self, consumer: str) -> str:
+        return f"{self.channels}/{consumer}"
+
+    def command(self, consumer: str, command: str = "") -> str:
+        """Without a number: what the server appends one to."""
+        return f"{self.channel(consumer)}/{command}"
+
+    @property
+    def answers(self) -> str:
+        return f"{COORDINATED}/{self.group}/answers"
+
+    def answer(self, consumer: str, command: str) -> str:
+        return f"{self.answers}/{consumer}-{command}"

@@ -81,13 +81,17 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One member's registration. `strategy` and what follows is None or False for JVM members."""
+    """One member's registration. `strategy` and what follows is None or False for JVM members.
+
+    `internal`: its pattern means the brokers' own topics too, which a coordinator has to know.
+    """
 
     subscription: Subscription
     timestamp: str
     strategy: str | None = None
     order: str | None = None
     static_id: bool = False
+    internal: bool = False
 
     @property
     def is_zkgroup(self) -> bool:
@@ -106,6 +110,7 @@ def encode_registration(registration: Registration) -> bytes:
             "strategy": registration.strategy,
             "order": registration.order or "",
             "static": "true" if registration.static_id else "false",
+            **({"internal": "true"} if registration.internal else {}),
         }
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -139,6 +144,7 @@ def parse_registration(path: str, data: bytes | None) -> Registration:
         strategy=own["strategy"] if own else None,
         order=(own.get("order") or None) if own else None,
         static_id=own is not None and own.get("static") == "true",
+        internal=own is not None and own.get("internal") == "true",
     )
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pyspark_zkgroup.errors import AssignmentError
+from pyspark_zkgroup.group.coordination.sticky import STICKY, assign_sticky
 from pyspark_zkgroup.group.java_order import compare_key
-from pyspark_zkgroup.group.ownership import consumer_of, parse_offset
+from pyspark_zkgroup.group.ownership import consumer_of, parse_offset, thread_of
 from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.snapshot import Snapshot, expand, read_snapshot
 from pyspark_zkgroup.group.target import target
@@ -111,9 +112,11 @@ def report(
     snapshot = _snapshot(facts)
     strategy, order, notes = _rules(snapshot)
     try:
-        wanted: Mapping[TopicPartition, ThreadId] = target(
-            snapshot, strategy, order, exclude_internal
-        )
+        wanted: Mapping[TopicPartition, ThreadId]
+        if strategy == STICKY:
+            wanted = _told(facts, snapshot, exclude_internal)
+        else:
+            wanted = target(snapshot, strategy, order, exclude_internal)
     except AssignmentError as error:
         wanted = {}
         notes = (*notes, f"who shall own what cannot be said: {error}")
@@ -123,6 +126,19 @@ def report(
         for p in sorted(every, key=lambda p: (compare_key(p.topic), p.partition))
     )
     return GroupReport(facts.group, _members(facts, snapshot, rows), rows, notes)
+
+
+def _told(
+    facts: GroupFacts, snapshot: Snapshot, exclude_internal: bool
+) -> Mapping[TopicPartition, ThreadId]:
+    """What a coordinator that knew no more than these nodes would tell the members."""
+    threads = expand(snapshot, exclude_internal)
+    partitions = {topic: facts.topics.get(topic, ()) for topic in threads}
+    owners = {
+        p: thread_of(seen.data.decode("utf-8", "replace")) for p, seen in facts.owners.items()
+    }
+    current = {p: thread for p, thread in owners.items() if thread is not None}
+    return assign_sticky(partitions, threads, current)
 
 
 def topics_read(facts: GroupFacts, *, exclude_internal: bool = True) -> frozenset[str]:

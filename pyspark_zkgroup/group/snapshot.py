@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.errors import BadZnodeError, SubscriptionError
@@ -38,16 +38,23 @@ def read_snapshot(
 ) -> Snapshot:
     """From what the nodes hold. An unreadable registration, or one with an expression that
     java.util.regex refuses, is skipped with its path and the reason."""
-    paths = GroupPaths(group)
+    members, skipped = read_registrations(GroupPaths(group).id, ids)
+    return Snapshot(members, topics, skipped)
+
+
+def read_registrations(
+    path_of: Callable[[str], str], ids: Mapping[str, bytes | None]
+) -> tuple[dict[str, Registration], dict[str, str]]:
+    """Those that can be read, and the others with the reason."""
     members: dict[str, Registration] = {}
     skipped: dict[str, str] = {}
     for consumer, data in ids.items():
-        found = _read_member(paths.id(consumer), data)
+        found = _read_member(path_of(consumer), data)
         if isinstance(found, Registration):
             members[consumer] = found
         else:
             skipped[consumer] = found
-    return Snapshot(members, topics, skipped)
+    return members, skipped
 
 
 def _read_member(path: str, data: bytes | None) -> Registration | str:

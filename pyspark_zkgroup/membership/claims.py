@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
 
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group import claim, obstacle
 from pyspark_zkgroup.group.ops import Done, InDoubt, Refused
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
@@ -35,6 +36,12 @@ class Moved:
     again: bool = False
     later: bool = False
 
+    def __str__(self) -> str:
+        return (
+            f"claimed {len(self.claimed)}, released {len(self.released)}, lost {len(self.lost)}, "
+            f"waiting for {len(self.waiting)}"
+        )
+
 
 def rebalance(
     f: Footing,
@@ -42,8 +49,11 @@ def rebalance(
     topics: Collection[str],
     first: FirstOffsets,
     registered: Collection[str],
+    owned: Set[TopicPartition] | None = None,
 ) -> Moved:
-    """Bring what we hold to what the target gives us; `topics` are all that the group reads."""
+    """Bring what we hold to what the target gives us; `topics` are all that the group reads.
+    `owned`: what is taken to be owned, where nobody looks at all owner nodes.
+    """
     moved = Moved()
     held = f.holdings.held
     own_topics = {p.topic for p in (*target, *held)} | set(topics)
@@ -51,7 +61,8 @@ def rebalance(
         # A claim was executed and its answer lost; the server we are connected to by now may not
         # have seen it, and would show us a partition without an owner: ourselves.
         f.store.sync()
-    owned = read_owned(f.store, f.paths, own_topics)
+    if owned is None:
+        owned = read_owned(f.store, f.paths, own_topics)
     doubtful = frozenset(f.holdings.doubtful)
     asked = ((target.keys() - held.keys()) & owned) | doubtful
     owners = read_owners(f.store, f.paths, asked)
@@ -108,15 +119,15 @@ def _release(f: Footing, partitions: Collection[TopicPartition], moved: Moved) -
             f.holdings.set_aside(partition)
             unanswered.append(partition)
             continue
-        if isinstance(outcome, Refused) and outcome.reason == "version":
-            # Somebody wrote the offset blindly: leave it as it is, and go.
+        if isinstance(outcome, Refused):
+            # Somebody wrote the offset blindly, or deleted it: leave it as it is, and go.
             refused.append(partition)
         f.holdings.hand_on(partition)
         moved.released.append(partition)
-    if unanswered:
-        raise DisconnectedError(f"{len(unanswered)} releases were not answered")
     if refused:
         commits.drop(f, refused)
+    if unanswered:
+        raise DisconnectedError(f"{len(unanswered)} releases were not answered")
 
 
 def _rethread(
@@ -197,10 +208,31 @@ class Claiming:
             else:
                 # A negative offset: to JVM members a partition that has none yet.
                 unset.append(partition)
+        self._heed_kafka(starts, unset)
         starts.update(self.first.resolve(unset))
         starts.update(self.first.begin_anew(self.f, older, self.moved.waiting))
         self.moved.again |= not older.keys() <= starts.keys()
         return starts
+
+    def _heed_kafka(self, starts: dict[TopicPartition, int], unset: list[TopicPartition]) -> None:
+        """Where an offset in Kafka counts. While the brokers do not tell it, those partitions wait:
+        from ZooKeeper's alone they might begin long before it.
+        """
+        in_kafka = self.first.in_kafka
+        if in_kafka is None:
+            return
+        asked = {p: starts.get(p) for p in in_kafka.to_compare((*starts, *unset))}
+        try:
+            found = in_kafka.counting(asked)
+        except ServerError as error:
+            self.moved.again = True
+            for partition in asked:
+                self.moved.waiting[partition] = f"its offset in Kafka is not known: {error}"
+                starts.pop(partition, None)
+            unset[:] = [p for p in unset if p not in asked]
+            return
+        starts.update(found)
+        unset[:] = [p for p in unset if p not in found]
 
     def _claim(
         self,
@@ -232,11 +264,6 @@ class Claiming:
                 # Or a claim of our own that was sent before, and has arrived only now.
                 f.holdings.doubtful.add(partition)
                 self.moved.waiting[partition] = "another member has just claimed it"
-            elif outcome.reason == "forbidden":
-                self.moved.waiting[partition] = (
-                    f"no permission to write {f.paths.owner(partition)} or its offset: "
-                    "check zookeeper.auth and the nodes' ACL"
-                )
             else:
                 retry.append(partition)
         if doubtful:

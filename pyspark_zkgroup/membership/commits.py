@@ -107,9 +107,15 @@ def drop(f: Footing, partitions: Collection[TopicPartition]) -> None:
     What to delete is told by the session, not by the version alone. A is paused; somebody deletes
     its owner node, or its successor under the same member.id takes it over and releases it; B
     claims: that node has version 1 as well, and A, awake again, must not delete it.
+
+    In doubt until they are read: the connection may break before, and what is not held any more
+    nobody would look at again.
     """
+    f.holdings.doubtful.update(partitions)
     f.store.sync()
-    delete_own(f, read_owners(f.store, f.paths, partitions))
+    owners = read_owners(f.store, f.paths, partitions)
+    f.holdings.doubtful.difference_update(partitions)
+    delete_own(f, owners)
 
 
 def delete_own(f: Footing, owners: Mapping[TopicPartition, OwnerRead]) -> None:

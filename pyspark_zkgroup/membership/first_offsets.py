@@ -15,12 +15,13 @@ from pyspark_zkgroup.group import obstacle
 from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt, NodeVersion
 from pyspark_zkgroup.group.ownership import OffsetRead
-from pyspark_zkgroup.group.positions import StartingOffsets, first_positions
+from pyspark_zkgroup.group.positions import Starting, StartingTimes, first_positions
 from pyspark_zkgroup.membership.commits import present_offsets, read_offsets
 from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.kafka_copy import KafkaCopy
 from pyspark_zkgroup.membership.losses import Losses
 from pyspark_zkgroup.membership.port import Brokers
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.model import StoredOffset, TopicPartition
 from pyspark_zkgroup.zk.session import DisconnectedError
 
 # How long a partition whose offset node was lost is left to whoever read it last: a running member
@@ -39,10 +40,17 @@ class FirstOffsets:
     offset node once.
     """
 
-    def __init__(self, starting: StartingOffsets, brokers: Brokers, losses: Losses) -> None:
+    def __init__(
+        self,
+        starting: Starting,
+        brokers: Brokers,
+        losses: Losses,
+        in_kafka: KafkaCopy | None = None,
+    ) -> None:
         self.starting = starting
         self.brokers = brokers
         self.losses = losses
+        self.in_kafka = in_kafka
         self.lives: Mapping[str, int] = {}
         self.topics: Mapping[str, tuple[int, ...]] = {}
         self.fresh: frozenset[str] = frozenset()
@@ -50,11 +58,15 @@ class FirstOffsets:
         self._lost_since: dict[TopicPartition, float] = {}
 
     def check(self, f: Footing, topics: Mapping[str, tuple[int, ...]]) -> None:
-        """Before anything is written: an offset of the option outside a log is refused."""
-        if not self.starting.partitions:
+        """Before anything is written: an offset of the option outside a log is refused, and a time
+        that no record has.
+        """
+        if not self.starting.partitions and not isinstance(self.starting, StartingTimes):
             return
         self.topics = topics
         read_already = {p.topic for p in present_offsets(f, topics)}
+        every = [TopicPartition(t, n) for t, numbers in topics.items() for n in numbers]
+        read_already |= {p.topic for p in self._stored(every)}
         for topic in sorted(set(topics) - read_already):
             self._positions(topic, known_topic=False)
 
@@ -155,20 +167,30 @@ class FirstOffsets:
         read_already = {p.topic for p in self.seen}
         wanted = {t: [TopicPartition(t, n) for n in self.topics.get(t, ())] for t in topics}
         every = [p for partitions in wanted.values() for p in partitions]
+        stored = self._stored([p for p in every if p not in present])
+        read_already |= {p.topic for p in stored}
+        known = {t for t in topics if t not in self.fresh or t in read_already}
         earliest = self.brokers.earliest(every)
         latest = self.brokers.latest(every)
+        times = self._at_times([p for p in every if p.topic not in known])
+        both = {
+            p
+            for p in earliest.keys() & latest.keys()
+            if times is None or p.topic in known or p in times
+        }
         requests: list[tuple[Create, ...]] = []
         made: list[dict[TopicPartition, OffsetRead]] = []
         for topic, partitions in wanted.items():
-            known_topic = topic not in self.fresh or topic in read_already
             positions = first_positions(
                 self.starting,
-                known_topic,
-                {p: earliest[p] for p in partitions if p in earliest and p in latest},
-                {p: latest[p] for p in partitions if p in earliest and p in latest},
+                topic in known,
+                {p: earliest[p] for p in partitions if p in both},
+                {p: latest[p] for p in partitions if p in both},
+                times or {},
             )
             missing = [p for p in partitions if p in positions and p not in present]
-            missing = self._rebuild(f, positions, missing, earliest, waiting)
+            positions.update((p, stored[p].offset) for p in missing if p in stored)
+            missing = self._rebuild(f, positions, missing, earliest, stored, waiting)
             for at in range(0, len(missing), _CREATES_MAX):
                 part = {p: b"%d" % positions[p] for p in missing[at : at + _CREATES_MAX]}
                 requests.append(tuple(Create(f.paths.offset(p), raw) for p, raw in part.items()))
@@ -179,24 +201,38 @@ class FirstOffsets:
                 raise DisconnectedError("first positions were not answered")
             if isinstance(outcome, Done):
                 written.update(part_made)
-            elif outcome.reason == "forbidden":
-                raise ServerError(
-                    f"No permission to write below {f.paths.offsets}",
-                    "Check zookeeper.auth and the nodes' ACL",
-                )
         return written
 
     def _positions(self, topic: str, *, known_topic: bool) -> dict[TopicPartition, int]:
         partitions = [TopicPartition(topic, n) for n in self.topics.get(topic, ())]
         earliest = self.brokers.earliest(partitions)
         latest = self.brokers.latest(partitions)
+        times = None if known_topic else self._at_times(partitions)
         both = earliest.keys() & latest.keys()
+        if times is not None:
+            both &= times.keys()
         return first_positions(
             self.starting,
             known_topic,
             {p: earliest[p] for p in both},
             {p: latest[p] for p in both},
+            times or {},
         )
+
+    def _at_times(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int | None] | None:
+        """None where the option gives no times. Asked after the logs' ends: where no record has the
+        time, one that comes in between is then read rather than skipped.
+        """
+        if not isinstance(self.starting, StartingTimes):
+            return None
+        return self.brokers.at_times(self.starting.of(partitions))
+
+    def _stored(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, StoredOffset]:
+        return {} if self.in_kafka is None else self.in_kafka.stored(partitions)
 
     def _rebuild(
         self,
@@ -204,6 +240,7 @@ class FirstOffsets:
         positions: dict[TopicPartition, int],
         missing: list[TopicPartition],
         earliest: Mapping[TopicPartition, int],
+        stored: Mapping[TopicPartition, StoredOffset],
         waiting: dict[TopicPartition, str],
     ) -> list[TopicPartition]:
         """Where the group's nodes were lost: what this query has done is nearer the truth than any
@@ -224,7 +261,9 @@ class FirstOffsets:
                     waiting[partition] = obstacle.lost_offset(f.paths.offset(partition), left_s)
                     continue
             self._lost_since.pop(partition, None)
-            if position is None:
+            if partition in stored and (position is None or partition in holdings.stale):
+                source, position = "Kafka", max(stored[partition].offset, position or 0)
+            elif position is None:
                 source, position = "the log's start, as nobody knew better", earliest[partition]
             elif partition in holdings.stale:
                 source = "what we knew before others read on"

@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pyspark_zkgroup.group.gaps import Gap
-from pyspark_zkgroup.model import Fence, TopicPartition
+from pyspark_zkgroup.model import (
+    BrokerMember,
+    CommitRefused,
+    Fence,
+    Sample,
+    StoredOffset,
+    TopicPartition,
+)
 from pyspark_zkgroup.plan import Plan
 
 
@@ -109,3 +116,30 @@ class Brokers(Protocol):
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Where the logs end, whatever the isolation."""
+
+    def samples(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, Sample]:
+        """How large the records are at these offsets. Those asked for first are sure of an answer;
+        others may be left out.
+        """
+
+    def at_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
+        """The first offset whose record has this time (in milliseconds) or a later one; None where
+        there is none up to the latest.
+        """
+
+
+class OffsetsInKafka(Protocol):
+    """The group's offsets where brokers keep them. As for Brokers: deadlines, and ServerError."""
+
+    def group_offsets(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, StoredOffset]:
+        """The group's offsets in Kafka; a partition without one is left out."""
+
+    def commit_group_offsets(
+        self, offsets: Mapping[TopicPartition, int], note: str, *, timeout_s: float
+    ) -> Mapping[TopicPartition, CommitRefused]:
+        """Stores them in Kafka, with the note; what was not taken comes back."""
+
+    def group_members(self, *, timeout_s: float) -> Collection[BrokerMember]:
+        """Consumers in a group of the same name that the brokers coordinate."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection
 
-from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError, ServerError
+from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError
 from pyspark_zkgroup.group.agreement import conflict
 from pyspark_zkgroup.group.claim import take_over_request
 from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Transaction
 from pyspark_zkgroup.group.ownership import Held
+from pyspark_zkgroup.group.paths import coordinated_ids
 from pyspark_zkgroup.group.registration import Registration, encode_registration
 from pyspark_zkgroup.group.settle import owner_is
 from pyspark_zkgroup.group.snapshot import Snapshot
@@ -38,6 +39,17 @@ def refuse_conflict(own: Registration, consumer: str, snapshot: Snapshot) -> Non
             reason,
             "Set the same partition.assignment.strategy and partition.assignment.order for "
             "all members",
+        )
+
+
+def refuse_coordinated(f: Footing) -> None:
+    (listed,) = f.store.children([coordinated_ids(f.paths.group)])
+    if listed is not None and listed.names:
+        named = ", ".join(sorted(listed.names)[:5])
+        raise AssignmentError(
+            f"Group {f.paths.group} has live members that a coordinator tells what to read "
+            f"({named}): this query would decide otherwise",
+            "Stop them first, or set protocol to coordinator, or give another group.id",
         )
 
 
@@ -119,10 +131,6 @@ class Joining:
                 return
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("the registration was not answered")
-            if outcome.reason == "forbidden":
-                raise ServerError(
-                    f"No permission to create {path}", "Check zookeeper.auth and the node's ACL"
-                )
 
     def _is_predecessor(self) -> bool:
         """The plan of our checkpoint under an unmoved fence, and the owner node's text its thread

@@ -39,6 +39,7 @@ class SessionKeeper:
             connection_timeout_ms=options.zookeeper_connection_timeout_ms,
             auth=options.zookeeper_auth,
             set_acl=options.zookeeper_set_acl,
+            security=options.zookeeper_security,
         )
         self.static = options.member_id is not None
         self.paths = paths

@@ -15,17 +15,27 @@ from collections import deque
 from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.protocol.connection import PING_XID, ConnectionHandler
+from kazoo.exceptions import AuthFailedError, SASLException
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.protocol.connection import PING_XID, ConnectionDropped, ConnectionHandler
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
+
+from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
+from pyspark_zkgroup.zk import refusal
+from pyspark_zkgroup.zk.refusal import Refusal
+from pyspark_zkgroup.zk.securing import TlsHandler, sasl_options
 
 # Between two tries to reach a server again: quick, since a session waits for nobody.
 _RECONNECT_DELAY_S = 0.1
 _RECONNECT_DELAY_MAX_S = 1.0
+# A server that ends may drop a login half way; one that drops it again and again refuses it.
+_DROPPED_LOGINS_MAX = 3
 
 
 class TimedConnection(ConnectionHandler):  # type: ignore[misc]
-    """Notes when the newest request or ping was sent that the server has answered.
+    """Notes when the newest request or ping was sent that the server has answered, and why a server
+    was not connected to. A refusal by all of them ends the client.
 
     The send counts, not the answer: the server renewed the session at some time after the send, and
     an answer may have been on its way for long.
@@ -35,6 +45,13 @@ class TimedConnection(ConnectionHandler):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
         self.proved_at = 0.0
         self.negotiated_timeout_s = 0.0
+        self.settled = threading.Event()
+        """Connected and logged in, or refused for good."""
+        self.refused: Refusal | None = None
+        self.trouble: dict[str, str] = {}
+        """By address: why the last attempt at it has failed."""
+        self._refusing: dict[str, Refusal] = {}
+        self._dropped_logins = 0
         self._sent: dict[int, float] = {}
         self._pings: deque[float] = deque()
 
@@ -42,10 +59,55 @@ class TimedConnection(ConnectionHandler):  # type: ignore[misc]
         self._sent.clear()
         self._pings.clear()
         began = time.monotonic()
-        read_timeout_ms, connect_timeout_ms = super()._connect(host, hostip, port)
+        try:
+            read_timeout_ms, connect_timeout_ms = super()._connect(host, hostip, port)
+        except (AuthFailedError, SASLException, ConnectionDropped, KazooTimeoutError) as error:
+            raise self._failed(f"{host}:{port}", error) from error
         self.negotiated_timeout_s = read_timeout_ms * 1.5 / 1000.0
         self.proved_at = max(self.proved_at, began)
+        self._refusing.clear()
+        self.trouble.clear()
+        self._dropped_logins = 0
+        self.settled.set()
         return read_timeout_ms, connect_timeout_ms
+
+    def _failed(self, address: str, error: Exception) -> Exception:
+        """What to raise. One server of an ensemble may refuse for a reason of its own: the others
+        are tried.
+        """
+        why = self._refusal(error)
+        self.trouble[address] = self._guess(error) if why is None else why.what
+        ended: Exception = ConnectionDropped(self.trouble[address])
+        if why is not None:
+            self._refusing[address] = why
+            if len(self._refusing) == len(self.client.hosts):
+                self.refused = Refusal(f"{address} {why.what}", why.remedy)
+                self.settled.set()
+                ended = AuthFailedError(why.what)
+        return ended
+
+    def _refusal(self, error: Exception) -> Refusal | None:
+        if isinstance(error, (ConnectionDropped, KazooTimeoutError)):
+            return refusal.of_tls(error.__context__)
+        if self.sasl_options is None or self.client.sasl_cli is None:
+            return refusal.AUTH_REFUSED
+        if self.client.sasl_cli.complete:
+            return refusal.AUTH_REFUSED
+        if isinstance(error.__cause__, ConnectionDropped):
+            self._dropped_logins += 1
+            if self._dropped_logins < _DROPPED_LOGINS_MAX:
+                return None
+        return refusal.of_login(self.client.security)
+
+    def _guess(self, error: Exception) -> str:
+        """What a connection that only ended may mean, for who gets none at all."""
+        if isinstance(error, KazooTimeoutError):
+            return "says nothing"
+        if isinstance(error.__context__, (TimeoutError, ConnectionRefusedError)):
+            return str(error.__context__.strerror or "does not answer").lower()
+        if self.client.use_ssl:
+            return refusal.PLAIN_PORT
+        return refusal.TLS_PORT
 
     def _submit(self, request: Any, timeout: float, xid: int | None = None) -> None:
         now = time.monotonic()
@@ -68,7 +130,17 @@ class TimedConnection(ConnectionHandler):  # type: ignore[misc]
 class SingleSessionClient(KazooClient):  # type: ignore[misc]
     """Ends when its session has expired instead of opening another one."""
 
-    def __init__(self, hosts: str, timeout_s: float, logger: logging.Logger, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        hosts: str,
+        timeout_s: float,
+        logger: logging.Logger,
+        security: ZooKeeperSecurity = OPEN,
+        **kwargs: Any,
+    ) -> None:
+        self.security = security
+        self.sasl_cli: Any = None  # kazoo sets it at the first login
+        logins = sasl_options(security)
         retry = KazooRetry(
             max_tries=-1, delay=_RECONNECT_DELAY_S, max_delay=_RECONNECT_DELAY_MAX_S, backoff=2
         )
@@ -78,9 +150,13 @@ class SingleSessionClient(KazooClient):  # type: ignore[misc]
             connection_retry=retry,
             command_retry=KazooRetry(max_tries=0, ignore_expire=False),
             logger=logger,
+            handler=None if security.tls is None else TlsHandler(security.tls),
+            use_ssl=security.tls is not None,
             **kwargs,
         )
-        self._connection = TimedConnection(self, self._conn_retry.copy(), logger=self.logger)
+        self._connection = TimedConnection(
+            self, self._conn_retry.copy(), logger=self.logger, sasl_options=logins
+        )
 
     @property
     def connection(self) -> TimedConnection:

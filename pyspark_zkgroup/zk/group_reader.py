@@ -15,13 +15,17 @@ from pyspark_zkgroup.group.paths import (
     BROKER_IDS,
     BROKER_TOPICS,
     CONSUMERS,
+    COORDINATED,
+    COORDINATOR,
     GroupPaths,
     broker_path,
+    coordinated_ids,
     topic_path,
 )
 from pyspark_zkgroup.group.report import GroupFacts, Seen
 from pyspark_zkgroup.group.topics import parse_topic
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
 from pyspark_zkgroup.zk.session import Session, SessionSettings
 from pyspark_zkgroup.zk.store import Node, Store, partitions_below
 
@@ -30,7 +34,13 @@ _CONNECT_MS = 5_000
 
 
 @contextmanager
-def opened(connect: str) -> Iterator[Store]:
+def opened(
+    connect: str,
+    auth: tuple[tuple[str, str], ...] = (),
+    security: ZooKeeperSecurity = OPEN,
+    *,
+    set_acl: bool = False,
+) -> Iterator[Store]:
     """A session of its own, that claims nothing."""
     try:
         where = parse_connect_string(connect)
@@ -39,7 +49,9 @@ def opened(connect: str) -> Iterator[Store]:
             f"The ZooKeeper address {connect!r} {error}",
             "Give host:port[,host:port...][/chroot], as in zookeeper.connect of the brokers",
         ) from error
-    settings = SessionSettings(where.hosts, where.chroot, _SESSION_MS, _CONNECT_MS)
+    settings = SessionSettings(
+        where.hosts, where.chroot, _SESSION_MS, _CONNECT_MS, auth, set_acl, security
+    )
     session = Session(settings, queue.SimpleQueue())
     session.open()
     try:
@@ -50,8 +62,9 @@ def opened(connect: str) -> Iterator[Store]:
 
 def read_groups(store: Store) -> tuple[str, ...]:
     """The names of all groups that have ever had a member or an offset."""
-    (listed,) = store.children([CONSUMERS])
-    return tuple(sorted(listed.names)) if listed else ()
+    listed, coordinated = store.children([CONSUMERS, COORDINATED])
+    names = set(_names(listed)) | set(_names(coordinated))
+    return tuple(sorted(names - {node.rpartition("/")[2] for node in (COORDINATED, COORDINATOR)}))
 
 
 def read_group(store: Store, group: str, topics: Mapping[str, tuple[int, ...]]) -> GroupFacts:
@@ -59,9 +72,13 @@ def read_group(store: Store, group: str, topics: Mapping[str, tuple[int, ...]]) 
     offset of a partition are read in one request: together they were true at one time.
     """
     paths = GroupPaths(group)
-    ids, owned, kept = store.children([paths.ids, paths.owners, paths.offsets])
-    consumers = sorted(ids.names) if ids else []
-    registrations = store.nodes([paths.id(consumer) for consumer in consumers])
+    ids, coordinated, owned, kept = store.children(
+        [paths.ids, coordinated_ids(group), paths.owners, paths.offsets]
+    )
+    consumers = [*_names(ids), *_names(coordinated)]
+    registered = [f"{paths.ids}/{consumer}" for consumer in _names(ids)]
+    registered += [f"{coordinated_ids(group)}/{consumer}" for consumer in _names(coordinated)]
+    registrations = store.nodes(registered)
     below_owners = _below(store, [paths.owner_topic(t) for t in _names(owned)], _names(owned))
     below_offsets = _below(store, [paths.offset_topic(t) for t in _names(kept)], _names(kept))
     partitions = sorted(below_owners | below_offsets)
@@ -94,6 +111,8 @@ def _with_newcomers(store: Store, paths: GroupPaths, facts: GroupFacts) -> Group
         return facts
     partitions = list(strays)
     registrations = store.nodes([paths.id(c) for c in consumers])
+    told = store.nodes([f"{coordinated_ids(facts.group)}/{c}" for c in consumers])
+    registrations = [one or other for one, other in zip(registrations, told, strict=True)]
     again = store.nodes([paths.owner(p) for p in partitions])
     found = {c: _seen(n) for c, n in zip(consumers, registrations, strict=True) if n is not None}
     owners = {p: owner for p, owner in facts.owners.items() if p not in strays}
@@ -113,14 +132,16 @@ def read_topics(store: Store) -> dict[str, tuple[int, ...]]:
     }
 
 
-def read_brokers(store: Store) -> tuple[str, ...]:
-    """host:port of the brokers registered there; without those that cannot be spoken to."""
+def read_brokers(store: Store, protocol: str = "PLAINTEXT") -> tuple[str, ...]:
+    """host:port of the brokers registered there, of their listeners for `protocol`; without those
+    that cannot be spoken to.
+    """
     (listed,) = store.children([BROKER_IDS])
     paths = [broker_path(name) for name in _names(listed)]
     found = []
     for path, node in zip(paths, store.nodes(paths), strict=True):
         try:
-            address = None if node is None else parse_broker(path, node.data)
+            address = None if node is None else parse_broker(path, node.data, protocol)
         except BadZnodeError:
             continue
         if address:

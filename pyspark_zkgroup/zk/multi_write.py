@@ -22,7 +22,7 @@ _HEADER = Struct(">i?i")
 _CZXID = Struct(">q")
 _STAT_BYTES, _VERSION_AT = 68, 32
 _CREATE, _DELETE, _SET_DATA, _CHECK, _ERROR = 1, 2, 5, 13, -1
-_EPHEMERAL = 1
+_EPHEMERAL, _SEQUENTIAL = 1, 2
 _HEADERS = {kind: _HEADER.pack(kind, False, -1) for kind in (_CREATE, _DELETE, _SET_DATA, _CHECK)}
 _END = _HEADER.pack(-1, True, -1)
 
@@ -59,7 +59,7 @@ class MultiWrite:
                 b += _HEADERS[_CREATE] + _INT.pack(len(path)) + path
                 b += _INT.pack(len(op.data)) + op.data
                 b += self.open_acl if op.world_open else self.acl
-                b += _INT.pack(_EPHEMERAL if op.ephemeral else 0)
+                b += _INT.pack(_EPHEMERAL * op.ephemeral | _SEQUENTIAL * op.sequential)
             else:
                 b += _HEADERS[_CHECK if isinstance(op, Check) else _DELETE]
                 b += _INT.pack(len(path)) + path + _INT.pack(op.version)

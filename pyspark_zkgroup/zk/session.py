@@ -15,11 +15,13 @@ from typing import Any, Literal
 
 from kazoo.exceptions import AuthFailedError, KazooException
 from kazoo.handlers.threading import KazooTimeoutError
-from kazoo.protocol.states import EventType, KazooState, KeeperState
+from kazoo.protocol.states import EventType, KazooState
 from kazoo.security import ACL, CREATOR_ALL_ACL, READ_ACL_UNSAFE
 
-from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.errors import AccessError, ServerError
+from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
 from pyspark_zkgroup.zk.connection import SingleSessionClient
+from pyspark_zkgroup.zk.securing import WithoutLogins
 
 # The share of the session's time that a lease leaves unused: clocks drift, and a plan takes time to
 # be logged.
@@ -31,6 +33,7 @@ _REQUEST_S_MIN = 1.0
 # How long to wait again before the server has been heard of: a member that reads on without it must
 # not stand still for seconds at every boundary.
 _PROBE_S = 0.1
+_WITHOUT_LOGINS = WithoutLogins()
 
 
 class SessionLostError(Exception):
@@ -55,6 +58,7 @@ class SessionSettings:
     connection_timeout_ms: int
     auth: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     set_acl: bool = False
+    security: ZooKeeperSecurity = OPEN
 
     @property
     def connect(self) -> str:
@@ -69,10 +73,12 @@ class Session:
         # the group.
         logger = logging.getLogger("pyspark_zkgroup.zk.kazoo")
         logger.setLevel(max(logger.level, logging.ERROR))
+        logger.addFilter(_WITHOUT_LOGINS)
         self.client = SingleSessionClient(
             settings.connect,
             settings.timeout_ms / 1000.0,
             logger,
+            settings.security,
             auth_data=[(scheme, credential) for scheme, credential in settings.auth],
         )
         self.client.add_listener(self._state_changed)
@@ -83,19 +89,22 @@ class Session:
         self._silent_at: float | None = None
 
     def open(self) -> None:
-        """Connect, or raise ServerError naming the addresses tried and the remedy."""
-        connected = self.client.start_async()
-        if not connected.wait(self.settings.connection_timeout_ms / 1000.0):
-            rejected = self.client.client_state == KeeperState.AUTH_FAILED
+        """Connect, or raise AccessError or ServerError naming the addresses tried and the
+        remedy.
+        """
+        self.client.start_async()
+        connection = self.client.connection
+        is_settled = connection.settled.wait(self.settings.connection_timeout_ms / 1000.0)
+        if connection.refused is not None:
             self.close()
-            if rejected:
-                raise ServerError(
-                    f"ZooKeeper at {self.settings.hosts} refused the credentials of zookeeper.auth",
-                    "Check scheme and credential",
-                )
+            raise AccessError(f"ZooKeeper at {connection.refused.what}", connection.refused.remedy)
+        if not is_settled:
+            trouble = [f"{address} {why}" for address, why in sorted(connection.trouble.items())]
+            self.close()
             raise ServerError(
                 f"ZooKeeper at {self.settings.hosts} did not answer within "
-                f"{self.settings.connection_timeout_ms} ms",
+                f"{self.settings.connection_timeout_ms} ms"
+                + (f" ({'; '.join(trouble)})" if trouble else ""),
                 "Check zookeeper.connect and that a server runs there, "
                 "or raise zookeeper.connection.timeout.ms",
             )
@@ -158,7 +167,10 @@ class Session:
             self._silent_at = self.client.connection.proved_at
             return DisconnectedError("no answer in time")
         if isinstance(error, AuthFailedError):
-            return ServerError("ZooKeeper refused the credentials of zookeeper.auth")
+            # The connection broke, and the server refused us when we came again: opening a new
+            # session says why.
+            self._lost = True
+            return SessionLostError(f"session {self.id:#x} is refused")
         return error
 
     def watcher(self, path: str) -> Callable[[Any], None]:

@@ -3,13 +3,16 @@
 A batch of transactions is packed into requests below the server's packet limit. A packed request
 that is refused tells which transaction it was: that one is taken out and the rest is sent again, so
 that one owned partition does not keep the others from being claimed.
+
+A node whose ACL does not let us do what we must is an AccessError from every call here: it does not
+mend itself, and a member that waited for it would keep its share from the others.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,12 +24,15 @@ from kazoo.exceptions import (
 )
 from kazoo.security import OPEN_ACL_UNSAFE
 
-from pyspark_zkgroup.errors import BadZnodeError
+from pyspark_zkgroup.errors import AccessError, BadZnodeError
 from pyspark_zkgroup.group.ops import (
+    Check,
     Create,
+    Delete,
     Done,
     InDoubt,
     NodeVersion,
+    Op,
     Outcome,
     Refused,
     Transaction,
@@ -42,13 +48,13 @@ _PACKET_BYTES_MAX = 512 * 1024
 _OP_BYTES = 64
 # Error numbers of the operations of a transaction that was refused.
 _ROLLED_BACK, _NOT_REACHED = 0, -2
-_REASONS: dict[int, Literal["exists", "missing", "version", "not empty", "forbidden"]] = {
+_REASONS: dict[int, Literal["exists", "missing", "version", "not empty"]] = {
     -110: "exists",
     -101: "missing",
     -103: "version",
     -111: "not empty",
-    -102: "forbidden",
 }
+_FORBIDDEN = -102
 _READS_IN_FLIGHT_MAX = 2000
 _ENSURE_TRIES = 3
 _PARTITION = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
@@ -97,7 +103,8 @@ class Store:
         if not watch and len(paths) >= _MULTI_READ_MIN and self._reads_many is not False:
             return self._nodes_at_once(paths)
         answers = self._many(
-            client.get_async(p, watch=self.session.watcher(p) if watch else None) for p in paths
+            paths,
+            lambda p: client.get_async(p, watch=self.session.watcher(p) if watch else None),
         )
         return [None if a is None else _node(a[0], a[1]) for a in answers]
 
@@ -121,50 +128,79 @@ class Store:
         self._reads_many = True
         for path, one in zip(paths, found, strict=True):
             if isinstance(one, int):
-                raise NoAuthError(f"{path} may not be read (error {one})")
+                raise self._forbidden("read", path, "READ")
         return [None if one is None else _node(*one) for one in found]
 
     def stats(self, paths: Sequence[str], *, watch: bool = False) -> list[Node | None]:
         """Like nodes(), without the data; a watch is set on a missing node too."""
         client = self.session.client
         answers = self._many(
-            client.exists_async(p, watch=self.session.watcher(p) if watch else None) for p in paths
+            paths,
+            lambda p: client.exists_async(p, watch=self.session.watcher(p) if watch else None),
         )
         return [None if a is None else _node(b"", a) for a in answers]
 
     def children(self, paths: Sequence[str], *, watch: bool = False) -> list[Children | None]:
         client = self.session.client
         answers = self._many(
-            client.get_children_async(
+            paths,
+            lambda p: client.get_children_async(
                 p, watch=self.session.watcher(p) if watch else None, include_data=True
-            )
-            for p in paths
+            ),
         )
         return [
             None if a is None else Children(frozenset(a[0]), a[1].cversion, a[1].czxid)
             for a in answers
         ]
 
-    def _many(self, answers: Iterable[Any]) -> list[Any]:
+    def _many(self, paths: Sequence[str], ask: Callable[[str], Any]) -> list[Any]:
         """Keep a bounded number of reads in flight; a missing node is an answer, not an error."""
         if not self.session.connected:
             raise self._offline()
         done: list[Any] = []
-        flying: deque[Any] = deque()
-        for answer in answers:
+        flying: deque[tuple[str, Any]] = deque()
+        for path in paths:
             self.requests += 1
-            flying.append(answer)
+            flying.append((path, ask(path)))
             if len(flying) >= _READS_IN_FLIGHT_MAX:
-                done.append(self._read(flying.popleft()))
+                done.append(self._read(*flying.popleft()))
         while flying:
-            done.append(self._read(flying.popleft()))
+            done.append(self._read(*flying.popleft()))
         return done
 
-    def _read(self, answer: Any) -> Any:
+    def _read(self, path: str, answer: Any) -> Any:
         try:
             return self.session.ask(answer)
         except NoNodeError:
             return None
+        except NoAuthError:
+            raise self._forbidden("read", path, "READ") from None
+
+    def _forbidden(self, do: str, path: str, right: str) -> AccessError:
+        settings = self.session.settings
+        if settings.auth:
+            remedy = (
+                "A wrong user or password of zookeeper.auth shows nowhere but here, since "
+                "ZooKeeper takes any: check it"
+            )
+        elif settings.security.names_us:
+            remedy = "Check whom the servers take this client for"
+        else:
+            remedy = "Give zookeeper.auth, zookeeper.sasl.jaas.config or a client certificate"
+        return AccessError(
+            f"ZooKeeper at {settings.hosts} does not let this client {do} {self._chroot}{path}",
+            f"{remedy}, or add {right} for it to the ACL of that node",
+        )
+
+    def _refused_write(self, op: Op) -> AccessError:
+        """Making and deleting a node is a right on its parent."""
+        parent = op.path.rpartition("/")[0] or "/"
+        if isinstance(op, Create):
+            return self._forbidden("make nodes below", parent, "CREATE")
+        if isinstance(op, Delete):
+            return self._forbidden("delete nodes below", parent, "DELETE")
+        do, right = ("read", "READ") if isinstance(op, Check) else ("write", "WRITE")
+        return self._forbidden(do, op.path, right)
 
     def _offline(self) -> Exception:
         return DisconnectedError("suspended") if self.session.alive else SessionLostError("ended")
@@ -173,7 +209,7 @@ class Store:
 
     def commit(self, transactions: Sequence[Transaction]) -> list[Outcome]:
         """One outcome for each transaction, in order. SessionLostError if the session is known to
-        have ended.
+        have ended; AccessError if one may not be executed, whatever became of the others.
         """
         # One without operations is done as it is: a replay asks nothing of a claim it has made.
         outcomes: list[Outcome] = [InDoubt() if t else Done(()) for t in transactions]
@@ -221,7 +257,10 @@ class Store:
         parts: list[Sequence[Any]] = []
         position = 0
         for index in packet:
-            parts.append(results[position : position + len(transactions[index])])
+            part = results[position : position + len(transactions[index])]
+            if _FORBIDDEN in part:
+                raise self._refused_write(transactions[index][part.index(_FORBIDDEN)])
+            parts.append(part)
             position += len(transactions[index])
         for place, index in enumerate(packet):
             refusal = _refusal(parts[place])
@@ -253,8 +292,7 @@ class Store:
         path, reason = next(iter(refused.items()))
         raise BadZnodeError(
             f"{path} could not be made: {reason}",
-            "Check its parent node: whether it lets this member write "
-            "(zookeeper.auth and the ACL), and that it is not an ephemeral node",
+            "Check its parent node: an ephemeral one has no children",
         )
 
     def _make(self, levels: Iterable[Sequence[str]], world_open: bool) -> dict[str, str]:

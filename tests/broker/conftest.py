@@ -6,9 +6,16 @@ import pytest
 
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of
+from tests.secured_brokers import fill
 
 
 @pytest.fixture
 def group(sandbox: Sandbox) -> Iterator[Group]:
     with group_of(sandbox) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def servers(secured: Sandbox) -> Sandbox:
+    """Secured brokers with topics and users."""
+    return fill(secured)

@@ -85,6 +85,23 @@ def test_many_large_transactions_stay_below_the_packet_limit(store: Store) -> No
     assert store.requests - before == 4
 
 
+def test_sequential_nodes_are_numbered_in_their_order(store: Store) -> None:
+    store.ensure(["/p"])
+    add = Create("/p/one-", b"", sequential=True)
+    assert isinstance(store.commit([(add, add)])[0], Done)
+    store.commit([(Create("/p/other", b"x"),), (Delete("/p/other", 0),), (add,)])
+    (listed,) = store.children(["/p"])
+    assert listed is not None
+    names = sorted(listed.names)
+    numbers = [int(name.removeprefix("one-")) for name in names]
+    assert len(numbers) == len(set(numbers)) == 3
+    assert all(len(name) == len("one-") + 10 for name in names)
+    store.commit([(Create("/p/last-", b"", sequential=True),)])
+    (listed,) = store.children(["/p"])
+    assert listed is not None
+    assert int(max(listed.names - set(names)).removeprefix("last-")) > max(numbers)
+
+
 def test_parents_that_others_make_at_the_same_time_are_fine(store: Store) -> None:
     store.ensure(["/a/b/c", "/a/b/d", "/a"])
     store.ensure(["/a/b/c", "/a/b/e"])

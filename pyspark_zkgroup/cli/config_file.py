@@ -1,0 +1,93 @@
+"""`--config FILE`: how a command reaches servers that want TLS or to know who asks.
+
+One option of the reader a line, as `name=value`, such as the queries have them. A secret so stands
+in a file, or is named there (`${env:NAME}`), and never among a command's arguments, which everybody
+on the machine can read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.security import kafka_security, zookeeper_security
+from pyspark_zkgroup.security.kafka_security import KafkaSecurity
+from pyspark_zkgroup.security.zookeeper_security import ZooKeeperSecurity
+
+_BYTES_MAX = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    connect: str = ""
+    bootstrap: str = ""
+    auth: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    set_acl: bool = False
+    zookeeper: ZooKeeperSecurity = zookeeper_security.OPEN
+    kafka: KafkaSecurity = kafka_security.OPEN
+
+
+def read_access(file: Path) -> Access:
+    """What the options of a file come to; OptionError says which of them is wrong."""
+    from pyspark_zkgroup.options import (
+        group_options,
+        kafka_options,
+        security_options,
+        zookeeper_security_options,
+    )
+    from pyspark_zkgroup.options.given import Given
+    from pyspark_zkgroup.options.kafka_security import kafka_security
+    from pyspark_zkgroup.options.zookeeper_security import zookeeper_security
+
+    given = Given(_lines(file))
+    taken = {
+        group_options.CONNECT,
+        kafka_options.BOOTSTRAP,
+        group_options.AUTH,
+        group_options.SET_ACL,
+        *security_options.OPTIONS,
+        *zookeeper_security_options.OPTIONS,
+    }
+    idle = [option.name for option in given.options() if option not in taken]
+    if idle:
+        raise OptionError(
+            f"{file} has the option {idle[0]!r}, which has no effect on commands",
+            "Leave it out: the file says where the servers are, and how they are spoken to",
+        )
+    connect = given.value(group_options.CONNECT) if group_options.CONNECT in given else ""
+    return Access(
+        connect=str(connect),
+        bootstrap=",".join(str(address) for address in given.value(kafka_options.BOOTSTRAP)),
+        auth=given.value(group_options.AUTH),
+        set_acl=given.value(group_options.SET_ACL),
+        zookeeper=zookeeper_security(given),
+        kafka=kafka_security(given),
+    )
+
+
+def _lines(file: Path) -> Mapping[str, str]:
+    """No message repeats a line: it may hold a secret."""
+    try:
+        with file.open(encoding="utf-8-sig") as opened:
+            text = opened.read(_BYTES_MAX)
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no UTF-8"
+        raise OptionError(
+            f"--config {file} cannot be read: {why}", "Give the path of a text file"
+        ) from None
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        name, equals, value = line.partition("=")
+        name = name.strip()
+        if not line.strip() or name.startswith("#"):
+            continue
+        if not equals or not name:
+            raise OptionError(
+                f"Line {number} of {file} is no name=value", "Give one option of the reader a line"
+            )
+        if name in found:
+            raise OptionError(f"Line {number} of {file} gives {name!r} again", "Give it once")
+        found[name] = value.lstrip()
+    return found
