@@ -59,15 +59,16 @@ LIMITS: Final = Suite(
         case(
             "AvailableNow should throw error when topic partitions got unavailable",
             "broker/test_data_loss.py::test_a_topic_is_deleted_with_unread_records",
-            open="Not with available-now: a topic made anew with fewer partitions under such a "
-            "query. The rules are those of any stream; no test says that its remembered ends keep "
-            "to them.",
+            open="No test makes a topic anew with fewer partitions under an available-now query. "
+            "It is judged as under any stream: what was not read of a partition that is gone, and "
+            "an offset beyond its log, are losses.",
         ),
         case(
             "AvailableNow should throw error when offset(s) got unavailable",
             "broker/test_data_loss.py::test_an_offset_beyond_the_end_at_the_start_of_a_query",
-            open="At the start of a query, with available-now as well; not between two of its "
-            "batches.",
+            open="Asked at the start of a query alone. Between two batches of an available-now "
+            "query, a log that now ends below the end it is to be read to, but not below what was "
+            "read, is read up to its end without an error: unlike Spark's source.",
         ),
         case(
             "SPARK-53560: no crash looping during uncommitted batch retry in AvailableNow trigger",
