@@ -70,6 +70,8 @@ def first_positions(
     earliest: Mapping[TopicPartition, int],
     latest: Mapping[TopicPartition, int],
     at_times: Mapping[TopicPartition, int | None] = _NO_TIMES,
+    *,
+    may_lose: bool = False,
 ) -> dict[TopicPartition, int]:
     """The first position of each of these partitions; the two mappings cover the same ones.
 
@@ -77,7 +79,8 @@ def first_positions(
     true when the query (or the group) has already planned without these partitions: they have
     appeared later, and what was produced to them before anybody looked must not be skipped, so they
     start at earliest whatever the option says. `at_times` is what was found for `StartingTimes.of`:
-    the first offset of that time or later, None where there is none.
+    the first offset of that time or later, None where there is none. `may_lose`: an offset that is
+    gone is taken all the same; what is missing behind it is then told like any other loss.
     """
     if earliest.keys() != latest.keys():
         raise ValueError("earliest and latest offsets are of different partitions")
@@ -97,7 +100,8 @@ def first_positions(
         elif offset == LATEST:
             positions[partition] = latest[partition]
         else:
-            _check_within(partition, offset, earliest[partition], latest[partition])
+            low = 0 if may_lose else earliest[partition]
+            _check_within(partition, offset, low, latest[partition])
             positions[partition] = offset
     return positions
 

@@ -17,9 +17,10 @@ from pyspark_zkgroup.errors import AssignmentError, FencedError, ServerError, Su
 from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ops import Done, InDoubt
 from pyspark_zkgroup.group.ownership import OffsetRead, fence_of
-from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.group.paths import GroupPaths, coordinated_ids
+from pyspark_zkgroup.group.positions import check_partitions
 from pyspark_zkgroup.group.unowned import prove
-from pyspark_zkgroup.membership import replays, unowned
+from pyspark_zkgroup.membership import claims, replays, unowned
 from pyspark_zkgroup.membership.first_offsets import FirstOffsets
 from pyspark_zkgroup.membership.footing import Footing, Holdings
 from pyspark_zkgroup.membership.group_view import GroupReader
@@ -204,9 +205,12 @@ class AssignedMembership:
 
     def _look(self, footing: Footing) -> dict[str, tuple[int, ...]]:
         view = self.reader.look(footing.store, self.keeper.changed_meanwhile)
-        self._refuse(sorted(view.registrations))
+        self._refuse_members(footing)
         self._notes = view.notes
-        topics = dict(view.snapshot.topics)
+        topics = {
+            topic: tuple(n for n in numbers if TopicPartition(topic, n) in self._numbers)
+            for topic, numbers in view.snapshot.topics.items()
+        }
         absent = [p for p in self.options.assigned if p.partition not in topics.get(p.topic, ())]
         if view.topics_from and absent and self._new_query:
             raise SubscriptionError(
@@ -215,17 +219,19 @@ class AssignedMembership:
                 "Name partitions that exist",
             )
         if view.topics_from and self._new_query:
+            check_partitions(self.options.starting_offsets, topics)
             self.first.fresh = frozenset(topics)
             self.copy.refuse_live_group()
             if self.options.fail_on_data_loss:
                 refuse_offsets_beyond_end(footing, self.options.assigned, self.brokers)
             self._new_query = False
-        self.first.topics, self.first.lives = topics, view.lives
+        self.first.see(topics, view.lives)
         return topics
 
     def _take(self, footing: Footing, topics: Mapping[str, Sequence[int]]) -> None:
         held = self.holdings.held
         self._waiting.clear()
+        claims.begin_anew(footing, self.first, self._waiting)
         pending = [p for p in self.options.assigned if p not in held]
         for p in [p for p in pending if p.partition not in topics.get(p.topic, ())]:
             self._waiting[p] = "the cluster does not have it"
@@ -272,8 +278,9 @@ class AssignedMembership:
     # -- who else is there
 
     def _refuse_members(self, footing: Footing) -> None:
-        (listed,) = footing.store.children([self.paths.ids], watch=True)
-        self._refuse(sorted(listed.names) if listed else [])
+        both = [self.paths.ids, coordinated_ids(self.options.group_id)]
+        listed = footing.store.children(both, watch=True)
+        self._refuse(sorted(name for found in listed if found for name in found.names))
 
     def _refuse(self, members: Sequence[str]) -> None:
         if members:
@@ -300,7 +307,8 @@ class AssignedMembership:
             {
                 p: Position(known.done, held.thread, fence_of(known.fence))
                 for p, held in self.holdings.held.items()
-                if (known := self.holdings.known.get(p)) is not None
+                if p.topic not in self.first.made_anew
+                and (known := self.holdings.known.get(p)) is not None
             },
             waiting=dict(self._waiting),
             notes=self._notes,

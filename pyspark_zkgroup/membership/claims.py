@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group import claim, obstacle
@@ -77,6 +77,8 @@ def rebalance(
         path = f.paths.owner(partition)
         moved.waiting[partition] = obstacle.owned(path, owners[partition], registered)
     f.holdings.stale.update(owned - held.keys())
+    begin_anew(f, first, moved.waiting)
+    moved.again |= bool(first.made_anew)
     Claiming(f, target, first, moved).run(list(plan.claim))
     first.note_group(f)
     moved.owned = frozenset((owned | set(moved.claimed)) - set(moved.released))
@@ -96,6 +98,18 @@ def _lose_vanished(f: Footing, vanished: Collection[TopicPartition], moved: Move
             f.holdings.set_aside(partition)
     if unsettled:
         commits.commit_finished(f)
+
+
+def begin_anew(f: Footing, first: FirstOffsets, waiting: dict[TopicPartition, str]) -> None:
+    """What is held of topics that were made anew since it was claimed. Until the new logs' starts
+    are known nothing of them is planned (`first.made_anew`).
+    """
+    known = f.holdings.known
+    positions = {p: known[p].done for p in f.holdings.held if p.topic in first.made_anew}
+    starts = first.begin_anew(f, positions, waiting)
+    for partition, start in starts.items():
+        known[partition] = replace(known[partition], done=start)
+    first.made_anew = {p.topic for p in positions if p not in starts}
 
 
 def _release(f: Footing, partitions: Collection[TopicPartition], moved: Moved) -> None:

@@ -96,9 +96,10 @@ class CoordinatorMembership(OwnerNodeMembership):
             return False
         self._notes = ()
         self._snapshot = Snapshot({}, start.topics)
-        self.first.topics = start.topics
+        lives: Mapping[str, int] = {}
         if start is not before:
-            self.first.lives = self._lives_of(footing, {p.topic for p in start.share})
+            lives = self._lives_of(footing, {p.topic for p in start.share})
+        self.first.see(start.topics, lives)
         self._target = {p: ThreadId(self.consumer, n) for p, n in self.channel.share.items()}
         return True
 

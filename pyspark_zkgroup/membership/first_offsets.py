@@ -37,7 +37,7 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 class FirstOffsets:
     """`fresh` are the topics seen at the first look of a new query: only to them startingOffsets
     applies, and only until the group has offsets of them. `seen` are the partitions that had an
-    offset node once.
+    offset node once. `made_anew` are topics whose positions count the records of an earlier life.
     """
 
     def __init__(
@@ -55,7 +55,15 @@ class FirstOffsets:
         self.topics: Mapping[str, tuple[int, ...]] = {}
         self.fresh: frozenset[str] = frozenset()
         self.seen: set[TopicPartition] = set()
+        self.made_anew: set[str] = set()
         self._lost_since: dict[TopicPartition, float] = {}
+
+    def see(self, topics: Mapping[str, tuple[int, ...]], lives: Mapping[str, int]) -> None:
+        """A topic may be deleted and made anew between two looks, while we hold it: the number of
+        its node tells. One that is missing meanwhile is remembered.
+        """
+        self.made_anew |= {t for t, life in lives.items() if self.lives.get(t, life) != life}
+        self.topics, self.lives = topics, {**self.lives, **lives}
 
     def check(self, f: Footing, topics: Mapping[str, tuple[int, ...]]) -> None:
         """Before anything is written: an offset of the option outside a log is refused, and a time
@@ -187,6 +195,7 @@ class FirstOffsets:
                 {p: earliest[p] for p in partitions if p in both},
                 {p: latest[p] for p in partitions if p in both},
                 times or {},
+                may_lose=not self.losses.fail,
             )
             missing = [p for p in partitions if p in positions and p not in present]
             positions.update((p, stored[p].offset) for p in missing if p in stored)
@@ -217,6 +226,7 @@ class FirstOffsets:
             {p: earliest[p] for p in both},
             {p: latest[p] for p in both},
             times or {},
+            may_lose=not self.losses.fail,
         )
 
     def _at_times(

@@ -31,12 +31,15 @@ class KafkaClaims:
         brokers: Brokers,
         starting: Starting,
         tokens: Tokens,
+        *,
+        may_lose: bool,
     ) -> None:
         self.holdings = holdings
         self.requests = requests
         self.brokers = brokers
         self.starting = starting
         self.tokens = tokens
+        self.may_lose = may_lose
         self.fresh: frozenset[str] = frozenset()
         """Topics that a new query has found when it looked first."""
         self._led_generation = (-1, -1)
@@ -176,6 +179,7 @@ class KafkaClaims:
             {p: earliest[p] for p in both},
             {p: latest[p] for p in both},
             times,
+            may_lose=self.may_lose,
         )
 
     def _siblings(self, topics: Collection[str]) -> list[TopicPartition]:

@@ -80,7 +80,12 @@ class KafkaMembership:
         # The name ends in what makes it unique; the host before it may be longer than a token.
         tokens = Tokens("-".join(name.split("-")[-2:]))
         self.claims = KafkaClaims(
-            self.holdings, self.requests, brokers, options.starting_offsets, tokens
+            self.holdings,
+            self.requests,
+            brokers,
+            options.starting_offsets,
+            tokens,
+            may_lose=not options.fail_on_data_loss,
         )
         self.waiting = Waiting(options.group_id, clock)
         self._topics: Mapping[str, tuple[int, ...]] = {}

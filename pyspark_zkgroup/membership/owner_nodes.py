@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pyspark_zkgroup.errors import FencedError, ServerError
+from pyspark_zkgroup.errors import AccessError, FencedError, ServerError
 from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ownership import fence_of
 from pyspark_zkgroup.group.paths import GroupPaths
@@ -218,7 +218,7 @@ class OwnerNodeMembership:
             if session.connected:
                 commits.commit_finished(footing)
                 self.copy.write(footing, has_lease=self.keeper.may_plan, last=True)
-        except (SessionLostError, DisconnectedError, FencedError) as error:
+        except (SessionLostError, DisconnectedError, FencedError, AccessError) as error:
             _log.warning("leaving without a last commit: %s", error)
         finally:
             session.close()
@@ -350,7 +350,9 @@ class OwnerNodeMembership:
         positions = {
             p: Position(known.done, held.thread, fence_of(known.fence, known.doubt))
             for p, held in self.holdings.held.items()
-            if may_plan and (known := self.holdings.known.get(p)) is not None
+            if may_plan
+            and p.topic not in self.first.made_anew
+            and (known := self.holdings.known.get(p)) is not None
         }
         return Standing(
             positions,

@@ -75,7 +75,7 @@ class ZookeeperMembership(OwnerNodeMembership):
         if not view.topics_from:
             return
         self._snapshot = view.snapshot
-        self.first.topics, self.first.lives = view.snapshot.topics, view.lives
+        self.first.see(view.snapshot.topics, view.lives)
         self._target = target(
             view.snapshot,
             self.options.strategy,

@@ -21,6 +21,7 @@ from pyspark_zkgroup.options.reading_options import (
     UNMATCHED,
 )
 from pyspark_zkgroup.options.subscription import SOURCES
+from pyspark_zkgroup.options.topic_options import ASSIGN
 
 
 def starting(given: Given) -> Starting:
@@ -53,7 +54,14 @@ def check_topics(
     subscription: Subscription,
     given: Given,
 ) -> None:
-    """Each topic that a position is given for is read."""
+    """Each topic that a position is given for is read, and of assigned ones each partition."""
+    assigned = given.value(ASSIGN)
+    for partition, _ in partitions:
+        if assigned is not None and partition not in assigned:
+            raise OptionError(
+                f"Option {given.shown(option)}, which names {partition}, but {given.shown(ASSIGN)}",
+                "Name only partitions that are read",
+            )
     for topic in dict.fromkeys(partition.topic for partition, _ in partitions):
         if subscription.is_wildcard:
             matched = patterns.compile_expression(subscription.expression)(topic)

@@ -6,8 +6,15 @@ import json
 
 import pytest
 
-from pyspark_zkgroup.errors import AssignmentError, FencedError, PlanError, SubscriptionError
+from pyspark_zkgroup.errors import (
+    AssignmentError,
+    FencedError,
+    OptionError,
+    PlanError,
+    SubscriptionError,
+)
 from tests.group import Group, all_rows, missing, settle, twice
+from tests.retention import delete_records
 from tests.spark_order import Checkpoint, CrashError, Query
 
 
@@ -152,3 +159,31 @@ def test_a_checkpoint_of_a_member_is_refused(group: Group) -> None:
     query = assign(group, topic, 0, checkpoint=checkpoint)
     with pytest.raises(PlanError, match="with protocol 'zookeeper'"):
         query.trigger()
+
+
+def test_starts_are_given_for_the_partitions_that_are_read(group: Group) -> None:
+    topic = group.topic(3)
+    group.produce(topic, 10)
+    starts = json.dumps({topic: {"0": 4, "2": -1}})
+    query = assign(group, topic, 0, 2, startingOffsets=starts)
+    query.until(6)
+    group.produce(topic, 1)
+    query.until(8)
+    assert sorted((p, o) for _, p, o in query.rows) == [
+        *((0, n) for n in range(4, 11)),
+        (2, 10),
+    ]
+
+
+def test_a_start_that_is_gone_is_a_loss_like_any_other(group: Group) -> None:
+    topic = group.topic(1)
+    group.produce(topic, 10)
+    delete_records(group.sandbox.bootstrap_servers, topic, {0: 6})
+    starts = json.dumps({topic: {"0": 2}})
+    strict = assign(group, topic, 0, startingOffsets=starts)
+    with pytest.raises(OptionError, match="below its start"):
+        strict.trigger()
+    query = assign(group, topic, 0, startingOffsets=starts, failOnDataLoss="false")
+    query.until(4)
+    assert [o for _, _, o in query.rows] == [6, 7, 8, 9]
+    assert query.membership.status()["dataLoss"] == {"events": 1, "records": 4}

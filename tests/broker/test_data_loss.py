@@ -171,6 +171,36 @@ def test_a_topic_made_anew_is_read_from_its_start(
     assert group.offsets(topic) == {0: b"%d" % records}
 
 
+@pytest.mark.parametrize("fail", ["true", "false"])
+def test_a_topic_made_anew_between_two_boundaries_while_it_is_held(
+    group: Group, caplog: pytest.LogCaptureFixture, fail: str
+) -> None:
+    """Both within one long batch, and the new log has grown beyond the old position since."""
+    topic = group.topic(1)
+    group.produce(topic, 10)
+    a = group.query(topic, failOnDataLoss=fail)
+
+    def exchange(step: str) -> None:
+        if step == "sunk":
+            group.sandbox.delete_topic(topic)
+            group.sandbox.create_topic(topic, 1)
+            group.produced[topic].ranges.clear()
+            group.produce(topic, 25)
+
+    assert a.trigger(exchange) == 10
+    if fail == "true":
+        error = failure(a)
+        assert isinstance(error, DataLossError)
+        assert f"{topic}-0 was made anew after the group's offset, 10, was committed" in error.what
+        return
+    a.until(10 + 25)
+    assert [o for _, _, o in a.rows[10:]] == list(range(25))
+    assert losses(a) == (1, 0)
+    assert len(said(caplog)) == 1
+    a.trigger()
+    assert group.offsets(topic) == {0: b"25"}
+
+
 @pytest.mark.parametrize("restart", ["with its checkpoint", "another query"])
 def test_a_topic_made_anew_while_nobody_was_there(group: Group, restart: str) -> None:
     topic = group.topic(1)

@@ -353,3 +353,10 @@ def test_names_are_told_apart_without_case() -> None:
         *(refused.name.lower() for refused in REFUSED),
     ]
     assert len(set(names)) == len(names)
+
+
+def test_a_start_is_given_only_for_partitions_that_are_assigned() -> None:
+    options = {**WITHOUT_TOPICS, "assign": '{"orders": [0, 2]}'}
+    message = refusal({**options, "startingOffsets": '{"orders": {"0": 1, "1": 1, "2": 1}}'})
+    assert "which names orders-1, but 'assign' is" in message
+    assert message.endswith("Name only partitions that are read")
