@@ -68,6 +68,7 @@ def rebalance(
     owners = read_owners(f.store, f.paths, asked)
     plan = claim.moves(target=target, held=held, owned=owned, owners=owners, session=f.session)
     _lose_vanished(f, plan.vanished, moved)
+    f.callback.tell("release", plan.release)
     _release(f, plan.release, moved)
     _rethread(f, plan.rethread, target)
     _adopt(f, plan.adopt, owners)
@@ -81,6 +82,7 @@ def rebalance(
     moved.again |= bool(first.made_anew)
     Claiming(f, target, first, moved).run(list(plan.claim))
     first.note_group(f)
+    f.callback.tell("claim", (*plan.adopt, *moved.claimed))
     moved.owned = frozenset((owned | set(moved.claimed)) - set(moved.released))
     return moved
 
@@ -92,6 +94,7 @@ def _lose_vanished(f: Footing, vanished: Collection[TopicPartition], moved: Move
         _log.warning("the owner node of %s was deleted by somebody else", partition)
         moved.lost.append(partition)
         f.holdings.held.pop(partition)
+        f.callback.tell("loss", [partition])
         if f.holdings.known[partition].unsettled:
             unsettled = True
         else:

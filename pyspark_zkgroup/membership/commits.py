@@ -159,6 +159,8 @@ def _apply(f: Footing, partition: TopicPartition, value: int, found: Resolution)
                 known.done,
             )
         else:
+            if partition in holdings.held:
+                f.callback.tell("loss", [partition])
             holdings.hand_on(partition)
             holdings.dropped += 1
             _log.warning(

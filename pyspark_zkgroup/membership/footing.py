@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.group.ownership import Held, Known
 from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.membership.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.zk.store import Store
 
@@ -86,6 +87,7 @@ class Footing:
     static: bool
     holdings: Holdings
     clock: EventClock
+    callback: RebalanceCallback
 
     @property
     def session(self) -> int:

@@ -79,13 +79,10 @@ class KafkaMembership:
         self.requests = GroupRequests(self.keeper, connect)
         # The name ends in what makes it unique; the host before it may be longer than a token.
         tokens = Tokens("-".join(name.split("-")[-2:]))
+        may_lose = not options.fail_on_data_loss
         self.claims = KafkaClaims(
-            self.holdings,
-            self.requests,
-            brokers,
-            options.starting_offsets,
-            tokens,
-            may_lose=not options.fail_on_data_loss,
+            *(self.holdings, self.requests, brokers, options.starting_offsets, tokens),
+            may_lose=may_lose,
         )
         self.waiting = Waiting(options.group_id, clock)
         self._topics: Mapping[str, tuple[int, ...]] = {}
@@ -372,12 +369,10 @@ class KafkaMembership:
     def _standing(self) -> Standing:
         member = self.keeper.member
         may_plan = self._has_lease()
+        known = self.holdings.known
         positions = {
-            p: Position(
-                self.holdings.known[p].done, self._thread(p), self.holdings.known[p].current
-            )
-            for p in self.holdings.held
-            if may_plan
+            p: Position(known[p].done, self._thread(p), known[p].current)
+            for p in (self.holdings.held if may_plan else ())
         }
         adopted = self._adopted == (member.life, member.generation)
         expected = "" if adopted and not member.needs_join else "the group is being assigned"

@@ -218,6 +218,7 @@ class OwnerNodeMembership:
             if session.connected:
                 commits.commit_finished(footing)
                 self.copy.write(footing, has_lease=self.keeper.may_plan, last=True)
+                footing.callback.tell("release", self.holdings.held)
         except (SessionLostError, DisconnectedError, FencedError, AccessError) as error:
             _log.warning("leaving without a last commit: %s", error)
         finally:

@@ -7,6 +7,7 @@ import queue
 
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.membership.footing import Footing, Holdings
+from pyspark_zkgroup.membership.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.zk.session import (
@@ -46,6 +47,7 @@ class SessionKeeper:
         self.consumer = consumer
         self.holdings = holdings
         self.clock = surroundings.clock
+        self.callback = RebalanceCallback(options.rebalance_callback)
         self.session: Session | None = None
         self.footing: Footing | None = None
         self.joined = False
@@ -88,6 +90,7 @@ class SessionKeeper:
             self.session.close()
         self.session = self.footing = None
         self.joined = False
+        self.callback.tell("loss", self.holdings.held)
         self.holdings.lose_session()
         self.stir("the session has ended")
 
@@ -157,5 +160,5 @@ class SessionKeeper:
         store = self._open_store(self.settings, self._events)
         self.session = store.session
         self.footing = Footing(
-            store, self.paths, self.consumer, self.static, self.holdings, self.clock
+            store, self.paths, self.consumer, self.static, self.holdings, self.clock, self.callback
         )

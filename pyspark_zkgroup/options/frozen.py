@@ -54,6 +54,7 @@ class Options:
     dual_commit: bool
     rebalance_wait_ms: int
     max_poll_interval_ms: int
+    rebalance_callback: str | None
     subscription: Subscription
     assigned: tuple[TopicPartition, ...]
     exclude_internal_topics: bool

@@ -109,6 +109,16 @@ MAX_POLL_INTERVAL = Option(
     "that outlasts it comes twice.",
     default_text="0; with protocol=kafka 300000",
 )
+REBALANCE_CALLBACK: Final[Option[str | None]] = Option(
+    "rebalance.callback",
+    SECTION,
+    values.FUNCTION_NAME,
+    None,
+    "A function of yours that the planner calls on the driver, between two batches, as "
+    "function(event, partitions): `release` before partitions are given up, `claim` after they "
+    "have been taken, `loss` when they are gone already; partitions are pairs of topic and number. "
+    "What it raises is logged and ends nothing; while it runs, the query waits.",
+)
 SESSION_TIMEOUT = Option(
     "zookeeper.session.timeout.ms",
     SECTION,
@@ -156,6 +166,7 @@ OPTIONS: Final = (
     DUAL_COMMIT,
     REBALANCE_WAIT,
     MAX_POLL_INTERVAL,
+    REBALANCE_CALLBACK,
     SESSION_TIMEOUT,
     CONNECTION_TIMEOUT,
     AUTH,

@@ -73,6 +73,7 @@ def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
         dual_commit=storage == "kafka" if dual_commit is None else dual_commit,
         rebalance_wait_ms=rebalance_wait_ms(given, chosen),
         max_poll_interval_ms=max_poll_interval_ms(given, chosen),
+        rebalance_callback=given.value(group_options.REBALANCE_CALLBACK),
         subscription=subscription(given),
         assigned=assigned(given),
         exclude_internal_topics=given.value(topic_options.EXCLUDE_INTERNAL),
@@ -105,6 +106,12 @@ def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
 
 def _check_together(found: Options, given: Given) -> None:
     is_known = found.zookeeper_auth or found.zookeeper_security.names_us
+    if found.rebalance_callback is not None and found.assigned:
+        raise OptionError(
+            f"Option {given.shown(group_options.REBALANCE_CALLBACK)}, but "
+            f"{given.shown(topic_options.ASSIGN)}: assigned partitions never move",
+            "Leave 'rebalance.callback' out",
+        )
     if found.zookeeper_set_acl and not is_known:
         raise OptionError(
             f"Option {given.shown(group_options.SET_ACL)}, but 'zookeeper.auth' is not given",

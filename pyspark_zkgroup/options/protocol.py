@@ -87,6 +87,12 @@ def _check_in_kafka(given: Given) -> None:
                 f"Option {given.shown(option)}, but {chosen}, which needs no ZooKeeper",
                 "Leave it out",
             )
+    if group_options.REBALANCE_CALLBACK in given:
+        raise OptionError(
+            f"Option {given.shown(group_options.REBALANCE_CALLBACK)}, but {chosen}, which does not "
+            "call it yet",
+            "Leave it out, or set 'protocol' to zookeeper or coordinator",
+        )
     by_the_leader: tuple[Option[Any], ...] = (group_options.ORDER, topic_options.ASSIGN)
     for option in by_the_leader:
         if option in given:

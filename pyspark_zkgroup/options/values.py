@@ -175,6 +175,12 @@ def _auth(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+def _function_name(text: str) -> str:
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", text):
+        raise ValueError("is not the name of a module, a colon and the name of a function")
+    return text
+
+
 def _checkpoint(text: str) -> str:
     """As given, if Python on the driver can read Spark's commit log there."""
     if not text:
@@ -263,6 +269,7 @@ ADDRESSES: Rule[tuple[Address, ...]] = Rule(
 AUTH = Rule(
     "scheme:credential such as digest:user:password, or a JSON list of several such texts", _auth
 )
+FUNCTION_NAME = Rule("module:function, such as our_caches:moved", _function_name)
 CHECKPOINT = Rule(
     "a path, a file: or dbfs: address (other file systems through a mount)", _checkpoint
 )

@@ -46,6 +46,7 @@ def test_the_least_that_must_be_given_and_every_default() -> None:
         dual_commit=False,
         rebalance_wait_ms=8000,
         max_poll_interval_ms=0,
+        rebalance_callback=None,
         subscription=Subscription.static({"orders": 4}),
         assigned=(),
         exclude_internal_topics=True,
@@ -148,6 +149,7 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
     ("rebalance.wait.ms", "0", {"rebalance_wait_ms": 0}),
     ("max.poll.interval.ms", "300000", {"max_poll_interval_ms": 300000}),
     ("kafka.max.poll.interval.ms", "300000", {"max_poll_interval_ms": 300000}),
+    ("rebalance.callback", "our.caches:moved", {"rebalance_callback": "our.caches:moved"}),
     ("failOnDataLoss", "False", {"fail_on_data_loss": False}),
     (
         "subscribe",

@@ -1,0 +1,49 @@
+"""The user's own function, told of partitions before they are released, after they are claimed, and
+when they are lost. Whatever it raises is logged: a rebalance does not fail for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any, Literal
+
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.model import TopicPartition
+
+Event = Literal["release", "claim", "loss"]
+_REMEDY = "Name a function that the driver's Python can import, as module:function"
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class RebalanceCallback:
+    def __init__(self, name: str | None = None) -> None:
+        """OptionError where there is no such function: better now than at the first rebalance."""
+        self._function = None if name is None else _imported(name)
+
+    def tell(self, event: Event, partitions: Iterable[TopicPartition]) -> None:
+        named = [(p.topic, p.partition) for p in sorted(partitions)]
+        if self._function is None or not named:
+            return
+        try:
+            self._function(event, named)
+        except Exception:  # noqa: BLE001  it is the user's function, and may raise anything
+            _log.exception("rebalance.callback failed at %r of %d partitions", event, len(named))
+
+
+def _imported(name: str) -> Callable[[Event, list[tuple[str, int]]], Any]:
+    module, _, function = name.partition(":")
+    try:
+        found = getattr(import_module(module), function)
+    except Exception as error:
+        raise OptionError(
+            f"Option 'rebalance.callback' is {name!r}, which cannot be imported: "
+            f"{type(error).__name__}: {error}",
+            _REMEDY,
+        ) from error
+    if not callable(found):
+        raise OptionError(
+            f"Option 'rebalance.callback' is {name!r}, which is no function: {found!r}", _REMEDY
+        )
+    return found  # type: ignore[no-any-return]
