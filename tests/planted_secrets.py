@@ -11,14 +11,24 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
+from pyspark_zkgroup.sandbox import secured_zookeeper
+
 PASSWORD = "planted-password-5d1f"
 """Of whoever is let in."""
 WRONG_PASSWORD = "planted-wrong-password-83b2"
 TOKEN = "planted-token-c47e"
 KEY_PASSWORD = "planted-key-password-9a06"
 ZOOKEEPER_PASSWORD = "planted-zookeeper-password-e7b8"
+ZOOKEEPER_LOGIN = secured_zookeeper.USERS["zoe"]
 
-PLANTED = (PASSWORD, WRONG_PASSWORD, TOKEN, KEY_PASSWORD, ZOOKEEPER_PASSWORD)
+PLANTED = (
+    PASSWORD,
+    WRONG_PASSWORD,
+    TOKEN,
+    KEY_PASSWORD,
+    ZOOKEEPER_PASSWORD,
+    ZOOKEEPER_LOGIN,
+)
 KEY_MARK = "MIGHAgEAMBMGByqGSM49AgEG"
 """How every private key of sandbox/certificates.py begins."""
 

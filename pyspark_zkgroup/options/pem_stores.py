@@ -1,4 +1,4 @@
-"""PEM files that options name, read on the driver; stores of other kinds are refused helpfully."""
+"""PEM files that options name, read on the driver; stores of other kinds are refused."""
 
 from __future__ import annotations
 

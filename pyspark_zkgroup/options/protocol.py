@@ -12,6 +12,7 @@ from pyspark_zkgroup.options import (
     kafka_options,
     protocol_options,
     topic_options,
+    zookeeper_security_options,
 )
 from pyspark_zkgroup.options.frozen import Protocol
 from pyspark_zkgroup.options.given import Given
@@ -134,6 +135,7 @@ _ZOOKEEPERS: Final[tuple[Option[Any], ...]] = (
     group_options.SET_ACL,
     group_options.OFFSETS_STORAGE,
     group_options.DUAL_COMMIT,
+    *zookeeper_security_options.OPTIONS,
 )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # it imports a package that only the development has
 
 PORT = "secure"
 PORTS = (PORT,)
-USERS: Mapping[str, str] = {"zoe": "zoe-secret"}
+USERS: Mapping[str, str] = {"zoe": "zoe-secret-31d9"}
 """Those of DIGEST-MD5."""
 
 _AUTH = "org.apache.zookeeper.server.auth"

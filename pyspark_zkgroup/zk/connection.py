@@ -9,6 +9,7 @@ tests/contract/test_zk_session.py fails when they change.
 from __future__ import annotations
 
 import logging
+import ssl
 import threading
 import time
 from collections import deque
@@ -80,7 +81,7 @@ class TimedConnection(ConnectionHandler):  # type: ignore[misc]
         ended: Exception = ConnectionDropped(self.trouble[address])
         if why is not None:
             self._refusing[address] = why
-            if len(self._refusing) == len(self.client.hosts):
+            if len(self._refusing) == len(set(self.client.hosts)):
                 self.refused = Refusal(f"{address} {why.what}", why.remedy)
                 self.settled.set()
                 ended = AuthFailedError(why.what)
@@ -105,6 +106,10 @@ class TimedConnection(ConnectionHandler):  # type: ignore[misc]
             return "says nothing"
         if isinstance(error.__context__, (TimeoutError, ConnectionRefusedError)):
             return str(error.__context__.strerror or "does not answer").lower()
+        if isinstance(error.__context__, ssl.SSLError):
+            reason = error.__context__.reason or ""
+            if "EOF" not in reason:
+                return f"fails at TLS ({reason.lower().replace('_', ' ')})"
         if self.client.use_ssl:
             return refusal.PLAIN_PORT
         return refusal.TLS_PORT

@@ -41,7 +41,8 @@ def of_tls(error: BaseException | None) -> Refusal | None:
     if not isinstance(error, ssl.SSLError):
         return None
     reason = error.reason or ""
-    if "ALERT" in reason:
+    # A server that ends in the middle of a handshake may call that an error of its own.
+    if "ALERT" in reason and "INTERNAL_ERROR" not in reason:
         alert = reason.lower().split("alert_", 1)[-1].replace("_", " ")
         return Refusal(
             f"refuses our TLS connection ({alert})",

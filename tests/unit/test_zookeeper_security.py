@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,16 @@ from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.tls import context
 from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
 from tests.given_options import LEAST, refusal
-from tests.planted_secrets import PASSWORD, WRONG_PASSWORD, ZOOKEEPER_PASSWORD, leaks_of
+from tests.planted_secrets import (
+    KEY_PASSWORD as PLANTED_KEY_PASSWORD,
+)
+from tests.planted_secrets import (
+    PASSWORD,
+    WRONG_PASSWORD,
+    ZOOKEEPER_PASSWORD,
+    leaks_of,
+    redaction,
+)
 
 DIGEST = "org.apache.zookeeper.server.auth.DigestLoginModule required"
 KERBEROS = "com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true"
@@ -129,6 +139,15 @@ def test_what_is_wrong_is_said(given: dict[str, str], text: str) -> None:
     assert text in said(given)
 
 
+@pytest.mark.parametrize("given", [TLS, LOGIN])
+def test_a_member_of_the_brokers_group_has_no_use_for_it(given: dict[str, str]) -> None:
+    alone = {"group.id": "billing", "subscribe": "orders", "protocol": "kafka"}
+    text = refusal({**alone, "kafka.bootstrap.servers": "k1:9092", **given})
+    assert f"Option {next(iter(given))!r} is" in text
+    assert "'protocol' is 'kafka', which needs no ZooKeeper" in text
+    assert leaks_of(text) == []
+
+
 def test_a_login_is_enough_to_keep_nodes_for_oneself() -> None:
     assert parse({**LEAST, **LOGIN, "zookeeper.set.acl": "true"}).zookeeper_set_acl
 
@@ -141,3 +160,19 @@ def test_the_credential_may_be_named_instead(monkeypatch: pytest.MonkeyPatch) ->
     assert "names the environment variable 'NO_SUCH'" in said(
         {"zookeeper.auth": "digest:zoe:${env:NO_SUCH}"}
     )
+
+
+@pytest.mark.parametrize("in_order", [list, lambda names: list(reversed(list(names)))])
+def test_the_expression_of_the_manual_hides_secrets_in_a_plan(in_order: Any) -> None:
+    """As Spark 4.2 prints the options of a stream."""
+    options = {
+        **LOGIN,
+        "kafka.sasl.jaas.config": f'x.Y required password="{PASSWORD}";',
+        "zookeeper.ssl.keystore.password": PLANTED_KEY_PASSWORD,
+        "zookeeper.auth": f"digest:user:{ZOOKEEPER_PASSWORD}",
+        "group.id": "billing",
+    }
+    given = ", ".join(f"{name}={options[name]}" for name in in_order(options))
+    plan = re.sub(redaction(), "*", f"Relation zkgroup, [{given}], [key#1]")
+    assert leaks_of(plan) == []
+    assert "group.id=billing" in plan
