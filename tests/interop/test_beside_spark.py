@@ -111,6 +111,7 @@ def said(driver: Driver) -> tuple[int, int, dict[str, str]]:
     return reported["members"], reported["held"], reported["waiting"]
 
 
+@pytest.mark.long
 def test_they_share_hand_over_and_miss_nothing(group: Group) -> None:
     scene, topic = group.scene, group.topic
     (driver,) = scene.lease(1)

@@ -56,6 +56,7 @@ def test_a_member_that_stops_frees_its_share_at_once(group: KafkaGroup) -> None:
     assert twice(all_rows(first, second)) == []
 
 
+@pytest.mark.long
 def test_partitions_that_are_added_are_read_from_their_start(group: KafkaGroup) -> None:
     topic = group.topic(2)
     first = group.query(topic, starting="latest", refresh="100")

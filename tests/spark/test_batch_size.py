@@ -33,6 +33,7 @@ def held_back(driver: Driver, times: int) -> None:
     wait_until(said, PATIENCE_S, "a batch to be held back")
 
 
+@pytest.mark.long
 def test_the_least_the_most_and_how_long(scene: Scene) -> None:
     topic = scene.topic(2)
     (driver,) = scene.lease(1)

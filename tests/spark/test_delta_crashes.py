@@ -53,6 +53,7 @@ def crash(scene: DeltaScene, drivers: int, planners: int) -> None:
     print(f"{drivers} drivers and {planners} planners killed after their appends: {found}")
 
 
+@pytest.mark.long
 def test_kill_between_the_tables_commit_and_the_offsets(sandbox: Sandbox, tmp_path: Path) -> None:
     with delta_scene(sandbox, tmp_path) as scene:
         crash(scene, drivers=1, planners=0)

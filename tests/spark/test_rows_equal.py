@@ -17,7 +17,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-ISOLATIONS = ("read_uncommitted", "read_committed")
+ISOLATIONS = (pytest.param("read_uncommitted", marks=pytest.mark.long), "read_committed")
 BYTES = (None, b"", b"\x00", b"plain", "größer als ASCII: ☃ 🦄".encode(), bytes(range(256)) * 8)
 HEADERS: tuple[tuple[tuple[str, bytes | None], ...], ...] = (
     (),

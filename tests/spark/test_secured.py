@@ -58,6 +58,7 @@ def znodes(connect: str) -> list[bytes]:
     return found
 
 
+@pytest.mark.long
 def test_a_query_reads_and_shows_no_secret(secured: Sandbox, tmp_path: Path) -> None:
     topic = "for-dora"
     secured.create_topic(topic, 2)
