@@ -291,7 +291,8 @@ class Claiming:
 
 def prove(f: Footing) -> bool:
     """In one go: each owner node and each fence is as we left it; then, that the nodes are of this
-    very session.
+    very session, and of the lives we know: a group that was deleted, imported and written once more
+    comes back to a version that we had.
 
     The reads come after the transaction on the same connection, so the server has seen at least as
     much. What fails is dropped, or settled where nobody took it.
@@ -302,16 +303,25 @@ def prove(f: Footing) -> bool:
         [claim.proof_request(f.paths, p, known[p], held[p]) for p in partitions]
     )
     *nodes, registration = f.store.nodes(
-        [*(f.paths.owner(p) for p in partitions), f.paths.id(f.consumer)]
+        [
+            *(f.paths.owner(p) for p in partitions),
+            *(f.paths.offset(p) for p in partitions),
+            f.paths.id(f.consumer),
+        ]
     )
+    owners, offsets = nodes[: len(partitions)], nodes[len(partitions) :]
     if registration is not None and registration.ephemeral_owner != f.session:
         raise commits.fenced(f, f"{f.paths.id(f.consumer)} is in the hands of another session")
     if any(isinstance(outcome, InDoubt) for outcome in outcomes):
         raise DisconnectedError("the proof was not answered")
     failed = {
         p: _last_sent(known[p])
-        for p, outcome, node in zip(partitions, outcomes, nodes, strict=True)
-        if not isinstance(outcome, Done) or node is None or node.ephemeral_owner != f.session
+        for p, outcome, owner, offset in zip(partitions, outcomes, owners, offsets, strict=True)
+        if not isinstance(outcome, Done)
+        or owner is None
+        or owner.ephemeral_owner != f.session
+        or offset is None
+        or offset.node != known[p].fence
     }
     if failed:
         commits.resolve(f, failed)

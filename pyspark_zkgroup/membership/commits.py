@@ -71,7 +71,8 @@ def _commit_held(f: Footing, pending: list[TopicPartition]) -> None:
             known[partition] = replace(known[partition], doubt=done)
             unanswered += 1
         else:
-            refused[partition] = done
+            # Surely not executed: should the node hold that very value, somebody else has set it.
+            refused[partition] = known[partition].value
     if unanswered:
         raise DisconnectedError(f"{unanswered} commits were not answered")
     if refused:
