@@ -289,9 +289,7 @@ def _judge(options: Options, found: BatchRanges) -> None:
     if not found.losses:
         return
     if options.fail_on_data_loss:
-        what = "; ".join(loss.what for loss in found.losses[:_NAMED_MAX])
-        if len(found.losses) > _NAMED_MAX:
-            what += f"; and {len(found.losses) - _NAMED_MAX} partitions more"
+        what = gaps.together([loss.what for loss in found.losses])
         raise DataLossError(what, found.losses[0].remedy)
     for loss in found.losses:
         _log.warning("[ZKG-101] %s; failOnDataLoss is false: %s", loss.what, loss.going_on)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -13,22 +12,18 @@ from kazoo.client import KazooClient
 
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.produce import Produced, Producer
+from tests.produced_topics import ProducedTopics
 from tests.spark_order import Checkpoint, Query, Row
 from tests.waiting import wait_until
 
-_numbers = itertools.count()
 
-
-class Group:
+class Group(ProducedTopics):
     """Made for one test: names of its own, and whatever it started ends with it."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self.sandbox = sandbox
-        self.name = f"g{uuid.uuid4().hex[:8]}"
+        super().__init__(sandbox, f"g{uuid.uuid4().hex[:8]}")
         self.client = KazooClient(self._connect(), timeout=20.0)
         self.client.start()
-        self.produced: dict[str, Produced] = {}
         self.queries: list[Query] = []
 
     def _connect(self) -> str:
@@ -36,22 +31,6 @@ class Group:
         if self.sandbox.parameters.kafka == "3.9":
             return self.sandbox.kafka_zookeeper_connect
         return self.sandbox.zookeeper_connect
-
-    def topic(self, partitions: int, name: str = "") -> str:
-        topic = name or f"{self.name}-t{next(_numbers)}"
-        self.sandbox.create_topic(topic, partitions)
-        self.produced[topic] = Produced(topic)
-        return topic
-
-    def produce(self, topic: str, each: int) -> None:
-        """So many more events to every partition."""
-        with Producer(self.sandbox.bootstrap_servers, topic) as producer:
-            producer.send(
-                {p: [(b"k", b"%d-%d" % (p, n)) for n in range(each)] for p in producer.partitions}
-            )
-            for p, ranges in producer.produced.ranges.items():
-                for start, until in ranges:
-                    self.produced[topic].add(p, start, until)
 
     def options(self, topic: str = "", **changes: str) -> dict[str, str]:
         options = {

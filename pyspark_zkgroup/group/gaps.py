@@ -15,11 +15,13 @@ would lose just that in silence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pyspark_zkgroup.model import TopicPartition
+
+_NAMED_MAX = 10
 
 Kind = Literal["passed", "beyond", "anew", "deleted"]
 
@@ -74,6 +76,13 @@ class Gap:
         if self.kind == "deleted":
             return "reading on without it"
         return f"reading on from the log's start, {self.start}"
+
+
+def together(whats: Sequence[str]) -> str:
+    """What happened to several partitions, in one sentence of bearable length."""
+    text = "; ".join(whats[:_NAMED_MAX])
+    more = len(whats) - _NAMED_MAX
+    return f"{text}; and {more} partitions more" if more > 0 else text
 
 
 def remedy(gap: Gap, path: str) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pyspark_zkgroup.errors import AssignmentError, FencedError, ServerError, SubscriptionError
+from pyspark_zkgroup.group.claim import claim_start
 from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ops import Done, InDoubt
 from pyspark_zkgroup.group.ownership import OffsetRead, fence_of
@@ -21,6 +21,7 @@ from pyspark_zkgroup.group.paths import GroupPaths, coordinated_ids
 from pyspark_zkgroup.group.positions import check_partitions
 from pyspark_zkgroup.group.unowned import prove
 from pyspark_zkgroup.membership import claims, replays, unowned
+from pyspark_zkgroup.membership.commits import read_offsets
 from pyspark_zkgroup.membership.first_offsets import FirstOffsets
 from pyspark_zkgroup.membership.footing import Footing, Holdings
 from pyspark_zkgroup.membership.group_view import GroupReader
@@ -57,7 +58,7 @@ class AssignedMembership:
         name = options.member_id or surroundings.new_name(self.clock)
         self.consumer = f"{options.group_id}_{name}"
         self.holdings = Holdings()
-        self.losses = Losses(self.paths, fail=options.fail_on_data_loss)
+        self.losses = Losses(self.paths.offset, fail=options.fail_on_data_loss)
         self.copy = KafkaCopy(options, in_kafka, self.clock)
         self.first = FirstOffsets(options.starting_offsets, brokers, self.losses, self.copy)
         self.keeper = SessionKeeper(options, self.paths, self.consumer, self.holdings, surroundings)
@@ -111,7 +112,7 @@ class AssignedMembership:
         return self.keeper.stirred() or not alive or self.holdings.unsettled or self._due
 
     def boundary(self, done: Mapping[TopicPartition, int]) -> Standing:
-        self._finish(done)
+        self.holdings.finish(done)
         for _ in range(_ROUNDS_MAX):
             try:
                 self._step(self.keeper.stand())
@@ -135,6 +136,7 @@ class AssignedMembership:
             outcomes = footing.store.commit(
                 [prove(self.paths, p, footing.thread(0), known[p]) for p in partitions]
             )
+            offsets = read_offsets(footing, partitions)
             self._refuse_members(footing)
         except SessionLostError:
             self.keeper.lose()
@@ -146,12 +148,19 @@ class AssignedMembership:
             return False
         self._end_if(
             footing,
-            [p for p, o in zip(partitions, outcomes, strict=True) if not isinstance(o, Done)],
+            [
+                p
+                for p, outcome in zip(partitions, outcomes, strict=True)
+                # A node that was made anew may have come back to the version that we know.
+                if not isinstance(outcome, Done)
+                or p not in offsets
+                or offsets[p].node != known[p].fence
+            ],
         )
         return True
 
     def skip(self, found: Collection[Gap]) -> None:
-        self.losses.skip(found, self.holdings)
+        self.losses.skip(found, self.holdings.known)
 
     def give_up(self) -> int:
         """Nobody waits for what is not owned."""
@@ -167,7 +176,7 @@ class AssignedMembership:
         if self._left:
             return
         self._left = True
-        self._finish(done)
+        self.holdings.finish(done)
         footing, session = self.keeper.footing, self.keeper.session
         if footing is None or session is None:
             return
@@ -253,11 +262,9 @@ class AssignedMembership:
     ) -> dict[TopicPartition, int]:
         starts: dict[TopicPartition, int] = {}
         for partition, offset in offsets.items():
-            known = self.holdings.known.get(partition)
-            if known is not None and known.fence == offset.node:
-                starts[partition] = known.done
-            elif offset.value is not None and offset.value >= 0:
-                starts[partition] = offset.value
+            start = claim_start(self.holdings.known.get(partition), offset)
+            if start is not None:
+                starts[partition] = start
             else:
                 path = self.paths.offset(partition)
                 self._waiting[partition] = f"{path} holds {offset.raw!r}, which is no offset"
@@ -280,9 +287,7 @@ class AssignedMembership:
     def _refuse_members(self, footing: Footing) -> None:
         both = [self.paths.ids, coordinated_ids(self.options.group_id)]
         listed = footing.store.children(both, watch=True)
-        self._refuse(sorted(name for found in listed if found for name in found.names))
-
-    def _refuse(self, members: Sequence[str]) -> None:
+        members = sorted(name for found in listed if found for name in found.names)
         if members:
             raise AssignmentError(
                 f"Group {self.options.group_id!r} has the live members {', '.join(members[:5])}, "
@@ -314,12 +319,6 @@ class AssignedMembership:
             notes=self._notes,
             settled=not self._incomplete,
         )
-
-    def _finish(self, done: Mapping[TopicPartition, int]) -> None:
-        for partition, until in done.items():
-            known = self.holdings.known.get(partition)
-            if known is not None:
-                self.holdings.known[partition] = replace(known, done=until)
 
     def _threads(self) -> list[int]:
         """Each topic's partitions in turn, as many threads as it was given."""

@@ -142,7 +142,7 @@ class FirstOffsets:
         both = sorted(starts.keys() & ends.keys())
         behind = [p for p in both if positions[p] > starts[p]]
         found = [Gap(p, "anew", positions[p], starts[p], ends[p]) for p in behind]
-        self.losses.skip(found, f.holdings)
+        self.losses.skip(found, f.holdings.known)
         return {p: starts[p] if p in behind else positions[p] for p in both}
 
     def note_group(self, f: Footing) -> None:

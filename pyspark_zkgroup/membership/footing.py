@@ -4,7 +4,8 @@ asks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.group.ownership import Held, Known
@@ -41,6 +42,13 @@ class Holdings:
         """Up to where this query knows the partition to be done."""
         known = self.known.get(partition)
         return known.done if known is not None else self.remembered.get(partition)
+
+    def finish(self, done: Mapping[TopicPartition, int]) -> None:
+        """Of what is known, this much is read and sunk."""
+        for partition, until in done.items():
+            known = self.known.get(partition)
+            if known is not None:
+                self.known[partition] = replace(known, done=until)
 
     def set_aside(self, partition: TopicPartition) -> None:
         """Not held, and nobody else is known to read it: its position is still the truth."""

@@ -27,9 +27,9 @@ from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.membership.kafka_claims import KafkaClaims
 from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens
 from pyspark_zkgroup.membership.kafka_keeper import GroupKeeper
-from pyspark_zkgroup.membership.kafka_losses import KafkaLosses
 from pyspark_zkgroup.membership.kafka_replay import KafkaReplay
 from pyspark_zkgroup.membership.kafka_requests import GroupRequests
+from pyspark_zkgroup.membership.losses import Losses
 from pyspark_zkgroup.membership.port import Brokers, Position, Standing
 from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.membership.waiting import Waiting
@@ -67,7 +67,8 @@ class KafkaMembership:
             patterns.INTERNAL_TOPICS if options.exclude_internal_topics else frozenset[str]()
         )
         self.holdings = KafkaHoldings()
-        self.losses = KafkaLosses(options.group_id, fail=options.fail_on_data_loss)
+        place = f"in group {options.group_id!r}"
+        self.losses = Losses(lambda p: f"the offset of {p} {place}", fail=options.fail_on_data_loss)
         self.keeper = GroupKeeper(
             options.group_id,
             options.member_id,
@@ -79,10 +80,9 @@ class KafkaMembership:
         self.requests = GroupRequests(self.keeper, connect)
         # The name ends in what makes it unique; the host before it may be longer than a token.
         tokens = Tokens("-".join(name.split("-")[-2:]))
-        may_lose = not options.fail_on_data_loss
         self.claims = KafkaClaims(
             *(self.holdings, self.requests, brokers, options.starting_offsets, tokens),
-            may_lose=may_lose,
+            may_lose=not options.fail_on_data_loss,
         )
         self.waiting = Waiting(options.group_id, clock)
         self._topics: Mapping[str, tuple[int, ...]] = {}
@@ -158,7 +158,7 @@ class KafkaMembership:
         return self._has_lease()
 
     def skip(self, found: Collection[Gap]) -> None:
-        self.losses.skip(found, self.holdings)
+        self.losses.skip(found, self.holdings.known)
 
     def give_up(self) -> int:
         held = len(self.holdings.held)

@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from typing import TypeVar
 
 from pyspark_zkgroup.errors import DataLossError, OffsetBeyondEndError
 from pyspark_zkgroup.group import gaps
 from pyspark_zkgroup.group.gaps import Gap
-from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.membership.footing import Holdings
+from pyspark_zkgroup.group.kafka_group import fencing
+from pyspark_zkgroup.group.ownership import Known
+from pyspark_zkgroup.model import TopicPartition
 
-_NAMED_MAX = 10
+K = TypeVar("K", Known, fencing.Known)
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class Losses:
-    def __init__(self, paths: GroupPaths, *, fail: bool) -> None:
-        self.paths = paths
+    """`place` tells where the group's offset of a partition is kept, for messages."""
+
+    def __init__(self, place: Callable[[TopicPartition], str], *, fail: bool) -> None:
+        self.place = place
         self.fail = fail
         self.events = 0
         self.records = 0
 
-    def skip(self, found: Collection[Gap], holdings: Holdings) -> None:
+    def skip(self, found: Collection[Gap], known: dict[TopicPartition, K]) -> None:
         """Where losses are allowed the next boundary commits the new position; else an error."""
         if found and self.fail:
             raise self._refusal(list(found))
         for gap in found:
-            known = holdings.known.get(gap.partition)
-            if gap.kind != "deleted" and known is not None and known.done == gap.position:
-                holdings.known[gap.partition] = replace(known, done=gap.start)
+            at = known.get(gap.partition)
+            if gap.kind != "deleted" and at is not None and at.done == gap.position:
+                known[gap.partition] = replace(at, done=gap.start)
             self.events += 1
             self.records += gap.lost
             _log.warning("[ZKG-101] %s; failOnDataLoss is false: %s", gap.what, gap.going_on)
 
     def _refusal(self, found: list[Gap]) -> DataLossError | OffsetBeyondEndError:
-        what = "; ".join(gap.what for gap in found[:_NAMED_MAX])
-        if len(found) > _NAMED_MAX:
-            what += f"; and {len(found) - _NAMED_MAX} partitions more"
+        what = gaps.together([gap.what for gap in found])
         kind = OffsetBeyondEndError if found[0].kind == "beyond" else DataLossError
-        return kind(what, gaps.remedy(found[0], self.paths.offset(found[0].partition)))
+        return kind(what, gaps.remedy(found[0], self.place(found[0].partition)))

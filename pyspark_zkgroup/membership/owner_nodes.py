@@ -86,7 +86,7 @@ class OwnerNodeMembership:
             options.security.protocol,
         )
         self.holdings = Holdings()
-        self.losses = Losses(self.paths, fail=options.fail_on_data_loss)
+        self.losses = Losses(self.paths.offset, fail=options.fail_on_data_loss)
         self.copy = KafkaCopy(options, in_kafka, clock)
         self.first = FirstOffsets(options.starting_offsets, brokers, self.losses, self.copy)
         self.keeper = SessionKeeper(options, self.paths, self.consumer, self.holdings, surroundings)
@@ -150,7 +150,7 @@ class OwnerNodeMembership:
         return stirred or not alive or self.holdings.unsettled
 
     def boundary(self, done: Mapping[TopicPartition, int]) -> Standing:
-        self._finish(done)
+        self.holdings.finish(done)
         for _ in range(_ROUNDS_MAX):
             try:
                 self._step(self.keeper.stand())
@@ -193,7 +193,7 @@ class OwnerNodeMembership:
         return proved
 
     def skip(self, found: Collection[Gap]) -> None:
-        self.losses.skip(found, self.holdings)
+        self.losses.skip(found, self.holdings.known)
 
     def give_up(self) -> int:
         return self.keeper.give_up()
@@ -210,7 +210,7 @@ class OwnerNodeMembership:
         if self._left:
             return
         self._left = True
-        self._finish(done)
+        self.holdings.finish(done)
         footing, session = self.keeper.footing, self.keeper.session
         if footing is None or session is None:
             return
@@ -339,12 +339,6 @@ class OwnerNodeMembership:
             )
 
     # -- what is said
-
-    def _finish(self, done: Mapping[TopicPartition, int]) -> None:
-        for partition, until in done.items():
-            known = self.holdings.known.get(partition)
-            if known is not None:
-                self.holdings.known[partition] = replace(known, done=until)
 
     def _standing(self) -> Standing:
         may_plan = self.keeper.may_plan

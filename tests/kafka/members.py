@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,13 +11,12 @@ from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.membership.kafka_group import KafkaMembership
 from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.produce import Produced, Producer
+from tests.produced_topics import ProducedTopics
 from tests.spark_order import Checkpoint, Query
 from tests.waiting import wait_until
 
 # The shortest that brokers allow by default.
 SESSION_MS = 6000
-_numbers = itertools.count()
 
 
 class KafkaQuery(Query):
@@ -37,30 +35,12 @@ class KafkaQuery(Query):
         return GroupCoordinator(Cluster(self.brokers.fetch_settings()), self.options.group_id)
 
 
-class KafkaGroup:
+class KafkaGroup(ProducedTopics):
     """Made for one test: names of its own, and whatever it started ends with it."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self.sandbox = sandbox
-        self.name = f"k{uuid.uuid4().hex[:8]}"
-        self.produced: dict[str, Produced] = {}
+        super().__init__(sandbox, f"k{uuid.uuid4().hex[:8]}")
         self.queries: list[KafkaQuery] = []
-
-    def topic(self, partitions: int, name: str = "") -> str:
-        topic = name or f"{self.name}-t{next(_numbers)}"
-        self.sandbox.create_topic(topic, partitions)
-        self.produced[topic] = Produced(topic)
-        return topic
-
-    def produce(self, topic: str, each: int) -> None:
-        """So many more events to every partition."""
-        with Producer(self.sandbox.bootstrap_servers, topic) as producer:
-            producer.send(
-                {p: [(b"k", b"%d-%d" % (p, n)) for n in range(each)] for p in producer.partitions}
-            )
-            for p, ranges in producer.produced.ranges.items():
-                for start, until in ranges:
-                    self.produced[topic].add(p, start, until)
 
     def query(
         self,

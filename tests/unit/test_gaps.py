@@ -55,9 +55,9 @@ def known(done: int) -> Known:
 
 
 def test_an_error_names_partition_offsets_gap_and_remedy() -> None:
-    losses = Losses(GroupPaths("g"), fail=True)
+    losses = Losses(GroupPaths("g").offset, fail=True)
     with pytest.raises(DataLossError) as passed:
-        losses.skip([PASSED], Holdings())
+        losses.skip([PASSED], Holdings().known)
     assert str(passed.value) == (
         "[ZKG-013] 5 records of orders-0 were deleted before they were read: the group's offset is "
         "3, the log now starts at 8 (and ends at 9). Stop the group's members and set "
@@ -65,19 +65,19 @@ def test_an_error_names_partition_offsets_gap_and_remedy() -> None:
         "go on from the log's start"
     )
     with pytest.raises(OffsetBeyondEndError) as beyond:
-        losses.skip([BEYOND], Holdings())
+        losses.skip([BEYOND], Holdings().known)
     assert str(beyond.value).startswith(
         "[ZKG-011] The group's offset of orders-1 is 12, but the log ends at 9 (and starts at 1)"
     )
     with pytest.raises(DataLossError) as deleted:
-        losses.skip([DELETED], Holdings())
+        losses.skip([DELETED], Holdings().known)
     assert "orders-2 was deleted with 6 records that nobody has read" in str(deleted.value)
     assert (losses.events, losses.records) == (0, 0)
 
 
 def test_an_error_of_a_topic_made_anew() -> None:
     with pytest.raises(DataLossError) as caught:
-        Losses(GroupPaths("g"), fail=True).skip([Gap(P0, "anew", 5, 0, 9)], Holdings())
+        Losses(GroupPaths("g").offset, fail=True).skip([Gap(P0, "anew", 5, 0, 9)], Holdings().known)
     assert str(caught.value) == (
         "[ZKG-013] The topic of orders-0 was made anew after the group's offset, 5, was committed: "
         "its log starts at 0 and ends at 9. Stop the group's members and set "
@@ -89,7 +89,7 @@ def test_an_error_of_a_topic_made_anew() -> None:
 def test_an_error_of_many_partitions_stays_readable() -> None:
     many = [Gap(TopicPartition("orders", n), "passed", 0, 5, 9) for n in range(500)]
     with pytest.raises(DataLossError) as caught:
-        Losses(GroupPaths("g"), fail=True).skip(many, Holdings())
+        Losses(GroupPaths("g").offset, fail=True).skip(many, Holdings().known)
     assert "and 490 partitions more" in str(caught.value)
     assert len(str(caught.value)) < 2500
 
@@ -101,8 +101,8 @@ def test_where_losses_are_allowed_they_are_counted_and_the_position_moves(
         known={P0: known(3), P1: known(12), P2: known(3)},
         held={p: Held(0, 1) for p in (P0, P1, P2)},
     )
-    losses = Losses(GroupPaths("g"), fail=False)
-    losses.skip([PASSED, BEYOND, DELETED], holdings)
+    losses = Losses(GroupPaths("g").offset, fail=False)
+    losses.skip([PASSED, BEYOND, DELETED], holdings.known)
     assert {p: k.done for p, k in holdings.known.items()} == {P0: 8, P1: 1, P2: 3}
     # Nothing is committed here: the next boundary does it, under the claim.
     assert {p: k.value for p, k in holdings.known.items()} == {P0: 3, P1: 12, P2: 3}
@@ -117,5 +117,5 @@ def test_where_losses_are_allowed_they_are_counted_and_the_position_moves(
 
 def test_a_position_that_has_moved_since_is_left_alone() -> None:
     holdings = Holdings(known={P0: known(4)})
-    Losses(GroupPaths("g"), fail=False).skip([PASSED], holdings)
+    Losses(GroupPaths("g").offset, fail=False).skip([PASSED], holdings.known)
     assert holdings.known[P0].done == 4

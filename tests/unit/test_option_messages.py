@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.options.table import TABLE
-from tests.given_options import LEAST, WITHOUT_TOPICS, refusal
+from tests.given_options import CONNECT, LEAST, WITHOUT_TOPICS, refusal
 
 NAME = "one or more letters, digits, '.', '_' and '-' of ASCII"
 GROUP = f"{NAME}, except the reserved coordinator and groups"
@@ -19,10 +19,6 @@ THREADS = 'a JSON object such as {"orders": 8, "payments": 2}, with numbers from
 STARTING = (
     'earliest, latest, or a JSON object such as {"orders": {"0": 23, "1": -2, "2": -1}} with the '
     "next offset to read, or -2 for earliest, or -1 for latest"
-)
-CONNECT = (
-    "host:port of each server, separated by commas, then the chroot if there is one, such as "
-    "zk1:2181,zk2:2181/kafka (port 2181 if left out, IPv6 as [::1]:2181)"
 )
 ONE_SOURCE = "Give exactly one of 'subscribe', 'subscribePattern', 'excludePattern' and 'assign'"
 COMMITS = (
