@@ -141,5 +141,3 @@ def test_twenty_coordinators_are_killed_two_seconds_after_their_election(
     settle(*queries)
     rows = all_rows(*group.queries)
     assert missing(group, rows) == [] == twice(rows)
-    # Two seconds of session, up to half a second of ticks, and a boundary of each of them.
-    assert took <= SESSION_S + 0.5 + 5.0

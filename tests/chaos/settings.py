@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-MEMBERS = ("a", "b", "c")
 GROUP, TOPIC = "chaos", "events"
-ZOOKEEPERS, BROKERS = 3, 2
 ZOOKEEPER_HEAP_MB, BROKER_HEAP_MB = 64, 320
 # Forty faults in thirty minutes, twenty in fifteen.
 FAULTS_PER_MINUTE = 4 / 3
@@ -23,6 +21,9 @@ class Settings:
     seed: int = 1
     faults: int | None = None
     kinds: tuple[str, ...] = ()
+    members: tuple[str, ...] = ("a", "b", "c")
+    zookeepers: int = 3
+    brokers: int = 2
     per_second: float = 1000.0
     session_s: float = 10.0
     poll_interval_s: float = 30.0

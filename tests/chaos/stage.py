@@ -24,12 +24,9 @@ from tests.chaos.load import Load
 from tests.chaos.process import Process, consumer_of, now
 from tests.chaos.settings import (
     BROKER_HEAP_MB,
-    BROKERS,
     GROUP,
-    MEMBERS,
     TOPIC,
     ZOOKEEPER_HEAP_MB,
-    ZOOKEEPERS,
     Settings,
 )
 from tests.chaos.watch import Watch
@@ -179,8 +176,8 @@ def staged(settings: Settings, directory: Path) -> Iterator[Stage]:
         sandbox = Sandbox(
             directory / "servers",
             kafka="3.9",
-            brokers=BROKERS,
-            zookeepers=ZOOKEEPERS,
+            brokers=settings.brokers,
+            zookeepers=settings.zookeepers,
             zookeeper_heap_mb=ZOOKEEPER_HEAP_MB,
             kafka_heap_mb=BROKER_HEAP_MB,
         )
@@ -189,11 +186,11 @@ def staged(settings: Settings, directory: Path) -> Iterator[Stage]:
         # One copy that has a record is enough for an acknowledgement only while no other is in
         # sync; a copy that is not in sync never becomes the leader.
         config = {"min.insync.replicas": "1", "unclean.leader.election.enable": "false"}
-        sandbox.create_topic(TOPIC, settings.partitions, config, replication=BROKERS)
+        sandbox.create_topic(TOPIC, settings.partitions, config, replication=settings.brokers)
         servers = [server.address for server in sandbox.zookeepers]
         jars = delta_jars(find_java(), print)
         cuts, members = {}, {}
-        for name in MEMBERS:
+        for name in settings.members:
             cuts[name] = stack.enter_context(Cut(servers))
             job = _job(name, settings, directory, cuts[name].addresses + CHROOT)
             members[name] = Process(job, jars)

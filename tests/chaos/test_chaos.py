@@ -27,7 +27,9 @@ def test_a_killed_driver_and_a_cut_lose_nothing_and_repeat_nothing_in_the_table(
     tmp_path: Path,
 ) -> None:
     kinds = ("driver killed", "ZooKeeper cut off shortly")
-    settings = Settings(minutes=0.1, faults=2, kinds=kinds, seed=1)
+    settings = Settings(
+        minutes=0.1, faults=2, kinds=kinds, seed=1, members=("a", "b"), zookeepers=1, brokers=1
+    )
     report = play(settings, tmp_path / "chaos.json")
     check(report, faults=2)
     assert {fault["kind"] for fault in report["faults"]} == set(kinds)
