@@ -54,6 +54,7 @@ def durable(new_sandbox: Callable[..., Sandbox]) -> Sandbox:
     return new_sandbox(brokers=0, durable=True)
 
 
+@pytest.mark.long
 def test_ten_thousand_free_partitions_are_claimed_many_times_as_fast_as_one_by_one(
     durable: Sandbox, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

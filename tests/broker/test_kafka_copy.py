@@ -31,6 +31,17 @@ def first_offsets_read(query: Query) -> dict[int, int]:
     return found
 
 
+def starts_of_last_batch(query: Query) -> dict[int, int]:
+    """What the group had read of each partition when its last batch began: a busy machine may
+    deliver in two batches what was produced at once.
+    """
+    before = [row for _, rows in query.batches[:-1] for row in rows]
+    found: dict[int, int] = {}
+    for _, partition, offset in before:
+        found[partition] = max(offset + 1, found.get(partition, 0))
+    return found
+
+
 def test_each_commit_is_copied_and_so_is_the_last(group: Group, tmp_path: Path) -> None:
     topic = group.topic(2)
     group.produce(topic, 10)
@@ -43,7 +54,7 @@ def test_each_commit_is_copied_and_so_is_the_last(group: Group, tmp_path: Path) 
     assert kept(group, topic) == {0: 10, 1: 10}
     group.produce(topic, 5)
     query.until(30)
-    assert kept(group, topic) == {0: 10, 1: 10}, "not before the next boundary"
+    assert kept(group, topic) == starts_of_last_batch(query), "not before the next boundary"
     query.stop()
     assert kept(group, topic) == {0: 15, 1: 15}, "the last one, as it leaves"
     group.produce(topic, 5)
