@@ -31,6 +31,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements" / "dev.txt"
+BYTECODE = ROOT / "requirements" / "bytecode.py"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "setup.json"
@@ -82,6 +83,7 @@ def wanted() -> dict[str, str]:
         json.dumps(metadata, sort_keys=True).encode(),
         (ROOT / "pyspark_zkgroup" / "_version.py").read_bytes(),
         Path(__file__).read_bytes(),
+        BYTECODE.read_bytes(),
     ]
     return {
         "python": "{}.{}".format(*sys.version_info),
@@ -146,6 +148,7 @@ def install() -> None:
         pins = pinned()
         say(f"[3/4] {len(pins)} pinned packages (about 600 MB to download where none is cached)")
         install_packages(len(pins))
+        subprocess.run([str(PYTHON), str(BYTECODE)], check=True)
     say(f"[4/4] pyspark-zkgroup itself, editable, its native decoder by {toolchain() or 'no one'}")
     install_itself()
     STAMP.write_text(json.dumps(wanted()) + "\n")
