@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+ANY_VERSION = -1
+"""Of an operation on a node that only has to be there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Create:

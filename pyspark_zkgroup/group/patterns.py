@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from pyspark_zkgroup.errors import SubscriptionError
 from pyspark_zkgroup.group.java_cursor import JavaRefusalError, UntellableError
@@ -25,6 +26,8 @@ Matcher = Callable[[str], bool]
 
 _TRIMMED = "".join(map(chr, range(0x21)))
 _QUOTES = "\"'"
+# Every member asks anew of every other's expression, at each look.
+_KEPT = 256
 
 
 def clean(expression: str) -> str:
@@ -33,6 +36,7 @@ def clean(expression: str) -> str:
     return expression.strip(_TRIMMED).replace(",", "|").replace(" ", "").strip(_QUOTES)
 
 
+@lru_cache(_KEPT)
 def compile_expression(expression: str) -> Matcher:
     """Does a whole topic name match? Cleans first; SubscriptionError when Java refuses it."""
     cleaned = clean(expression)
@@ -55,6 +59,7 @@ def compile_expression(expression: str) -> Matcher:
     return _by_parts(parsed.root)
 
 
+@lru_cache(_KEPT)
 def difference(expression: str) -> str | None:
     """Why Python and Java would read the expression differently; None when they agree.
 

@@ -8,15 +8,30 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from pyspark_zkgroup.group.ops import Check, Create, Delete, NodeVersion, SetData, Transaction
+from pyspark_zkgroup.group.ops import (
+    ANY_VERSION,
+    Check,
+    Create,
+    Delete,
+    NodeVersion,
+    SetData,
+    Transaction,
+)
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 
-def commit_held(paths: GroupPaths, tp: TopicPartition, known: Known, held: Held) -> Transaction:
+def commit_held(
+    paths: GroupPaths, consumer: str, tp: TopicPartition, known: Known, held: Held
+) -> Transaction:
+    """Versions come back. All nodes of a group are lost; others rebuild them, claim and commit, and
+    owner and offset have the very versions that a member in a long batch remembers. What it cannot
+    have got back is its registration: it registers anew only after it has looked at what it holds.
+    """
     return (
         Check(paths.owner(tp), held.owner_version),
+        Check(paths.id(consumer), ANY_VERSION),
         SetData(paths.offset(tp), b"%d" % known.done, known.fence.version),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pyspark_zkgroup.errors import BadZnodeError, SubscriptionError
 from pyspark_zkgroup.group import assignors, patterns
@@ -13,6 +14,7 @@ from pyspark_zkgroup.group.registration import Registration, Subscription, parse
 from pyspark_zkgroup.model import ThreadId
 
 Threads = dict[str, tuple[ThreadId, ...]]
+_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ def read_registrations(
     return members, skipped
 
 
+# Registrations stay as they are, and every look reads all of them.
+@lru_cache(_KEPT)
 def _read_member(path: str, data: bytes | None) -> Registration | str:
     try:
         registration = parse_registration(path, data)

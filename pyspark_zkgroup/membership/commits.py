@@ -16,8 +16,7 @@ from pyspark_zkgroup.group.settle import NotHeld, Resolution, Verdict
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import read_owners
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.zk.session import DisconnectedError
-from pyspark_zkgroup.zk.store import partitions_below
+from pyspark_zkgroup.zk.port import DisconnectedError, partitions_below
 
 # A commit is refused only if somebody else touched the node in the same moment.
 _ROUNDS_MAX = 3
@@ -53,13 +52,29 @@ def commit_finished(f: Footing) -> None:
         pending = sorted(p for p in f.holdings.held if known[p].unsettled)
         if not pending:
             break
-        _commit_held(f, pending)
+        _commit_held(f, _of_known_lives(f, pending))
     _settle_not_held(f)
+
+
+def _of_known_lives(f: Footing, pending: list[TopicPartition]) -> list[TopicPartition]:
+    """The others are given up, or rebuilt: no transaction compares lives. A static member is paused
+    in a batch; all nodes are lost; its replacement rebuilds them and registers under the same name:
+    but for its life the node is the one that the paused member remembers.
+    """
+    known = f.holdings.known
+    found = read_offsets(f, pending)
+    same = [p for p in pending if p in found and found[p].node.czxid == known[p].fence.czxid]
+    others = set(pending) - set(same)
+    if others:
+        reconsider(f, sorted(others))
+    return same
 
 
 def _commit_held(f: Footing, pending: list[TopicPartition]) -> None:
     known, held = f.holdings.known, f.holdings.held
-    outcomes = f.store.commit([settle.commit_held(f.paths, p, known[p], held[p]) for p in pending])
+    outcomes = f.store.commit(
+        [settle.commit_held(f.paths, f.consumer, p, known[p], held[p]) for p in pending]
+    )
     refused: dict[TopicPartition, int] = {}
     unanswered = 0
     for partition, outcome in zip(pending, outcomes, strict=True):
@@ -100,6 +115,23 @@ def resolve(f: Footing, attempted: Mapping[TopicPartition, int]) -> None:
         if not _apply(f, partition, value, found) and owner is not None:
             orphans[partition] = owner
     delete_own(f, orphans)
+
+
+def reconsider(f: Footing, partitions: Collection[TopicPartition]) -> None:
+    """Whether what is held still is ours, and of the life we know."""
+    known = f.holdings.known
+    resolve(f, {p: _last_sent(known[p]) for p in partitions})
+    for partition in partitions:
+        left = known.get(partition)
+        if left is not None and partition not in f.holdings.held and not left.unsettled:
+            f.holdings.set_aside(partition)
+
+
+def _last_sent(known: Known) -> int:
+    """What the node holds if nobody else has written: a commit that was never answered may have
+    been executed between the look and the proof, long after it was given up.
+    """
+    return known.value if known.doubt is None else known.doubt
 
 
 def drop(f: Footing, partitions: Collection[TopicPartition]) -> None:
@@ -149,12 +181,13 @@ def _apply(f: Footing, partition: TopicPartition, value: int, found: Resolution)
         holdings.held.pop(partition, None)
         fence, now = (found.fence, value) if found.fence else (known.fence, known.value)
         holdings.known[partition] = Known(fence, known.done, now)
-        _log.warning("the owner node of %s is gone while our session lives", partition)
+        _log.warning("[ZKG-124] the owner node of %s is gone while our session lives", partition)
     else:
         if found.verdict is Verdict.MISSING:
             holdings.lose_node(partition)
             _log.warning(
-                "%s is gone: the position of %s is rebuilt from what this query has done, %d",
+                "[ZKG-125] %s is gone: the position of %s is rebuilt from what this query has "
+                "done, %d",
                 f.paths.offset(partition),
                 partition,
                 known.done,
@@ -165,7 +198,8 @@ def _apply(f: Footing, partition: TopicPartition, value: int, found: Resolution)
             holdings.hand_on(partition)
             holdings.dropped += 1
             _log.warning(
-                "%s was taken over or reset by somebody else; the group's offset counts from here",
+                "[ZKG-126] %s was taken over or reset by somebody else; the group's offset "
+                "counts from here",
                 partition,
             )
         return False

@@ -9,7 +9,7 @@ stay and the next boundary looks again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark_zkgroup.group.ownership import OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
@@ -18,7 +18,7 @@ from pyspark_zkgroup.group.snapshot import Snapshot, read_snapshot
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.membership.topics_view import TopicReader
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.zk.store import Store, partitions_below
+from pyspark_zkgroup.zk.port import NodeStore, partitions_below
 
 _LOOKS_MAX = 5
 
@@ -49,7 +49,7 @@ class GroupReader:
         self.topics = TopicReader(exclude_internal, brokers, bootstrap_given, protocol)
         self.hidden = self.topics.hidden
 
-    def look(self, store: Store, changed_meanwhile: Callable[[], bool]) -> GroupView:
+    def look(self, store: NodeStore, changed_meanwhile: Callable[[], bool]) -> GroupView:
         view = self._look_once(store)
         for _ in range(_LOOKS_MAX):
             if not changed_meanwhile():
@@ -57,7 +57,7 @@ class GroupReader:
             view = self._look_once(store)
         return view
 
-    def _look_once(self, store: Store) -> GroupView:
+    def _look_once(self, store: NodeStore) -> GroupView:
         (listed,) = store.children([self.paths.ids], watch=True)
         consumers = sorted(listed.names) if listed else []
         nodes = store.nodes([self.paths.id(c) for c in consumers])
@@ -68,7 +68,7 @@ class GroupReader:
         subscriptions = [self.subscription, *(m.subscription for m in members.members.values())]
         found = self.topics.read(store, subscriptions)
         return GroupView(
-            snapshot=read_snapshot(self.paths.group, ids, found.partitions),
+            snapshot=replace(members, topics=found.partitions),
             registrations={c: n.ephemeral_owner for c, n in present.items()},
             topics_from=found.source,
             notes=(found.note,) if found.note else (),
@@ -76,7 +76,7 @@ class GroupReader:
         )
 
 
-def read_owned(store: Store, paths: GroupPaths, topics: Collection[str]) -> set[TopicPartition]:
+def read_owned(store: NodeStore, paths: GroupPaths, topics: Collection[str]) -> set[TopicPartition]:
     """All owner nodes of these topics, with a watch per topic: for one that appears or goes."""
     names = sorted(topics)
     listed = store.children([paths.owner_topic(t) for t in names], watch=True)
@@ -86,7 +86,7 @@ def read_owned(store: Store, paths: GroupPaths, topics: Collection[str]) -> set[
 
 
 def read_owners(
-    store: Store, paths: GroupPaths, partitions: Collection[TopicPartition]
+    store: NodeStore, paths: GroupPaths, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, OwnerRead]:
     names = sorted(partitions)
     nodes = store.nodes([paths.owner(p) for p in names])

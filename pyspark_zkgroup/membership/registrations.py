@@ -20,7 +20,7 @@ from pyspark_zkgroup.membership.group_view import read_owners
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
-from pyspark_zkgroup.zk.session import DisconnectedError
+from pyspark_zkgroup.zk.port import DisconnectedError
 
 _PREDECESSOR_SHARE = 2.0
 _LOOK_AGAIN_S = 0.2
@@ -121,13 +121,13 @@ class Joining:
             else:
                 if not said:
                     said = True
-                    _log.warning("waiting for the end of the session that holds %s", path)
+                    _log.warning("[ZKG-130] waiting for the end of the session that holds %s", path)
                 self.wait(_LOOK_AGAIN_S)
                 continue
             (outcome,) = f.store.commit([request])
             if isinstance(outcome, Done):
                 if node is not None:
-                    _log.warning("took over %s from its predecessor", path)
+                    _log.warning("[ZKG-131] took over %s from its predecessor", path)
                 return
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("the registration was not answered")

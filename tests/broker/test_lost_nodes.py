@@ -85,6 +85,32 @@ def test_under_two_running_queries_and_one_that_has_nothing_to_read(
     assert group.offsets(topic) == dict.fromkeys(range(2), b"15")
 
 
+def test_a_commit_of_before_the_loss_does_not_fit_what_another_has_rebuilt(group: Group) -> None:
+    """A's batch outlasts the loss, and B's new nodes have the very versions that A's had."""
+    topic = group.topic(1)
+    a = group.query(topic)
+    settle(a)
+    group.produce(topic, 5)
+    settle(a)
+    group.produce(topic, 5)
+    b = group.query(topic)
+
+    def rebuild(step: str) -> None:
+        if step == "read":
+            before = group.client.get(group.offset_path(topic, 0))[1].version
+            lose_everything(group)
+            group.produce(topic, 5)
+            settle(b)
+            assert group.client.get(group.offset_path(topic, 0))[1].version == before
+            assert group.offsets(topic) == {0: b"15"}
+
+    a.trigger(rebuild)
+    a.trigger()
+    assert group.offsets(topic) == {0: b"15"}
+    settle(a, b)
+    assert missing(group, all_rows(a, b)) == []
+
+
 def test_what_nobody_makes_again_starts_at_its_beginning_after_a_while(
     group: Group, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -23,7 +23,7 @@ _SHAPES = {
     "Co So Sf": "claim",
     "Co So Kf": "claim for a replay",
     "Do Co So Kf": "take-over",
-    "Ko Sf": "commit",
+    "Ko Ki Sf": "commit",
     "Co Sf Do": "settle, unowned",
     "Kf Do": "release",
     "Ko Kf": "proof",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import multiprocessing
 import os
 import sys
@@ -18,10 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.sim import scene
+from tests.sim.many import quiet
 from tests.sim.planted import BUGS, planted
 
 RECORD = Path(__file__).with_name("planted.json")
 SEEDS = 2000
+CRASHED = " ended with "
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,14 @@ class Found:
 
 def look_for(task: tuple[str, int]) -> Found:
     bug, seeds = task
-    logging.disable(logging.CRITICAL)
+    quiet()
     began = time.monotonic()
     with planted(bug):
         for seed in range(seeds):
             violation = scene.run(seed).violation
+            if violation is not None and CRASHED in violation:
+                # The planted code does not fit the product any more: that is no find.
+                return Found(bug, None, violation, time.monotonic() - began)
             if violation is not None:
                 return Found(bug, seed, violation, time.monotonic() - began)
     return Found(bug, None, "", time.monotonic() - began)
@@ -59,7 +63,8 @@ def main() -> int:
         for found in pool.imap_unordered(look_for, tasks):
             if found.seed is None:
                 missed += 1
-                print(f"NOT FOUND   {found.bug}: in {given.seeds} seeds, {found.seconds:.0f} s")
+                why = found.violation or f"in {given.seeds} seeds"
+                print(f"NOT FOUND   {found.bug}: {why}, {found.seconds:.0f} s", flush=True)
                 continue
             recorded[found.bug] = found.seed
             print(f"seed {found.seed:6d} {found.bug}: {found.violation[:120]}", flush=True)

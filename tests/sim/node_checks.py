@@ -63,6 +63,11 @@ class NodeChecks(Judge):
                 self._vandalised(holder, partition)
             if not write.ending and write.session not in (0, holder):
                 self._foreign_delete(write, change, partition, holder)
+        elif change.after is not None and change.after.owner != write.session:
+            self.world.fail(
+                f"P2: {self._who(write.session)} rewrites the owner node of {partition}, which is "
+                f"{change.after.owner:#x}'s"
+            )
 
     def _vandalised(self, holder: int, partition: TopicPartition) -> None:
         self.vandalised.add((holder, partition))
@@ -103,7 +108,6 @@ class NodeChecks(Judge):
         if write.session == 0 and change.after is None and "lost" in self.allowed_faults:
             # Not set by anybody: what is rebuilt must not be behind anything unread.
             progress.lost = True
-            progress.imported_at = self.world.now
             self._excuse(partition, "its offset node was lost")
             self.world.tell(f"the offset of {partition} is lost (was {old})")
         elif write.session == 0 and self._as_unanswered(partition, change.after):
@@ -205,11 +209,6 @@ class NodeChecks(Judge):
         if progress.was_lost:
             # Rebuilt by somebody who knew less than another: the better knowledge may follow.
             old = max(old, progress.owed_from.get(progress.epoch, 0))
-            if self.owner.get(partition, progress.writer) != progress.writer:
-                # A claim of before the loss: its commit fits the new node, whose versions came
-                # back, and takes the new owner's range away.
-                self.counts["an old claim's commit in a rebuilt node"] += 1
-                self._excuse(partition, "a commit of before the loss fitted")
         gap = self._gap(partition, progress, progress.epoch, old, new)
         if gap is not None:
             self.world.fail(
@@ -240,7 +239,7 @@ class NodeChecks(Judge):
     def _settle(self, partition: TopicPartition, progress: Progress, value: int) -> None:
         still = []
         for batch in self.open.get(partition, ()):
-            planned = batch.plan.by_partition[partition]
+            planned = batch.ranges[partition]
             if value >= planned.range.until and batch.epochs[partition] == progress.epoch:
                 batch.committed.add(partition)
             else:

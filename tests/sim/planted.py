@@ -81,7 +81,9 @@ def _moves_of_nobody(real: Callable[..., claim.Moves], **facts: Any) -> claim.Mo
 
 
 def _commit_without_the_fence() -> Patches:
-    def request(paths: GroupPaths, tp: TopicPartition, known: Known, _held: Held) -> Transaction:
+    def request(
+        paths: GroupPaths, _consumer: str, tp: TopicPartition, known: Known, _held: Held
+    ) -> Transaction:
         return (SetData(paths.offset(tp), b"%d" % known.done, _ANY),)
 
     return [put(settle, "commit_held", request)]
@@ -105,8 +107,10 @@ def _claim_where_we_once_were() -> Patches:
 def _latest_for_what_appears_later() -> Patches:
     real = first_positions
 
-    def positions(starting: Any, _known_topic: bool, *ends: Any) -> dict[TopicPartition, int]:
-        return real(starting, False, *ends)
+    def positions(
+        starting: Any, _known_topic: bool, *ends: Any, may_lose: bool
+    ) -> dict[TopicPartition, int]:
+        return real(starting, False, *ends, may_lose=may_lose)
 
     return [
         put(import_module("pyspark_zkgroup.membership.first_offsets"), "first_positions", positions)
@@ -168,7 +172,7 @@ class _Unwatched:
 
 def _arm_the_watches_after_the_look() -> Patches:
     def look(self: GroupReader, store: Any, changed_meanwhile: Callable[[], bool]) -> GroupView:
-        view = self._look_once(_Unwatched(store))  # type: ignore[arg-type]
+        view = self._look_once(_Unwatched(store))
         self._look_once(store)
         changed_meanwhile()
         return view

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from pyspark_zkgroup.errors import (
-    FencedError,
-    OffsetBeyondEndError,
-    OffsetOutOfRangeError,
     PlanError,
     ServerError,
     ZkgroupError,
@@ -23,7 +21,7 @@ from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options, parse
-from pyspark_zkgroup.plan import Plan, TaskInput, decode
+from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, decode
 from pyspark_zkgroup.planner import Planner
 from tests.fakes.kafka import FakeKafka, FakeView
 from tests.fakes.zookeeper import FakeZookeeper
@@ -58,6 +56,10 @@ class Batch:
     sunk: dict[TopicPartition, tuple[OffsetRange, int]] = field(default_factory=dict)
     taken: bool = False
     finished: bool = False
+
+    @cached_property
+    def ranges(self) -> dict[TopicPartition, PlannedRange]:
+        return self.plan.by_partition
 
     def __str__(self) -> str:
         return f"batch {self.number} of {self.query.name}"
@@ -101,6 +103,9 @@ class SimDrain:
 
     def finished(self, end: Offset) -> bool:
         return self.end is not None and self.end == end
+
+    def ask_driver(self, by: str) -> None:
+        """Nobody asks from outside here."""
 
     def acknowledge(self) -> None:
         self.acknowledged = True
@@ -276,11 +281,11 @@ class Driver:
         self.call_began = self.world.now
         limit = self.options.max_offsets_per_trigger
         end = self._call(lambda: self.planner.latest_offset(start, limit, False))
-        self.planner.report_latest()
         if end is start or end == start:
             self.judge.boundary(self, None)
             return False
         self.judge.boundary(self, end)
+        self.planner.report_latest()
         plan = decode(end)
         self.judge.planned(self, plan)
         self._step("planned")
@@ -390,6 +395,3 @@ class Driver:
                 raise KilledError
         elif self.process.interrupted:
             raise StoppedError
-
-
-ALLOWED = (ServerError, FencedError, PlanError, OffsetBeyondEndError, OffsetOutOfRangeError)

@@ -30,6 +30,7 @@ class Outcome:
     story: list[str]
     counts: Counter[str]
     shape: dict[str, int] = field(default_factory=dict)
+    cpu_s: float = 0.0
 
 
 class Scene:
@@ -243,7 +244,7 @@ class Scene:
         self.producing = False
         self._bring_back()
         for query in self.queries:
-            query.batch_s = query.interval_s = 0.2
+            query.batch_s = query.interval_s = 0.5
             query.slow_next_s = 0.0
         for jvm in self.jvms:
             if self.rng.random() < 0.5:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.find_planted import RECORD
+from tests.sim.find_planted import CRASHED, RECORD
 from tests.sim.planted import BUGS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +55,9 @@ def test_every_planted_bug_has_a_seed_that_found_it() -> None:
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_found(runs: tuple[Violations, Violations], bug: str) -> None:
-    assert runs[0][bug]
+    violation = runs[0][bug]
+    assert violation
+    assert CRASHED not in violation
 
 
 @pytest.mark.parametrize("seed", sorted(set(SEEDS.values())))

@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from pyspark_zkgroup.group.ops import Check, Create, Delete, NodeVersion, SetData
+from pyspark_zkgroup.group.ops import (
+    ANY_VERSION,
+    Check,
+    Create,
+    Delete,
+    NodeVersion,
+    SetData,
+)
 from pyspark_zkgroup.group.ownership import (
     Held,
     Known,
@@ -48,8 +55,12 @@ def resolution(
     return resolve(known, attempted=12, session=MINE, consumer="g_me", owner=owner, offset=offset)
 
 
-def test_a_commit_checks_the_claim_and_writes_under_the_fence() -> None:
-    assert commit_held(PATHS, TP, KNOWN, Held(0, 1)) == (Check(OWNER, 1), SetData(OFFSET, b"12", 4))
+def test_a_commit_checks_claim_and_registration_and_writes_under_the_fence() -> None:
+    assert commit_held(PATHS, "g_me", TP, KNOWN, Held(0, 1)) == (
+        Check(OWNER, 1),
+        Check("/consumers/g/ids/g_me", ANY_VERSION),
+        SetData(OFFSET, b"12", 4),
+    )
 
 
 def test_a_lost_reply_of_our_own_write_is_recognised() -> None:
