@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import signal
 import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +14,14 @@ from pyspark_zkgroup.cli.reach import LogEnds, access_given, bootstrap_option, z
 from pyspark_zkgroup.connect_string import parse_connect_string
 from pyspark_zkgroup.errors import OptionError
 
+if TYPE_CHECKING:
+    from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
+    from pyspark_zkgroup.coordinator.light_office import LightOffice
+    from pyspark_zkgroup.security.stream_access import StreamAccess
+    from pyspark_zkgroup.zk.session import SessionSettings
+
 _REFRESH_S = 30.0
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command("coordinator")
@@ -26,7 +35,41 @@ _REFRESH_S = 30.0
     show_default=True,
     help="How long after its death another candidate is elected.",
 )
-def coordinator(connect: str, bootstrap: str, name: str, session_timeout_ms: int) -> None:
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    default="",
+    help="Serve members of protocol=light here (needs pyspark-zkgroup[light]).",
+)
+@click.option(
+    "--advertise",
+    metavar="HOST:PORT",
+    default="",
+    help="What light members are told to come to. By default what --listen says.",
+)
+@click.option(
+    "--token-file",
+    type=_FILE,
+    help="Its first line is what light members have to give as coordinator.token.",
+)
+@click.option(
+    "--tls-key",
+    type=_FILE,
+    help="PEM: private key and certificates of this coordinator; light members come by TLS then.",
+)
+@click.option(
+    "--tls-trust",
+    type=_FILE,
+    help="PEM: light members have to show a certificate that one of these has signed.",
+)
+@click.option(
+    "--members-max",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="How many light members are served at a time.",
+)
+def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: Any) -> None:
     """Stand for election, and tell the members of all coordinated groups what to read.
 
     Runs until it is told to end (SIGTERM or Ctrl-C); another candidate is then elected at once.
@@ -62,13 +105,75 @@ def coordinator(connect: str, bootstrap: str, name: str, session_timeout_ms: int
         access.set_acl,
         access.zookeeper,
     )
-    candidate = Candidate(
-        settings,
-        Candidacy(name or unique_name(SYSTEM)),
-        Watching(brokers.topics if bootstrap.strip() else None, _REFRESH_S, brokers.close),
-    )
+    watching = Watching(brokers.topics if bootstrap.strip() else None, _REFRESH_S, brokers.close)
+    name = light["name"] or unique_name(SYSTEM)
+    candidate: Candidate | LightOffice
+    if light["listen"]:
+        candidate = _office(settings, name, watching, bootstrap, light)
+        click.echo(f"light members are served at {candidate.address}")
+    else:
+        _refuse_idle(light)
+        candidate = Candidate(settings, Candidacy(name), watching)
     candidate.start()
     try:
         told.wait()
     finally:
         candidate.close()
+
+
+def _office(
+    settings: SessionSettings, name: str, watching: Watching, bootstrap: str, light: dict[str, Any]
+) -> LightOffice:
+    try:
+        from pyspark_zkgroup.coordinator.light_desk import LightDesk
+        from pyspark_zkgroup.coordinator.light_office import LightOffice
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "grpc":
+            raise
+        raise OptionError(
+            "--listen is given, but grpcio is not installed", "Install pyspark-zkgroup[light]"
+        ) from None
+    brokers = tuple(part.strip() for part in bootstrap.split(",") if part.strip())
+    desk = LightDesk(brokers, access_given().kafka.protocol, light["members_max"])
+    listen, advertised = light["listen"], light["advertise"]
+    return LightOffice(settings, name, watching, desk, listen, _access(light), advertised)
+
+
+def _access(light: dict[str, Any]) -> StreamAccess:
+    from pyspark_zkgroup.security import pem
+    from pyspark_zkgroup.security.secret import NO_SECRET, Secret
+    from pyspark_zkgroup.security.stream_access import StreamAccess
+
+    token = NO_SECRET
+    if light["token_file"] is not None:
+        lines = light["token_file"].read_text("utf-8").splitlines()
+        token = Secret(lines[0].strip() if lines else "")
+        if not token.text:
+            raise OptionError(
+                f"--token-file {light['token_file']} has no first line", "Write the token there"
+            )
+    if light["tls_key"] is None:
+        if light["tls_trust"] is not None:
+            raise OptionError("--tls-trust is given without --tls-key", "Give both")
+        return StreamAccess(token)
+    text = light["tls_key"].read_text("utf-8")
+    try:
+        trust = light["tls_trust"]
+        authorities = pem.certificates(trust.read_text("utf-8")) if trust is not None else ""
+        key = Secret(pem.private_key(text))
+        return StreamAccess(token, True, authorities, pem.certificates(text), key)
+    except ValueError as error:
+        raise OptionError(
+            f"A PEM file of --tls-key or --tls-trust {error}",
+            "Look at it with openssl x509 -text or openssl pkey",
+        ) from None
+
+
+def _refuse_idle(light: dict[str, Any]) -> None:
+    for name in ("advertise", "token_file", "tls_key", "tls_trust"):
+        if light[name]:
+            shown = "--" + name.replace("_", "-")
+            raise OptionError(
+                f"{shown} is given without --listen, where it would have no effect",
+                "Give --listen, or leave it out",
+            )

@@ -1,4 +1,8 @@
-"""The candidate in a query's driver: beside the member, for all groups of its ZooKeeper."""
+"""The candidate in a query's driver: beside the member, for all groups of its ZooKeeper.
+
+It listens to no light members: they would come and go with a query that has nothing to do with
+them. While it is in office they keep what they have, and find nobody to register with.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from pyspark_zkgroup.cluster_view import ClusterView
 from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
 from pyspark_zkgroup.group.coordination.candidacy import Candidacy
 from pyspark_zkgroup.options import Options
-from pyspark_zkgroup.zk.session import SessionSettings
+from pyspark_zkgroup.zk.port import SessionSettings
 
 
 def candidate_of(options: Options, name: str) -> Candidate | None:

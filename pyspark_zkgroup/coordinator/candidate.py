@@ -12,20 +12,25 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pyspark_zkgroup.coordinator.light_desk import LIGHT, LightDesk
 from pyspark_zkgroup.coordinator.term import Term
 from pyspark_zkgroup.coordinator.topics import Topics
-from pyspark_zkgroup.errors import AccessError, ServerError
-from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
+from pyspark_zkgroup.errors import AccessError, BadZnodeError, ServerError
+from pyspark_zkgroup.group.coordination.candidacy import (
+    Candidacy,
+    encode_candidacy,
+    parse_candidacy,
+)
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt
 from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
 from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
-from pyspark_zkgroup.zk.session import (
+from pyspark_zkgroup.zk.port import (
     DisconnectedError,
+    NodeStore,
     SessionEvent,
     SessionLostError,
     SessionSettings,
 )
-from pyspark_zkgroup.zk.store import Store
 
 # A watch tells of everything; this only bounds what a lost one costs.
 _LOOK_S = 60.0
@@ -52,13 +57,19 @@ class Candidate:
         candidacy: Candidacy,
         watching: Watching | None = None,
         surroundings: Surroundings = REAL,
+        desk: LightDesk | None = None,
     ) -> None:
+        """`desk` is where light members are served; without one they only keep what they have for
+        as long as their sessions last.
+        """
         self.settings = settings
         self.candidacy = candidacy
         self.watching = watching or Watching()
         self.surroundings = surroundings
+        self.desk = desk or LightDesk(clock=surroundings.clock)
+        self.desk.whereabouts = self.whereabouts
         self.term: Term | None = None
-        self.store: Store | None = None
+        self.store: NodeStore | None = None
         self._closing = False
         self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -66,6 +77,20 @@ class Candidate:
     @property
     def in_office(self) -> bool:
         return self.term is not None
+
+    def whereabouts(self) -> Candidacy | None:
+        """Who is in office, for light members that ask here. Any thread may ask."""
+        store = self.store
+        if store is None or not store.session.connected:
+            return None
+        try:
+            (node,) = store.nodes([COORDINATOR])
+            return None if node is None else parse_candidacy(COORDINATOR, node.data)
+        except (DisconnectedError, SessionLostError, BadZnodeError, AccessError) as error:
+            _log.warning(
+                "[ZKG-171] a light member asks for the coordinator, and it is not known: %s", error
+            )
+            return None
 
     def start(self) -> None:
         self._thread = threading.Thread(
@@ -86,13 +111,13 @@ class Candidate:
             try:
                 self._one_session()
             except (AccessError, ServerError) as error:
-                _log.warning("%s is no candidate now: %s", self.candidacy.name, error)
+                _log.warning("[ZKG-150] %s is no candidate now: %s", self.candidacy.name, error)
                 self._wait(_AGAIN_S)
             except SessionLostError:
-                _log.warning("the session of candidate %s has ended", self.candidacy.name)
+                _log.warning("[ZKG-151] the session of candidate %s has ended", self.candidacy.name)
             except Exception:  # noqa: BLE001 - shown with its trace, and stood up from
                 # A fault of ours in the one thread that serves all groups must not end with it.
-                _log.exception("candidate %s begins anew", self.candidacy.name)
+                _log.exception("[ZKG-152] candidate %s begins anew", self.candidacy.name)
                 self._wait(_AGAIN_S)
 
     def _one_session(self) -> None:
@@ -105,7 +130,7 @@ class Candidate:
             self.store = self.term = None
             store.session.close()
 
-    def _stand(self, store: Store) -> None:
+    def _stand(self, store: NodeStore) -> None:
         base = 0
         while not self._closing:
             if not store.session.alive:
@@ -122,7 +147,8 @@ class Candidate:
                     continue
                 watching = self.watching
                 clock = self.surroundings.clock
-                term = Term(store, epoch, base, watching.poll, watching.every_s, clock)
+                self.desk.begin(store, epoch, self._wake)
+                term = Term(store, epoch, base, watching.poll, watching.every_s, clock, self.desk)
                 self.term = term
                 _log.info("%s is the coordinator, epoch %d", self.candidacy.name, epoch)
                 try:
@@ -130,11 +156,14 @@ class Candidate:
                 finally:
                     base = term.state.newest
                     self.term = None
+                    self.desk.end()
             except DisconnectedError as error:
-                _log.warning("candidate %s waits for ZooKeeper: %s", self.candidacy.name, error)
+                _log.warning(
+                    "[ZKG-153] candidate %s waits for ZooKeeper: %s", self.candidacy.name, error
+                )
                 self._wait(_AGAIN_S)
 
-    def _elected(self, store: Store) -> int | None:
+    def _elected(self, store: NodeStore) -> int | None:
         """The epoch, or None while another is in office: its node is watched."""
         (node,) = store.stats([COORDINATOR], watch=True)
         if node is None:
@@ -154,7 +183,7 @@ class Candidate:
             return None
         return node.node.czxid
 
-    def _serve(self, store: Store, term: Term) -> None:
+    def _serve(self, store: NodeStore, term: Term) -> None:
         """Until the connection breaks, or the node of the election is gone."""
         while not self._closing:
             while not self._events.empty():
@@ -167,13 +196,17 @@ class Candidate:
                 if event is not None and not self._note(store, term, event):
                     return
 
-    def _note(self, store: Store, term: Term, event: SessionEvent) -> bool:
+    def _note(self, store: NodeStore, term: Term, event: SessionEvent) -> bool:
         if event.kind != "changed":
             return False
         if event.path == COORDINATOR:
             return self._elected(store) == term.state.epoch
         term.note(event.path)
         return True
+
+    def _wake(self) -> None:
+        """A light member has answered. Comes from another thread."""
+        self._events.put(SessionEvent("changed", LIGHT))
 
     def _wait(self, timeout_s: float) -> None:
         if not self._closing:

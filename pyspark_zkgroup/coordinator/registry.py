@@ -15,9 +15,11 @@ from pyspark_zkgroup.group.ownership import thread_of
 from pyspark_zkgroup.group.paths import COORDINATED, CoordinatedPaths
 from pyspark_zkgroup.group.snapshot import read_registrations
 from pyspark_zkgroup.model import ThreadId, TopicPartition
-from pyspark_zkgroup.zk.store import Children, Store, partitions_below
+from pyspark_zkgroup.zk.port import Children, NodeStore, partitions_below
 
 _ANY_VERSION = -1
+# Of owner nodes whose member's registration, which would say it, is gone.
+_LEFT_TIMEOUT_S = 10.0
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 
@@ -31,12 +33,17 @@ class AnswerRead:
 
 
 class Registry:
-    """`watched`: which group each watched path belongs to."""
+    """`members_of`, `answers_of`: which group each watched path belongs to. Of the group that was
+    read last, `light` has the light members' lives and timeouts; `left` those whose owner nodes are
+    there without their registration.
+    """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: NodeStore) -> None:
         self.store = store
         self.members_of: dict[str, str] = {}
         self.answers_of: dict[str, str] = {}
+        self.light: dict[str, tuple[int, float]] = {}
+        self.left: dict[str, tuple[int, float]] = {}
         self._said: set[str] = set()
 
     def groups(self) -> frozenset[str]:
@@ -99,7 +106,13 @@ class Registry:
         for consumer, reason in skipped.items():
             if consumer not in self._said:
                 self._said.add(consumer)
-                _log.warning("member %s is told nothing: %s", consumer, reason)
+                _log.warning("[ZKG-154] member %s is told nothing: %s", consumer, reason)
+        self.light = {
+            consumer: (present[consumer].node.czxid, registration.light.timeout_ms / 1000.0)
+            for consumer, registration in read.items()
+            if registration.light is not None and not present[consumer].ephemeral_owner
+        }
+        self.left = {}
         return {
             consumer: Member(
                 present[consumer].node.czxid, registration.subscription, registration.internal
@@ -158,8 +171,13 @@ class Registry:
         owned: dict[TopicPartition, ThreadId] = {}
         for partition, node in zip(partitions, nodes, strict=True):
             thread = None if node is None else thread_of(node.data.decode("utf-8", "replace"))
-            if thread is not None:
-                owned[partition] = thread
+            if node is None or thread is None:
+                continue
+            owned[partition] = thread
+            life, timeout_s = self.light.get(thread.consumer, (0, _LEFT_TIMEOUT_S))
+            is_light = not node.ephemeral_owner and node.node.version > 0
+            if is_light and (not life or node.node.czxid < life):
+                self.left[thread.consumer] = 0, timeout_s
         return owned
 
 

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 
 from pyspark_zkgroup.clock import EventClock
+from pyspark_zkgroup.coordinator.light_desk import LightDesk
 from pyspark_zkgroup.coordinator.registry import Registry
 from pyspark_zkgroup.coordinator.topics import TopicList, Topics
 from pyspark_zkgroup.group.coordination import coordinator as core
@@ -25,8 +26,7 @@ from pyspark_zkgroup.group.coordination.coordinator import (
 from pyspark_zkgroup.group.coordination.rebalance import Commands
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt, Outcome
 from pyspark_zkgroup.group.paths import BROKER_IDS, COORDINATED, CoordinatedPaths
-from pyspark_zkgroup.zk.session import DisconnectedError
-from pyspark_zkgroup.zk.store import Store
+from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore
 
 # The server's limit of a packet is 1 MiB unless it was set otherwise.
 _COMMAND_BYTES_MAX = 1_000_000
@@ -36,14 +36,16 @@ _log = logging.getLogger("pyspark_zkgroup.coordinator")
 class Term:
     def __init__(
         self,
-        store: Store,
+        store: NodeStore,
         epoch: int,
         base: int,
         poll: Callable[[], Topics] | None,
         poll_s: float,
         clock: EventClock,
+        desk: LightDesk | None = None,
     ) -> None:
         self.store = store
+        self.desk = desk or LightDesk(clock=clock)
         self.clock = clock
         self.registry = Registry(store)
         self.topics = TopicList(store, poll, poll_s)
@@ -55,7 +57,8 @@ class Term:
 
     @property
     def next_poll_s(self) -> float:
-        return max(0.0, self.topics.poll_at - self.clock.monotonic())
+        poll_s = max(0.0, self.topics.poll_at - self.clock.monotonic())
+        return min(poll_s, self.desk.due_in_s())
 
     def note(self, path: str) -> None:
         """A watch has fired."""
@@ -71,7 +74,12 @@ class Term:
     def work(self) -> bool:
         """One piece of it; False if there is none."""
         now = self.clock.monotonic()
-        if self._topics_stirred or now >= self.topics.poll_at:
+        if not self.desk.answers.empty():
+            self._feed(self.desk.answers.get())
+        elif self.desk.expire():
+            # The watch on its registration tells the rest.
+            return True
+        elif self._topics_stirred or now >= self.topics.poll_at:
             stirred, self._topics_stirred = self._topics_stirred, set()
             topics = self.topics.read(stirred, now)
             if topics is not None:
@@ -105,10 +113,12 @@ class Term:
         if before is None:
             return True
         read = self.registry.read(group, first=not before.looked)
+        self.desk.note(group, self.registry.light)
+        self.desk.note(group, self.registry.left)
         self._feed(read)
         now = self.state.groups[group]
         if now.refused and now.refused != before.refused:
-            _log.error("%s", now.refused)
+            _log.error("[ZKG-157] %s", now.refused)
         return True
 
     def _feed(self, event: Event) -> None:
@@ -120,10 +130,13 @@ class Term:
         paths = CoordinatedPaths(group)
         requests = {}
         for number, (consumer, command) in enumerate(commands):
+            if self.desk.tell(group, consumer, command):
+                continue
             data = encode(command)
             if len(data) > _COMMAND_BYTES_MAX:
                 _log.error(
-                    "%s would be told %d bytes at once, and ZooKeeper takes 1 MiB: its share is "
+                    "[ZKG-155] %s would be told %d bytes at once, and ZooKeeper takes 1 MiB: its "
+                    "share is "
                     "too large, start more members of group %s",
                     *(consumer, len(data), group),
                 )
@@ -142,7 +155,7 @@ class Term:
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError(f"a command to group {group} was not answered")
             if not isinstance(outcome, Done):
-                _log.error("a command to group %s was refused: %s", group, outcome)
+                _log.error("[ZKG-156] a command to group %s was refused: %s", group, outcome)
         _log.info(
             "group %s: %s",
             group,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from pyspark_zkgroup.errors import BadZnodeError, ServerError
 from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, topic_path
 from pyspark_zkgroup.group.topics import parse_topic
-from pyspark_zkgroup.zk.store import Store
+from pyspark_zkgroup.zk.port import NodeStore
 
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
@@ -20,7 +20,7 @@ Topics = Mapping[str, tuple[int, ...]]
 class TopicList:
     """`poll` asks Kafka; None where nobody can, and ZooKeeper alone is looked at."""
 
-    def __init__(self, store: Store, poll: Callable[[], Topics] | None, poll_s: float) -> None:
+    def __init__(self, store: NodeStore, poll: Callable[[], Topics] | None, poll_s: float) -> None:
         self.store = store
         self.poll = poll
         self.poll_s = poll_s
@@ -65,7 +65,7 @@ class TopicList:
         try:
             self._topics = dict(poll())
         except ServerError as error:
-            _log.warning("the topics are not known now: %s", error)
+            _log.warning("[ZKG-158] the topics are not known now: %s", error)
             return None
         return dict(self._topics)
 

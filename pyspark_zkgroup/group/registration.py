@@ -80,10 +80,22 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True)
+class LightSeat:
+    """Of a node that no session of ZooKeeper ends: which process it stands for, how long that one
+    may be silent, and the newest decision of a coordinator that it has obeyed.
+    """
+
+    incarnation: str
+    timeout_ms: int
+    generation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Registration:
     """One member's registration. `strategy` and what follows is None or False for JVM members.
 
     `internal`: its pattern means the brokers' own topics too, which a coordinator has to know.
+    `light`: that of a member whose session a coordinator keeps, in place of ZooKeeper.
     """
 
     subscription: Subscription
@@ -92,6 +104,7 @@ class Registration:
     order: str | None = None
     static_id: bool = False
     internal: bool = False
+    light: LightSeat | None = None
 
     @property
     def is_zkgroup(self) -> bool:
@@ -111,6 +124,7 @@ def encode_registration(registration: Registration) -> bytes:
             "order": registration.order or "",
             "static": "true" if registration.static_id else "false",
             **({"internal": "true"} if registration.internal else {}),
+            **(_light_texts(registration.light) if registration.light else {}),
         }
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -145,6 +159,7 @@ def parse_registration(path: str, data: bytes | None) -> Registration:
         order=(own.get("order") or None) if own else None,
         static_id=own is not None and own.get("static") == "true",
         internal=own is not None and own.get("internal") == "true",
+        light=_light_of(own) if own else None,
     )
 
 
@@ -161,6 +176,21 @@ def _is_count(threads: object) -> bool:
     return (
         isinstance(threads, int) and not isinstance(threads, bool) and 1 <= threads <= THREADS_MAX
     )
+
+
+def _light_texts(light: LightSeat) -> dict[str, str]:
+    return {
+        "incarnation": light.incarnation,
+        "timeout": str(light.timeout_ms),
+        "generation": light.generation,
+    }
+
+
+def _light_of(own: Mapping[str, str]) -> LightSeat | None:
+    timeout = own.get("timeout", "")
+    if "incarnation" not in own or not (timeout.isascii() and timeout.isdigit()):
+        return None
+    return LightSeat(own["incarnation"], int(timeout[:9]), own.get("generation", ""))
 
 
 def _is_own(value: object) -> bool:

@@ -10,6 +10,7 @@ from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
 from pyspark_zkgroup.options import (
     group_options,
     kafka_options,
+    light_options,
     protocol_options,
     topic_options,
     zookeeper_security_options,
@@ -29,10 +30,16 @@ def protocol(given: Given) -> Protocol:
     if found == "kafka":
         _check_in_kafka(given)
     else:
-        _check_not_in_kafka(given)
-    if found == "coordinator":
+        _check_not_in_kafka(given, found)
+    if found == "light":
+        _check_light(given)
+    else:
+        _check_not_light(given)
+    if found in ("coordinator", "light"):
         _check_coordinated(given)
-    elif protocol_options.CANDIDATE in given:
+    if found == "coordinator":
+        return found
+    if protocol_options.CANDIDATE in given:
         raise OptionError(
             f"Option {given.shown(protocol_options.CANDIDATE)}, but "
             f"{given.shown(protocol_options.PROTOCOL)}, which knows no coordinator",
@@ -68,7 +75,7 @@ def rebalance_wait_ms(given: Given, chosen: Protocol) -> int:
         return asked
     session = (
         protocol_options.GROUP_SESSION_TIMEOUT
-        if chosen == "kafka"
+        if chosen in ("kafka", "light")
         else group_options.SESSION_TIMEOUT
     )
     return given.value(session) + _REBALANCE_WAIT_BEYOND_SESSION_MS
@@ -108,9 +115,40 @@ def _check_in_kafka(given: Given) -> None:
         )
 
 
-def _check_not_in_kafka(given: Given) -> None:
+def _check_light(given: Given) -> None:
     chosen = given.shown(protocol_options.PROTOCOL)
-    for option in (protocol_options.GROUP_SESSION_TIMEOUT, protocol_options.HEARTBEAT_INTERVAL):
+    for option in _ZOOKEEPERS:
+        if option in given:
+            raise OptionError(
+                f"Option {given.shown(option)}, but {chosen}, which needs no ZooKeeper",
+                "Leave it out: the coordinator has ZooKeeper's, and keeps the offsets there",
+            )
+    if protocol_options.HEARTBEAT_INTERVAL in given:
+        raise OptionError(
+            f"Option {given.shown(protocol_options.HEARTBEAT_INTERVAL)}, but {chosen}: the "
+            "coordinator asks each member six times within its session.timeout.ms",
+            "Leave it out",
+        )
+    if not given.value(light_options.ADDRESSES):
+        raise OptionError(
+            f"Option {chosen}, but {light_options.ADDRESSES.name!r} is not given",
+            "Name where `zkgroup coordinator --listen` runs: host:port[,host:port...]",
+        )
+
+
+def _check_not_light(given: Given) -> None:
+    for option in light_options.OPTIONS:
+        if option in given:
+            raise OptionError(
+                f"Option {given.shown(option)}, but {given.shown(protocol_options.PROTOCOL)}",
+                "Leave it out, or set 'protocol' to light",
+            )
+
+
+def _check_not_in_kafka(given: Given, found: Protocol) -> None:
+    chosen = given.shown(protocol_options.PROTOCOL)
+    in_zookeeper = (protocol_options.GROUP_SESSION_TIMEOUT, protocol_options.HEARTBEAT_INTERVAL)
+    for option in in_zookeeper if found != "light" else ():
         if option in given:
             raise OptionError(
                 f"Option {given.shown(option)}, but {chosen}: the session is ZooKeeper's, and its "

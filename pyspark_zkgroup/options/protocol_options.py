@@ -12,12 +12,13 @@ SECTION: Final[Section] = "ZooKeeper and the group"
 PROTOCOL = Option(
     "protocol",
     SECTION,
-    values.one_of("zookeeper", "coordinator", "kafka"),
+    values.one_of("zookeeper", "coordinator", "light", "kafka"),
     "zookeeper",
     "Who decides which member reads what. zookeeper: every member for itself, all alike, as the "
     "JVM consumers do, which may be in the same group. coordinator: one elected coordinator tells "
     "each member, so that a change costs little in large groups and moves no more than it must; "
-    "all members must be zkgroup members with this protocol. kafka: the brokers' own group "
+    "all members must be zkgroup members with this protocol or light. light: the same coordinator, "
+    "reached over the network, so that the query needs no ZooKeeper. kafka: the brokers' own group "
     "coordinator, without any ZooKeeper; plain Kafka consumers may be in the same group. More in "
     "docs/protocols.md. Use a new checkpoint when you change it.",
 )
@@ -34,9 +35,10 @@ GROUP_SESSION_TIMEOUT = Option(
     SECTION,
     values.duration_ms(),
     10_000,
-    "Only with protocol=kafka: how long the brokers keep a member in the group that they no longer "
-    "hear of. They allow group.min.session.timeout.ms (6000, unless set otherwise) and more. A "
-    "restart after a crash waits for so long, unless 'member.id' is given.",
+    "Only with protocol=kafka or light: how long the brokers, or the coordinator, keep a member in "
+    "the group that they no longer hear of. The coordinator allows 1000 and more, the brokers "
+    "group.min.session.timeout.ms (6000, unless set otherwise) and more. A restart after a crash "
+    "waits for so long, unless 'member.id' is given.",
 )
 HEARTBEAT_INTERVAL = Option(
     "heartbeat.interval.ms",

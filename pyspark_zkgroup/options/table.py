@@ -15,6 +15,7 @@ from pyspark_zkgroup.options import (
     client_options,
     group_options,
     kafka_options,
+    light_options,
     protocol_options,
     reading_options,
     security_options,
@@ -28,6 +29,7 @@ from pyspark_zkgroup.options.option import OldName, Option
 TABLE: Final[tuple[Option[Any], ...]] = (
     *group_options.OPTIONS,
     *protocol_options.OPTIONS,
+    *light_options.OPTIONS,
     *topic_options.OPTIONS,
     *reading_options.OPTIONS,
     *batch_options.OPTIONS,

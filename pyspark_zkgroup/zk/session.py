@@ -10,8 +10,7 @@ import logging
 import queue
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from kazoo.exceptions import AuthFailedError, KazooException
 from kazoo.handlers.threading import KazooTimeoutError
@@ -19,8 +18,13 @@ from kazoo.protocol.states import EventType, KazooState
 from kazoo.security import ACL, CREATOR_ALL_ACL, READ_ACL_UNSAFE
 
 from pyspark_zkgroup.errors import AccessError, ServerError
-from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
 from pyspark_zkgroup.zk.connection import SingleSessionClient
+from pyspark_zkgroup.zk.port import (
+    DisconnectedError,
+    SessionEvent,
+    SessionLostError,
+    SessionSettings,
+)
 from pyspark_zkgroup.zk.securing import WithoutLogins
 
 # The share of the session's time that a lease leaves unused: clocks drift, and a plan takes time to
@@ -35,34 +39,7 @@ _REQUEST_S_MIN = 1.0
 _PROBE_S = 0.1
 _WITHOUT_LOGINS = WithoutLogins()
 
-
-class SessionLostError(Exception):
-    """The session has expired (or was closed): whatever was held under it is gone."""
-
-
-class DisconnectedError(Exception):
-    """No answer: the request was executed, will be, or never arrives. The session may live."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionEvent:
-    kind: Literal["connected", "suspended", "lost", "changed"]
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionSettings:
-    hosts: str
-    chroot: str
-    timeout_ms: int
-    connection_timeout_ms: int
-    auth: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    set_acl: bool = False
-    security: ZooKeeperSecurity = OPEN
-
-    @property
-    def connect(self) -> str:
-        return self.hosts + self.chroot
+__all__ = ["DisconnectedError", "Session", "SessionEvent", "SessionLostError", "SessionSettings"]
 
 
 class Session:
@@ -201,7 +178,7 @@ class Session:
                 self.client.close()
         except (KazooException, KazooTimeoutError, OSError) as error:
             logging.getLogger("pyspark_zkgroup.zk").warning(
-                "session %#x was not closed cleanly (%s); its nodes go with its timeout",
+                "[ZKG-116] session %#x was not closed cleanly (%s); its nodes go with its timeout",
                 self.id,
                 error,
             )

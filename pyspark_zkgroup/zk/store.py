@@ -10,10 +10,8 @@ mend itself, and a member that waited for it would keep its share from the other
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kazoo.exceptions import (
@@ -37,10 +35,16 @@ from pyspark_zkgroup.group.ops import (
     Refused,
     Transaction,
 )
-from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.multi_read import MultiRead
 from pyspark_zkgroup.zk.multi_write import MultiWrite, acl_bytes
-from pyspark_zkgroup.zk.session import DisconnectedError, Session, SessionLostError
+from pyspark_zkgroup.zk.port import (
+    Children,
+    DisconnectedError,
+    Node,
+    SessionLostError,
+    partitions_below,
+)
+from pyspark_zkgroup.zk.session import Session
 
 # ZooKeeper refuses packets above jute.maxbuffer (1 MiB unless set); half of it leaves room for what
 # is not counted.
@@ -57,29 +61,12 @@ _REASONS: dict[int, Literal["exists", "missing", "version", "not empty"]] = {
 _FORBIDDEN = -102
 _READS_IN_FLIGHT_MAX = 2000
 _ENSURE_TRIES = 3
-_PARTITION = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
 # From so many reads on one request for all is worth its name; and so many go into one.
 _MULTI_READ_MIN = 16
 _MULTI_READ_MAX = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    data: bytes
-    node: NodeVersion
-    ephemeral_owner: int
-    children_version: int
-    made_ms: int = 0
-    """When, by the clock of the server that led then."""
-    modified: int = 0
-    """The transaction that last wrote it; comparable with other nodes' czxid."""
-
-
-@dataclass(frozen=True, slots=True)
-class Children:
-    names: frozenset[str]
-    children_version: int
-    czxid: int
+__all__ = ["Children", "Node", "Store", "partitions_below"]
 
 
 class Store:
@@ -312,21 +299,6 @@ class Store:
             if refused:
                 return refused
         return {}
-
-
-def partitions_below(
-    topics: Sequence[str], listed: Sequence[Children | None]
-) -> set[TopicPartition]:
-    """The partitions that stand below each topic's node, under owners/ or offsets/. A name that is
-    no number as consumers write it (00, or thousands of digits) is nobody's partition.
-    """
-    return {
-        TopicPartition(topic, int(name))
-        for topic, children in zip(topics, listed, strict=True)
-        if children is not None
-        for name in children.names
-        if _PARTITION.fullmatch(name)
-    }
 
 
 def _node(data: bytes | None, stat: Any) -> Node:

@@ -1,0 +1,299 @@
+"""Where light members are served while their coordinator is in office: who they are, until when
+they live, and what they are told.
+
+A candidate has one desk for all its terms. Each member's requests are served in the thread of its
+own stream, one at a time; the desk's lock only guards what they share, and is never held while
+ZooKeeper is asked.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from pyspark_zkgroup.clock import SYSTEM, EventClock
+from pyspark_zkgroup.coordinator.light_nodes import delete_life, read_light, registered_brokers
+from pyspark_zkgroup.coordinator.light_seat import Office, Seat
+from pyspark_zkgroup.group.coordination.candidacy import Candidacy
+from pyspark_zkgroup.group.coordination.commands import (
+    Answer,
+    Command,
+    Holding,
+    Ping,
+    Start,
+    Started,
+    Stop,
+    Stopped,
+)
+from pyspark_zkgroup.group.coordination.coordinator import Answered
+from pyspark_zkgroup.group.light import sessions as keeping
+from pyspark_zkgroup.group.light.messages import Accepted, Elsewhere, Hello, Rejected, Tell
+from pyspark_zkgroup.group.light.sessions import Heard, Life, Sessions
+from pyspark_zkgroup.group.paths import CoordinatedPaths
+from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore, SessionLostError
+
+if TYPE_CHECKING:
+    from pyspark_zkgroup.light.server import Outbox
+
+LIGHT = "light members"
+"""The path of the event that a light member has answered."""
+TIMEOUT_MS_MIN, TIMEOUT_MS_MAX = 1000, 3_600_000
+_BEAT_S = 0.1
+_ANSWERED_BY: Mapping[type[Answer], type[Command]] = {Started: Start, Stopped: Stop, Holding: Ping}
+_log = logging.getLogger("pyspark_zkgroup.coordinator")
+
+
+class LightDesk:
+    """`bootstrap`: the brokers that members are told of; none: those that have registered with an
+    address for `protocol`. `members_max`: how many streams are served at a time.
+    """
+
+    def __init__(
+        self,
+        bootstrap: tuple[str, ...] = (),
+        protocol: str = "PLAINTEXT",
+        members_max: int = 1000,
+        clock: EventClock = SYSTEM,
+    ) -> None:
+        self.bootstrap = bootstrap
+        self.protocol = protocol
+        self.members_max = members_max
+        self.clock = clock
+        self.is_served = False
+        """Whether anybody listens; else nodes are looked after, and nobody is spoken to."""
+        self.whereabouts: Callable[[], Candidacy | None] = lambda: None
+        self.answers: queue.SimpleQueue[Answered] = queue.SimpleQueue()
+        self.sessions = Sessions()
+        self._lock = threading.Lock()
+        self._office: Office | None = None
+        self._wake: Callable[[], None] = lambda: None
+        self._seats: set[Seat] = set()
+        self._by_name: dict[tuple[str, str], Seat] = {}
+        self._mail: dict[Life, list[Command]] = {}
+        self._ended: set[Life] = set()
+
+    # -- one term of office, in the candidate's thread
+
+    def begin(self, store: NodeStore, epoch: int, wake: Callable[[], None]) -> None:
+        with self._lock:
+            self.sessions = Sessions()
+            self.answers = queue.SimpleQueue()
+            self._mail, self._ended = {}, set()
+            self._wake = wake
+            office = self._office = Office(store, epoch, threading.Event())
+        if self.is_served:
+            beat = threading.Thread(target=self._beat, args=(office,), daemon=True)
+            beat.name = "zkgroup-light-beat"
+            beat.start()
+
+    def end(self) -> None:
+        """Members find out by the end of their streams."""
+        with self._lock:
+            office, self._office = self._office, None
+            seats, self._seats, self._by_name = self._seats, set(), {}
+        if office is not None:
+            office.over.set()
+        for seat in seats:
+            seat.close()
+
+    def note(self, group: str, registered: Mapping[str, tuple[int, float]]) -> None:
+        """What a look at the group's registry has found: life and timeout of each light member, and
+        0 for one whose owner nodes are there without it.
+        """
+        lives = {Life(group, c, life): timeout for c, (life, timeout) in registered.items()}
+        with self._lock:
+            new = {life: t for life, t in lives.items() if life not in self._ended}
+            self.sessions = keeping.seen(self.sessions, new, self.clock.monotonic())
+
+    def tell(self, group: str, consumer: str, command: Command) -> bool:
+        """False where this is no light member: it is told through its channel."""
+        life = Life(group, consumer, command.life)
+        with self._lock:
+            if life not in self.sessions.heard and life not in self._ended:
+                return False
+            # Kept until it is answered: the member may be away now, and come back.
+            mail = self._mail.setdefault(life, [])
+            if isinstance(command, Start):
+                mail[:] = [c for c in mail if not isinstance(c, Start)]
+            mail.append(command)
+            seat = self._by_name.get((group, consumer))
+        if seat is not None and seat.life == command.life:
+            seat.outbox.put(Tell(command))
+        return True
+
+    def due_in_s(self) -> float:
+        with self._lock:
+            return max(0.0, self.sessions.next_end() - self.clock.monotonic())
+
+    def expire(self) -> bool:
+        """End the sessions that are over; False if none is."""
+        with self._lock:
+            office = self._office
+            ended = self.sessions.expired(self.clock.monotonic())
+            self.sessions = keeping.gone(self.sessions, ended)
+            self._ended.update(ended)
+            seats = [s for s in self._seats if s.named in ended]
+            for life in ended:
+                self._mail.pop(life, None)
+        if not ended or office is None:
+            return False
+        # Nothing of them is executed any more before their nodes are deleted.
+        for seat in seats:
+            seat.cut()
+        for life in ended:
+            nodes = delete_life(office.store, life)
+            _log.warning(
+                "[ZKG-172] light member %s of group %s was not heard of for its timeout: "
+                "%d partitions free",
+                life.consumer,
+                life.group,
+                nodes,
+            )
+        return True
+
+    # -- in the threads of the streams
+
+    def greet(self, hello: Hello, outbox: Outbox) -> Seat | None:
+        refusal = self._refusal(hello)
+        with self._lock:
+            office = self._office
+            full = len(self._seats) >= self.members_max
+        if refusal:
+            outbox.put(Rejected(refusal, retriable=False))
+        elif office is None:
+            at = self.whereabouts()
+            outbox.put(Elsewhere(at.address or "", at.name) if at else Elsewhere(""))
+        elif full:
+            outbox.put(Rejected(f"{self.members_max} members are served already", retriable=True))
+        else:
+            return self._seat(office, hello, outbox)
+        outbox.close()
+        return None
+
+    def _refusal(self, hello: Hello) -> str:
+        try:
+            CoordinatedPaths(hello.group)
+        except ValueError as error:
+            return str(error)
+        name = hello.consumer
+        if not name.startswith(f"{hello.group}_") or "/" in name or len(name) > 1000:
+            return f"{name[:100]!r} is not the name of a member of group {hello.group!r}"
+        if not hello.incarnation or not TIMEOUT_MS_MIN <= hello.timeout_ms <= TIMEOUT_MS_MAX:
+            return (
+                f"session.timeout.ms is {hello.timeout_ms}, allowed are {TIMEOUT_MS_MIN} to "
+                f"{TIMEOUT_MS_MAX}"
+            )
+        return ""
+
+    def _seat(self, office: Office, hello: Hello, outbox: Outbox) -> Seat | None:
+        """An earlier stream of the same process ends first: what it has sent is executed before
+        anything that comes on this one, or never.
+        """
+        seat = Seat(self, office, hello, outbox)
+        with self._lock:
+            # Known before its node is read: whoever ends that life meanwhile ends this seat too.
+            self._seats.add(seat)
+            earlier = [
+                s for s in self._seats if s is not seat and s.hello.incarnation == hello.incarnation
+            ]
+        for other in earlier:
+            other.cut()
+        try:
+            found = read_light(office.store, seat.paths, hello.consumer)
+            brokers = self.bootstrap or registered_brokers(office.store, self.protocol)
+        except (DisconnectedError, SessionLostError) as error:
+            self.leave(seat)
+            outbox.put(Rejected(f"ZooKeeper does not answer ({error})", retriable=True))
+            outbox.close()
+            return None
+        ours = found is not None and found.seat.incarnation == hello.incarnation
+        life = self.settle(seat, found.life) if ours and found is not None else 0
+        outbox.put(Accepted(office.epoch, life, brokers))
+        self._deliver(seat)
+        return seat
+
+    def settle(self, seat: Seat, life: int) -> int:
+        """The seat is that of this life from now on; 0 where its time was over."""
+        named = Life(seat.hello.group, seat.hello.consumer, life)
+        now = self.clock.monotonic()
+        with self._lock:
+            if named in self._ended or seat not in self._seats:
+                return 0
+            timeout_s = seat.hello.timeout_ms / 1000.0
+            heard = {**self.sessions.heard, named: Heard(now, timeout_s)}
+            self.sessions = Sessions(heard)
+            seat.life = life
+            self._by_name[seat.hello.group, seat.hello.consumer] = seat
+        return life
+
+    def _deliver(self, seat: Seat) -> None:
+        with self._lock:
+            mail = list(self._mail.get(seat.named, ()))
+        for command in mail:
+            seat.outbox.put(Tell(command))
+
+    def heard(self, seat: Seat) -> bool:
+        """False where nothing of it counts any more."""
+        now = self.clock.monotonic()
+        with self._lock:
+            if seat not in self._seats:
+                return False
+            if seat.life:
+                self.sessions = keeping.heard(self.sessions, seat.named, now)
+        return True
+
+    def answered(self, seat: Seat, answer: Answer) -> None:
+        if answer.life != seat.life or not seat.life:
+            return
+        kind = _ANSWERED_BY[type(answer)]
+        with self._lock:
+            mail = self._mail.get(seat.named, [])
+            done = [c for c in mail if isinstance(c, kind) and c.generation == answer.generation]
+            mail[:] = [c for c in mail if c not in done]
+        self.answers.put(Answered(seat.hello.group, seat.hello.consumer, answer))
+        self._wake()
+
+    def lives(self, group: str) -> dict[str, int]:
+        """The newest life of each light member of the group."""
+        with self._lock:
+            found: dict[str, int] = {}
+            for life in self.sessions.heard:
+                if life.group == group:
+                    found[life.consumer] = max(life.number, found.get(life.consumer, 0))
+            return found
+
+    def is_connected(self, group: str, consumer: str) -> bool:
+        with self._lock:
+            return (group, consumer) in self._by_name
+
+    def others_of(self, seat: Seat) -> list[Seat]:
+        """Streams of other processes under the same name."""
+        with self._lock:
+            return [s for s in self._seats if s is not seat and s.name == seat.name]
+
+    def leave(self, seat: Seat) -> None:
+        """Its stream is over; its session may live."""
+        with self._lock:
+            self._seats.discard(seat)
+            if self._by_name.get(seat.name) is seat:
+                del self._by_name[seat.name]
+
+    def end_life(self, life: Life) -> None:
+        """The member has said that it leaves."""
+        with self._lock:
+            self._ended.add(life)
+            self.sessions = keeping.gone(self.sessions, [life])
+            self._mail.pop(life, None)
+
+    # -- in a thread of its own
+
+    def _beat(self, office: Office) -> None:
+        while not office.over.wait(_BEAT_S):
+            now = self.clock.monotonic()
+            with self._lock:
+                seats = list(self._seats)
+            for seat in seats:
+                seat.beat(now)

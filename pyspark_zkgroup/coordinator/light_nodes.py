@@ -1,0 +1,120 @@
+"""The nodes of light members in ZooKeeper, which the coordinator makes and deletes for them.
+
+They are persistent. Whose an owner node is shows by its text and its age: it was made after the
+registration of its life, and before that of the next one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark_zkgroup.errors import BadZnodeError
+from pyspark_zkgroup.group.brokers import parse_broker
+from pyspark_zkgroup.group.light.sessions import Life
+from pyspark_zkgroup.group.ops import Delete, InDoubt
+from pyspark_zkgroup.group.ownership import thread_of
+from pyspark_zkgroup.group.paths import BROKER_IDS, CoordinatedPaths, broker_path
+from pyspark_zkgroup.group.registration import LightSeat, parse_registration
+from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, partitions_below
+
+_log = logging.getLogger("pyspark_zkgroup.coordinator")
+
+
+@dataclass(frozen=True, slots=True)
+class LightNode:
+    """A light member's registration: its node, and what it says of the session."""
+
+    node: Node
+    seat: LightSeat
+
+    @property
+    def life(self) -> int:
+        return self.node.node.czxid
+
+
+def light_of(path: str, node: Node | None) -> LightNode | None:
+    """None where there is no node, or one of a member that has a session with ZooKeeper."""
+    if node is None or node.ephemeral_owner:
+        return None
+    try:
+        seat = parse_registration(path, node.data).light
+    except BadZnodeError:
+        return None
+    return None if seat is None else LightNode(node, seat)
+
+
+def read_light(store: NodeStore, paths: CoordinatedPaths, consumer: str) -> LightNode | None:
+    path = paths.id(consumer)
+    (node,) = store.nodes([path])
+    return light_of(path, node)
+
+
+def owner_of(node: Node, lives: Mapping[str, int]) -> int:
+    """Whose this owner node is, for comparison with a member's own session: the session of an
+    ephemeral node, the life of a light member, or what nobody's session or life is.
+    """
+    if node.ephemeral_owner:
+        return node.ephemeral_owner
+    thread = thread_of(node.data.decode("utf-8", "replace"))
+    life = lives.get(thread.consumer, 0) if thread is not None else 0
+    return life if 0 < life < node.node.czxid else node.node.czxid
+
+
+def light_owners(store: NodeStore, paths: CoordinatedPaths) -> dict[str, Node]:
+    """All owner nodes of light members, by path."""
+    (listed,) = store.children([paths.owners])
+    topics = sorted(listed.names) if listed else []
+    below = store.children([paths.owner_topic(t) for t in topics])
+    names = [paths.owner(p) for p in sorted(partitions_below(topics, below))]
+    return {
+        path: node
+        for path, node in zip(names, store.nodes(names), strict=True)
+        if node is not None and not node.ephemeral_owner and node.node.version
+    }
+
+
+def consumer_of_owner(node: Node) -> str:
+    thread = thread_of(node.data.decode("utf-8", "replace"))
+    return "" if thread is None else thread.consumer
+
+
+def delete_life(store: NodeStore, life: Life) -> int:
+    """What a life leaves behind, how many owner nodes it was. The registration goes last: should we
+    die in between, the next coordinator finds it and begins again.
+    """
+    paths = CoordinatedPaths(life.group)
+    (registered,) = store.nodes([paths.id(life.consumer)])
+    newer = float("inf")
+    if registered is not None and registered.node.czxid > life.number:
+        newer = registered.node.czxid
+    owned = {
+        path: node
+        for path, node in light_owners(store, paths).items()
+        if consumer_of_owner(node) == life.consumer and life.number < node.node.czxid < newer
+    }
+    deletes = [(Delete(path, node.node.version),) for path, node in owned.items()]
+    outcomes = store.commit(deletes)
+    if registered is not None and registered.node.czxid == life.number:
+        at = paths.id(life.consumer)
+        outcomes += store.commit([(Delete(at, registered.node.version),)])
+    if any(isinstance(outcome, InDoubt) for outcome in outcomes):
+        raise DisconnectedError(f"the nodes of {life.consumer} may not have been deleted")
+    return len(owned)
+
+
+def registered_brokers(store: NodeStore, protocol: str) -> tuple[str, ...]:
+    """Where brokers register; none on KRaft."""
+    (listed,) = store.children([BROKER_IDS])
+    paths = [broker_path(name) for name in sorted(listed.names)] if listed else []
+    found: list[str] = []
+    for path, node in zip(paths, store.nodes(paths), strict=True):
+        try:
+            address = parse_broker(path, node.data, protocol) if node is not None else None
+        except BadZnodeError as error:
+            _log.warning("%s", error)
+            continue
+        if address:
+            found.append(address)
+    return tuple(found)

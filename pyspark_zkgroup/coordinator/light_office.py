@@ -1,0 +1,46 @@
+"""A coordinator that serves light members: a candidate, its desk, and the port they come to."""
+
+from __future__ import annotations
+
+from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
+from pyspark_zkgroup.coordinator.light_desk import LightDesk
+from pyspark_zkgroup.group.coordination.candidacy import Candidacy
+from pyspark_zkgroup.light.server import Listener
+from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
+from pyspark_zkgroup.security.stream_access import StreamAccess
+from pyspark_zkgroup.zk.port import SessionSettings
+
+# Streams beyond those of the members: they are told that there are too many.
+_REFUSALS = 16
+
+
+class LightOffice:
+    """`listen` is host:port, and port 0 takes a free one; `advertised` is what members are told,
+    `listen` itself where it is empty. Candidates that are not in office answer who is.
+    """
+
+    def __init__(
+        self,
+        settings: SessionSettings,
+        name: str,
+        watching: Watching,
+        desk: LightDesk,
+        listen: str,
+        access: StreamAccess,
+        advertised: str = "",
+        surroundings: Surroundings = REAL,
+    ) -> None:
+        desk.is_served = True
+        self.desk = desk
+        self.listener = Listener(listen, access, desk.greet, desk.members_max + _REFUSALS)
+        host = listen.rpartition(":")[0]
+        self.address = advertised or f"{host}:{self.listener.port}"
+        candidacy = Candidacy(name, self.address)
+        self.candidate = Candidate(settings, candidacy, watching, surroundings, desk)
+
+    def start(self) -> None:
+        self.candidate.start()
+
+    def close(self) -> None:
+        self.candidate.close()
+        self.listener.close()

@@ -1,0 +1,177 @@
+"""Where light members are listened to: one stream for each, whose messages another room answers.
+
+Who is not let in gets a refusal before a word of his is read. A stream that sends what is no
+message of ours, more than one may, or nothing in time ends alone; one that does not take what it is
+sent fills its own bounded queue, and ends too.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import grpc
+
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.light.messages import Hello, ToCoordinator, ToMember
+from pyspark_zkgroup.group.light.wire import BadMessageError, decode_from_member, encode
+from pyspark_zkgroup.light.access import METHOD, add_port, is_let_in, server_options
+from pyspark_zkgroup.security.stream_access import StreamAccess
+
+_QUEUE_MAX = 1000
+_HELLO_S = 10.0
+_STOP_S = 1.0
+_log = logging.getLogger("pyspark_zkgroup.coordinator")
+
+
+class Outbox:
+    """What one member is to be sent. Full: nobody takes it, and the stream ends."""
+
+    def __init__(self) -> None:
+        self._messages: queue.Queue[ToMember | None] = queue.Queue(_QUEUE_MAX)
+        self.closed = threading.Event()
+        self.cancel: Callable[[], object] = lambda: None
+
+    def put(self, message: ToMember) -> None:
+        if self.closed.is_set():
+            return
+        try:
+            self._messages.put_nowait(message)
+        except queue.Full:
+            self.cut()
+
+    def cut(self) -> None:
+        """At once, whether the member takes what is left or not: its thread is freed."""
+        self.close()
+        self.cancel()
+
+    def close(self) -> None:
+        """What was put before is still sent, as far as the stream takes it."""
+        self.closed.set()
+        try:
+            self._messages.put_nowait(None)
+        except queue.Full:
+            return
+
+    def messages(self) -> Iterator[ToMember]:
+        while True:
+            try:
+                message = self._messages.get(timeout=None if not self.closed.is_set() else 0)
+            except queue.Empty:
+                return
+            if message is None:
+                return
+            yield message
+
+
+class Conversation(Protocol):
+    """One member's side of the talk, at the coordinator."""
+
+    def take(self, message: ToCoordinator) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Listener:
+    """`greet` is given the first message, and answers with what takes the others; None where the
+    stream ends with what has been put into the outbox.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        access: StreamAccess,
+        greet: Callable[[Hello, Outbox], Conversation | None],
+        members_max: int,
+    ) -> None:
+        self.access = access
+        self.greet = greet
+        self._pool = ThreadPoolExecutor(members_max, thread_name_prefix="zkgroup-light")
+        self._server = grpc.server(
+            self._pool, options=server_options(), maximum_concurrent_rpcs=members_max
+        )
+        handler = grpc.stream_stream_rpc_method_handler(self._stream)
+        service, _, method = METHOD.strip("/").partition("/")
+        self._server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(service, {method: handler}),)
+        )
+        try:
+            self.port = add_port(self._server, address, access)
+        except (RuntimeError, ValueError) as error:
+            self._pool.shutdown(wait=False)
+            raise ServerError(
+                f"Light members cannot be listened to at {address}: {error}",
+                "Give --listen a host:port of this machine that is free",
+            ) from error
+        self._server.start()
+
+    def close(self) -> None:
+        self._server.stop(_STOP_S).wait(_STOP_S * 2)
+        self._pool.shutdown(wait=False)
+
+    def _stream(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+        if not is_let_in(self.access, context.invocation_metadata()):
+            _log.warning("[ZKG-168] %s was not let in: its token is not ours", context.peer())
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "not let in")
+        outbox = Outbox()
+        outbox.cancel = context.cancel
+        reader = _Reader(requests, context, outbox, self.greet)
+        threading.Thread(target=reader.run, name="zkgroup-light-reader", daemon=True).start()
+        context.add_callback(outbox.close)
+        for message in outbox.messages():
+            yield encode(message)
+        if reader.bad:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, reader.bad)
+
+
+class _Reader:
+    """Takes what comes in on one stream. gRPC wakes it when the stream is over."""
+
+    def __init__(
+        self,
+        requests: Iterator[bytes],
+        context: Any,
+        outbox: Outbox,
+        greet: Callable[[Hello, Outbox], Conversation | None],
+    ) -> None:
+        self.requests = requests
+        self.context = context
+        self.outbox = outbox
+        self.greet = greet
+        self.bad = ""
+
+    def run(self) -> None:
+        talk: Conversation | None = None
+        # Who opens a stream and says nothing would keep its place for ever.
+        silent = threading.Timer(_HELLO_S, self.outbox.close)
+        silent.daemon = True
+        silent.start()
+        try:
+            for data in self.requests:
+                message = decode_from_member(data)
+                if talk is not None:
+                    talk.take(message)
+                    continue
+                silent.cancel()
+                if not isinstance(message, Hello):
+                    raise BadMessageError("a stream begins with hello")
+                talk = self.greet(message, self.outbox)
+                if talk is None:
+                    break
+        except BadMessageError as error:
+            self.bad = str(error)
+            _log.warning(
+                "[ZKG-169] %s sent what no light member sends: %s", self.context.peer(), error
+            )
+        except Exception as error:  # noqa: BLE001 - gRPC ends the iterator of a broken stream so
+            if self.context.is_active():
+                _log.exception("[ZKG-170] the stream of %s ends: %s", self.context.peer(), error)
+        finally:
+            silent.cancel()
+            if talk is not None:
+                talk.end()
+            self.outbox.close()

@@ -1,0 +1,355 @@
+"""A light member's session: the stream to its coordinator, and the search for another one.
+
+A thread of its own answers pings whatever the planner is doing, and looks for the coordinator when
+the stream breaks. It decides nothing about the group: commands and changes of the connection only
+go into queues.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+
+from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
+from pyspark_zkgroup.group.coordination.commands import Command
+from pyspark_zkgroup.group.light import search as searching
+from pyspark_zkgroup.group.light.lease import (
+    member_may_plan_until,
+    stream_silent_at,
+)
+from pyspark_zkgroup.group.light.messages import (
+    Accepted,
+    ChildrenRead,
+    Elsewhere,
+    Executed,
+    Failed,
+    Hello,
+    Leave,
+    NodesRead,
+    Ping,
+    Pong,
+    Registered,
+    Rejected,
+    Reply,
+    Tell,
+    ToCoordinator,
+    ToMember,
+)
+from pyspark_zkgroup.group.light.search import Search
+from pyspark_zkgroup.group.light.wire import BadMessageError, decode_from_coordinator, encode
+from pyspark_zkgroup.light.access import METHOD, metadata, open_channel
+from pyspark_zkgroup.security.stream_access import StreamAccess
+from pyspark_zkgroup.zk.port import (
+    DisconnectedError,
+    SessionEvent,
+    SessionLostError,
+    SessionSettings,
+)
+
+COMMAND = "a command"
+"""The path of the event that a command has come."""
+_REQUEST_SHARE = 0.25
+_REQUEST_S_MIN = 1.0
+_PROBE_S = 0.1
+# An election takes its time where a coordinator has just died.
+_OPEN_S_MIN = 5.0
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+@dataclass(frozen=True, slots=True)
+class LightSettings:
+    addresses: tuple[str, ...]
+    access: StreamAccess
+    hello: Hello
+
+    @property
+    def timeout_s(self) -> float:
+        return self.hello.timeout_ms / 1000.0
+
+
+class LightSession:
+    """`id` is the life that the coordinator has registered; -1 before, which no node's owner is."""
+
+    def __init__(self, settings: LightSettings, events: queue.SimpleQueue[SessionEvent]) -> None:
+        self.light = settings
+        self.settings = SessionSettings(
+            ",".join(settings.addresses), "", settings.hello.timeout_ms, 0
+        )
+        self.events = events
+        self.id = -1
+        self.brokers: tuple[str, ...] = ()
+        self.commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self.proved_at = float("-inf")
+        self.refused: Exception | None = None
+        self.note = ""
+        self._lost = False
+        self._accepted = threading.Event()
+        self._settled = threading.Event()
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._silent_at: float | None = None
+        self._number = 0
+        self._asked: dict[int, tuple[Future[Reply], float]] = {}
+        self._pongs: dict[int, float] = {}
+        self._outgoing: queue.SimpleQueue[ToCoordinator | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="zkgroup-light", daemon=True)
+
+    def open(self) -> None:
+        """Find the coordinator, or raise what keeps us out, or the ServerError that says where it
+        was looked for.
+        """
+        self._thread.start()
+        self._settled.wait(max(_OPEN_S_MIN, self.light.timeout_s))
+        if self._accepted.is_set():
+            return
+        refused, note = self.refused, self.note
+        self.close()
+        if refused is not None:
+            raise refused
+        raise ServerError(
+            f"No coordinator was found at {self.settings.hosts} ({note or 'nobody answers'})",
+            "Check coordinator.addresses, and that `zkgroup coordinator --listen` runs there",
+        )
+
+    @property
+    def alive(self) -> bool:
+        return not self._lost
+
+    @property
+    def connected(self) -> bool:
+        return self.alive and self._accepted.is_set()
+
+    @property
+    def negotiated_timeout_s(self) -> float:
+        return self.light.timeout_s
+
+    def lease_left_s(self) -> float:
+        return member_may_plan_until(self.proved_at, self.light.timeout_s) - time.monotonic()
+
+    def ask(self, make: Callable[[int], ToCoordinator]) -> Reply:
+        """Send what `make` makes of a number, and wait for the answer to it."""
+        answer: Future[Reply] = Future()
+        with self._lock:
+            if not self.alive:
+                raise SessionLostError("ended")
+            if not self._accepted.is_set():
+                raise DisconnectedError("no coordinator is at hand")
+            self._number += 1
+            number = self._number
+            self._asked[number] = answer, time.monotonic()
+            self._outgoing.put(make(number))
+        probe = self._silent_at == self.proved_at
+        patience_s = max(_REQUEST_S_MIN, self.light.timeout_s * _REQUEST_SHARE)
+        try:
+            reply = answer.result(_PROBE_S if probe else patience_s)
+        except FutureTimeoutError:
+            self._silent_at = self.proved_at
+            raise DisconnectedError("the coordinator did not answer in time") from None
+        finally:
+            with self._lock:
+                self._asked.pop(number, None)
+        if isinstance(reply, Failed) and reply.why == "offline":
+            raise DisconnectedError(reply.text)
+        if isinstance(reply, Failed) and reply.why == "forbidden":
+            raise AccessError(
+                f"The coordinator refuses this member: {reply.text}",
+                "Check the coordinator's log, and the ACL of the group's nodes",
+            )
+        if isinstance(reply, Registered):
+            self.id = reply.life
+        return reply
+
+    def say(self, message: ToCoordinator) -> None:
+        """What is not answered; lost with the connection."""
+        with self._lock:
+            if self._accepted.is_set():
+                self._outgoing.put(message)
+
+    def close(self) -> None:
+        if self.connected and self.id >= 0:
+            try:
+                self.ask(Leave)
+            except (DisconnectedError, SessionLostError, AccessError) as error:
+                _log.warning("[ZKG-176] the coordinator was not told that we leave: %s", error)
+        self._lost = True
+        self._closing.set()
+        self._outgoing.put(None)
+
+    # -- in the thread of its own
+
+    def _run(self) -> None:
+        search = Search(self.light.addresses)
+        while not self._closing.wait(search.pause_s):
+            address = search.address
+            try:
+                search = self._talk(search)
+            except Exception as error:  # noqa: BLE001 - the one thread that finds the coordinator
+                _log.exception("[ZKG-177] the stream to %s", address)
+                self.note = f"{address}: {error}"
+                search = searching.failed(search)
+            finally:
+                self._cut_off()
+            if self.refused is not None:
+                self._settled.set()
+                return
+
+    def _talk(self, search: Search) -> Search:
+        """One stream, until it ends; where to look then."""
+        began = time.monotonic()
+        outgoing: queue.SimpleQueue[ToCoordinator | None] = queue.SimpleQueue()
+        outgoing.put(self.light.hello)
+        inbox: queue.SimpleQueue[ToMember | Exception] = queue.SimpleQueue()
+        access = self.light.access
+        with open_channel(search.address, access) as channel:
+            call = channel.stream_stream(METHOD)(_sent(outgoing), metadata=metadata(access))
+            reader = threading.Thread(target=_receive, args=(call, inbox), daemon=True)
+            reader.start()
+            heard_at = began
+            try:
+                while not self._closing.is_set():
+                    silent_s = stream_silent_at(heard_at, self.light.timeout_s) - time.monotonic()
+                    try:
+                        message = inbox.get(timeout=max(0.0, silent_s))
+                    except queue.Empty:
+                        return self._failed(search, "says nothing")
+                    heard_at = time.monotonic()
+                    if isinstance(message, Exception):
+                        return self._failed(search, self._why(message))
+                    if isinstance(message, Accepted):
+                        search = searching.found(search)
+                        if not self._take_up(message, outgoing, began):
+                            return search
+                    elif isinstance(message, Elsewhere):
+                        return self._elsewhere(search, message)
+                    elif isinstance(message, Rejected):
+                        return self._rejected(search, message)
+                    else:
+                        self._take(message, outgoing)
+            finally:
+                outgoing.put(None)
+                call.cancel()
+        return search
+
+    def _take_up(
+        self,
+        accepted: Accepted,
+        outgoing: queue.SimpleQueue[ToCoordinator | None],
+        hello_at: float,
+    ) -> bool:
+        """False where our registration has been given up meanwhile: this session has ended."""
+        with self._lock:
+            if self.id >= 0 and accepted.life != self.id:
+                self._lost = True
+                self.events.put(SessionEvent("lost"))
+                self._closing.set()
+                return False
+            self._outgoing = outgoing
+            self._pongs.clear()
+            self.brokers = accepted.brokers
+            if accepted.life:
+                self.proved_at = max(self.proved_at, hello_at)
+            self.note = ""
+            self._accepted.set()
+        self._settled.set()
+        self.events.put(SessionEvent("connected"))
+        return True
+
+    def _take(self, message: ToMember, outgoing: queue.SimpleQueue[ToCoordinator | None]) -> None:
+        now = time.monotonic()
+        if isinstance(message, Ping):
+            sent = self._pongs.get(message.heard)
+            if sent is not None:
+                self.proved_at = max(self.proved_at, sent)
+            self._pongs = {n: at for n, at in self._pongs.items() if n > message.heard}
+            self._pongs[message.number] = now
+            outgoing.put(Pong(message.number))
+        elif isinstance(message, Tell):
+            self.commands.put(message.command)
+            self.events.put(SessionEvent("changed", COMMAND))
+        elif isinstance(message, NodesRead | ChildrenRead | Executed | Registered | Failed):
+            with self._lock:
+                found = self._asked.pop(message.number, None)
+            if found is not None:
+                answer, sent = found
+                self.proved_at = max(self.proved_at, sent)
+                answer.set_result(message)
+
+    def _cut_off(self) -> None:
+        """No stream any more: what was asked on it is in doubt."""
+        with self._lock:
+            was = self._accepted.is_set()
+            self._accepted.clear()
+            unanswered, self._asked = self._asked, {}
+        for answer, _ in unanswered.values():
+            answer.set_exception(DisconnectedError("the connection to the coordinator broke"))
+        if was:
+            self.events.put(SessionEvent("suspended"))
+
+    def _elsewhere(self, search: Search, answer: Elsewhere) -> Search:
+        who = f"the coordinator {answer.coordinator} " if answer.coordinator else "nobody "
+        what = "serves no light members" if answer.coordinator else "is in office"
+        if not answer.address:
+            self.note = f"{search.address}: {who}{what}"
+        return searching.redirected(search, answer.address)
+
+    def _rejected(self, search: Search, answer: Rejected) -> Search:
+        if answer.retriable:
+            return self._failed(search, answer.reason)
+        self._lost = True
+        if answer.fenced:
+            self.refused = FencedError(
+                answer.reason,
+                "This query ends and takes nothing back. Give each query a member.id of its own, "
+                "or leave the option out",
+            )
+        else:
+            self.refused = AssignmentError(
+                f"The coordinator at {search.address} refuses this member: {answer.reason}",
+                "Let members and coordinators of one cluster run the same release of zkgroup, and "
+                "check group.id and member.id",
+            )
+        self.events.put(SessionEvent("lost"))
+        return search
+
+    def _failed(self, search: Search, why: str) -> Search:
+        self.note = f"{search.address}: {why}"
+        return searching.failed(search)
+
+    def _why(self, error: Exception) -> str:
+        code = error.code() if isinstance(error, grpc.Call) else None
+        if code is grpc.StatusCode.UNAUTHENTICATED:
+            self._lost = True
+            self.refused = AccessError(
+                f"The coordinator at {self.settings.hosts} does not let this member in",
+                "Check coordinator.token",
+            )
+            self.events.put(SessionEvent("lost"))
+        if isinstance(error, grpc.Call):
+            return f"{error.details() or error.code()}"
+        return str(error)
+
+
+def _sent(outgoing: queue.SimpleQueue[ToCoordinator | None]) -> Iterator[bytes]:
+    """What gRPC takes in a thread of its own; ends with the stream."""
+    while (message := outgoing.get()) is not None:
+        yield encode(message)
+
+
+def _receive(call: Any, inbox: queue.SimpleQueue[ToMember | Exception]) -> None:
+    try:
+        for data in call:
+            inbox.put(decode_from_coordinator(data))
+        inbox.put(ConnectionError("the stream was closed"))
+    except (grpc.RpcError, BadMessageError) as error:
+        inbox.put(error)
+    finally:
+        call.cancel()

@@ -1,0 +1,198 @@
+"""The `light` protocol: a member without ZooKeeper, told by a coordinator over the network.
+
+Its session, its nodes and its commands are the coordinator's affair; which transactions it asks
+for, and what their outcomes mean, is what it is for every member that owns by nodes.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from pyspark_zkgroup.errors import FencedError, ServerError
+from pyspark_zkgroup.group.coordination.commands import Command
+from pyspark_zkgroup.group.light.messages import Hello, Told
+from pyspark_zkgroup.group.ownership import version_of
+from pyspark_zkgroup.group.registration import LightSeat, Registration, encode_registration
+from pyspark_zkgroup.group.snapshot import Snapshot
+from pyspark_zkgroup.light.session import LightSession, LightSettings
+from pyspark_zkgroup.light.store import LightStore
+from pyspark_zkgroup.membership.claims import Moved
+from pyspark_zkgroup.membership.command_channel import CommandChannel, CommandRead
+from pyspark_zkgroup.membership.commits import fenced
+from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka
+from pyspark_zkgroup.membership.registrations import take_over_owners
+from pyspark_zkgroup.membership.requests import Requests
+from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.zk.port import SessionEvent, SessionLostError, SessionSettings
+
+_PREDECESSOR_SHARE = 2.0
+_LOOK_AGAIN_S = 0.2
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class StreamChannel(CommandChannel):
+    """Commands come on the stream; those that are not answered come again on the next one."""
+
+    def prepare(self, f: Footing) -> None:
+        """There is no node to be made."""
+
+    def begin(self, f: Footing) -> None:
+        life = f.session
+        if life != self.life:
+            self._live(life)
+
+    def obey(self, f: Footing) -> None:
+        commands = _session(f).commands
+        while not commands.empty():
+            self._hear(commands.get())
+
+    def _hear(self, command: Command) -> None:
+        if all(read.command != command for read in self._standing):
+            self._standing.append(CommandRead("", command))
+        if command.life == self.life and command.generation >= self._newest:
+            self._newest = command.generation
+            self._apply(command)
+
+    def answer(self, f: Footing) -> None:
+        """An answer that is lost with the stream is asked for again by the next command, or by the
+        same one.
+        """
+        left: list[CommandRead] = []
+        for read in self._standing:
+            if read.command.life != self.life:
+                continue
+            answer = self._answer_to(f, read.command)
+            if answer is None:
+                left.append(read)
+            else:
+                _session(f).say(Told(answer))
+        self._standing = left
+
+
+class NoRequests(Requests):
+    """What an operator asks of members lies in nodes that a light member does not read."""
+
+    def rests(self, f: Footing, members: Mapping[str, Registration]) -> bool:
+        del f, members
+        return False
+
+
+class LightMembership(CoordinatorMembership):
+    protocol = "light"
+
+    def __init__(
+        self,
+        options: Options,
+        brokers: Brokers,
+        surroundings: Surroundings = REAL,
+        in_kafka: OffsetsInKafka | None = None,
+    ) -> None:
+        surroundings = replace(surroundings, open_store=self._open)
+        super().__init__(options, brokers, surroundings, in_kafka)
+        self.channel = StreamChannel(self.coordinated)
+        self.keeper.server = "the coordinator"
+        self.requests = NoRequests(self.keeper, self.copy)
+        self._session: LightSession | None = None
+        self._seat = LightSeat(uuid.uuid4().hex, options.light.session_timeout_ms)
+
+    def _open(
+        self, settings: SessionSettings, events: queue.SimpleQueue[SessionEvent]
+    ) -> LightStore:
+        """A new session, taken in by a coordinator, or the error that says why there is none."""
+        del settings
+        light = self.options.light
+        seat = self._seat
+        hello = Hello(self.options.group_id, self.consumer, seat.incarnation, seat.timeout_ms)
+        before = self._session
+        if before is not None and isinstance(before.refused, FencedError):
+            raise before.refused
+        session = LightSession(LightSettings(light.addresses, light.access, hello), events)
+        session.open()
+        self._session = session
+        return LightStore(session)
+
+    def _introduce(self, footing: Footing) -> bool:
+        self._refuse_others(footing)
+        self._find_brokers(footing)
+        self._snapshot = Snapshot({}, dict(self.brokers.partitions()))
+        self._notes = ()
+        return True
+
+    def _find_brokers(self, footing: Footing) -> None:
+        if self.options.bootstrap_servers:
+            return
+        found = _session(footing).brokers
+        if not found:
+            raise ServerError(
+                "The coordinator knows no Kafka brokers: none has registered in its ZooKeeper for "
+                f"{self.options.security.protocol}",
+                "Set kafka.bootstrap.servers",
+            )
+        self.brokers.found(found)
+
+    def _join(self, footing: Footing) -> None:
+        if self.keeper.joined:
+            return
+        first = not self._ever_joined
+        if first:
+            self._inspect(footing)
+        else:
+            self._find_brokers(footing)
+        before = footing.session
+        self._register(footing)
+        if before >= 0 and footing.session != before:
+            # Somebody deleted our registration. What was claimed under it is nobody's by now.
+            raise SessionLostError("our registration was deleted")
+        if footing.static and self._plan is not None:
+            take_over_owners(footing)
+        self.keeper.joined = self._ever_joined = True
+        self.keeper.stir("joined")
+        if first:
+            self._refuse_others(footing)
+        self.channel.begin(footing)
+
+    def _register(self, footing: Footing) -> None:
+        store = cast(LightStore, footing.store)
+        stamped = replace(
+            self.registration, timestamp=str(int(self.clock.time() * 1000)), light=self._seat
+        )
+        # Evidence is for a process that begins: one that has been a member never takes back.
+        plan = self._plan if not self._ever_joined else None
+        fences = {r.partition: version_of(r.fence) for r in plan.ranges} if plan else {}
+        evidence = {p: fence for p, fence in fences.items() if fence is not None}
+        patience_s = footing.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE
+        give_up_at = self.clock.monotonic() + patience_s
+        said = ""
+        while True:
+            taken = store.register(encode_registration(stamped), footing.static, evidence)
+            if not taken:
+                return
+            if not footing.static or self._ever_joined or self.clock.monotonic() > give_up_at:
+                raise fenced(footing, taken)
+            if not said:
+                said = taken
+                _log.warning("[ZKG-175] waiting for the end of a predecessor: %s", taken)
+            self.keeper.wait(_LOOK_AGAIN_S)
+
+    def _move(self, footing: Footing, mine: Mapping[TopicPartition, int]) -> Moved:
+        moved = super()._move(footing, mine)
+        # No watch tells when it is free.
+        moved.again |= bool(moved.waiting)
+        return moved
+
+    def status(self) -> dict[str, Any]:
+        session = self.keeper.session
+        return {**super().status(), "coordinator": session.settings.hosts if session else None}
+
+
+def _session(f: Footing) -> LightSession:
+    return cast(LightSession, f.store.session)

@@ -1,0 +1,20 @@
+"""How light members and their coordinator know each other: certificates, and a token they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark_zkgroup.security.secret import NO_SECRET, Secret
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAccess:
+    """PEM texts. `authorities`: whom we trust; none: as the system does at a member, and no
+    certificate is asked for at a coordinator. Without `tls` nothing is encrypted.
+    """
+
+    token: Secret = NO_SECRET
+    tls: bool = False
+    authorities: str = field(default="", repr=False)
+    certificates: str = field(default="", repr=False)
+    key: Secret = NO_SECRET

@@ -1,0 +1,462 @@
+"""Members without ZooKeeper, and the coordinators that keep their sessions. Real servers."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+
+from pyspark_zkgroup.cluster_view import ClusterView
+from pyspark_zkgroup.coordinator.candidate import Watching
+from pyspark_zkgroup.coordinator.light_desk import LightDesk
+from pyspark_zkgroup.coordinator.light_office import LightOffice
+from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError
+from pyspark_zkgroup.group.light.messages import (
+    Accepted,
+    Commit,
+    Executed,
+    Failed,
+    Hello,
+    Ping,
+    Read,
+    Rejected,
+    ToCoordinator,
+    ToMember,
+)
+from pyspark_zkgroup.group.light.wire import MESSAGE_BYTES_MAX, decode_from_coordinator, encode
+from pyspark_zkgroup.group.ops import Check, Create, Refused, SetData, Transaction
+from pyspark_zkgroup.group.paths import CoordinatedPaths
+from pyspark_zkgroup.group.registration import parse_registration
+from pyspark_zkgroup.light.access import METHOD, metadata, open_channel
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.sandbox import Sandbox
+from pyspark_zkgroup.sandbox.cut import Cut
+from pyspark_zkgroup.security.secret import Secret
+from pyspark_zkgroup.security.stream_access import StreamAccess
+from pyspark_zkgroup.zk.port import SessionSettings
+from tests.group import Group, all_rows, known, missing, settle, twice
+from tests.spark_order import Checkpoint, Query, abandon
+from tests.waiting import wait_until
+
+TOKEN = StreamAccess(Secret("open sesame"))
+
+
+class LightGroup(Group):
+    """Queries are light members unless they say otherwise."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        super().__init__(sandbox)
+        self.offices: list[LightOffice] = []
+
+    def office(self, name: str = "one", **desk: Any) -> LightOffice:
+        hosts, slash, chroot = self._connect().partition("/")
+        settings = SessionSettings(hosts, slash + chroot, 2000, 5000)
+        watching = Watching()
+        if self.sandbox.parameters.kafka != "3.9":
+            # Brokers of KRaft do not register: they are named, and asked for the topics.
+            view = ClusterView(parse(super().options("any")))
+            watching = Watching(view.partitions, 0.3, view.close)
+            desk["bootstrap"] = (self.sandbox.bootstrap_servers,)
+        made = LightOffice(settings, name, watching, LightDesk(**desk), "127.0.0.1:0", TOKEN)
+        made.start()
+        self.offices.append(made)
+        return made
+
+    def in_office(self) -> LightOffice:
+        found = wait_until(
+            lambda: [o for o in self.offices if o.candidate.in_office], 15, "an election"
+        )
+        return found[0]
+
+    def kill(self, office: LightOffice) -> None:
+        """As a kill -9 does: its session stays behind, its streams break."""
+        self.offices.remove(office)
+        store: Any = office.candidate.store
+        abandon(store.session.client)
+        office.candidate._closing = True
+        office.listener.close()
+
+    def options(self, topic: str = "", **changes: str) -> dict[str, str]:
+        if changes.get("protocol", "light") != "light":
+            return super().options(topic, **changes)
+        addresses = ",".join(office.address for office in self.offices)
+        options = {
+            "protocol": "light",
+            "coordinator.addresses": addresses,
+            "coordinator.token": "open sesame",
+            "session.timeout.ms": changes.pop("session", "3000"),
+        }
+        found = {**options, **super().options(topic, **changes)}
+        for name in ("zookeeper.connect", "zookeeper.session.timeout.ms"):
+            found.pop(name)
+        if "bootstrap" not in changes:
+            found.pop("kafka.bootstrap.servers")
+        return found
+
+    def below(self, path: str) -> list[str]:
+        path = f"/consumers/groups/{self.name}/{path}"
+        return self.client.get_children(path) if self.client.exists(path) else []
+
+    def close(self) -> None:
+        super().close()
+        for office in self.offices:
+            office.close()
+
+
+def crash(query: Query) -> None:
+    """Nothing is said to anybody."""
+    session: Any = query.membership.keeper.session
+    session._lost = True
+    session._closing.set()
+    session._thread.join(5.0)
+    query.brokers.close()
+    query.planner._stopped = True
+
+
+def share(queries: list[Query], partitions: int) -> None:
+    def shared() -> bool:
+        for query in queries:
+            query.trigger()
+        loads = [len(query.held) for query in queries]
+        return sum(loads) == partitions and max(loads) - min(loads) <= 2
+
+    wait_until(shared, 20, f"{partitions} to be shared", interval_s=0.0)
+
+
+@pytest.fixture
+def group(sandbox: Sandbox) -> Iterator[LightGroup]:
+    made = LightGroup(sandbox)
+    try:
+        made.office()
+        made.in_office()
+        yield made
+    finally:
+        made.close()
+
+
+def test_a_lone_member_is_told_everything_and_what_it_commits_lands_in_zookeeper(
+    group: LightGroup,
+) -> None:
+    topic = group.topic(5)
+    group.produce(topic, 20)
+    query = group.query(topic)
+    query.until(100)
+    assert missing(group, query.rows) == [] == twice(query.rows)
+    query.trigger()
+    assert group.offsets(topic) == dict.fromkeys(range(5), b"20")
+    assert set(group.owners(topic).values()) == {f"{query.membership.member}-{n}" for n in (0, 1)}
+    path = f"/consumers/groups/{group.name}/ids/{query.membership.member}"
+    data, stat = group.client.get(path)
+    seat = parse_registration(path, data).light
+    assert stat.ephemeralOwner == 0
+    assert seat is not None
+    told = known(query)["generation"]
+    assert (seat.timeout_ms, seat.generation) == (3000, told)
+    query.stop()
+    assert group.owners(topic) == {}
+    assert group.below("ids") == []
+
+
+def test_light_and_coordinated_members_share_a_group(group: LightGroup) -> None:
+    topic = group.topic(12)
+    group.produce(topic, 10)
+    light = group.query(topic)
+    light.until(120)
+    before = group.owner_lives(topic)
+    other = group.query(topic, protocol="coordinator")
+    another = group.query(topic)
+    share([light, other, another], 12)
+    after = group.owner_lives(topic)
+    assert {p.partition for p in light.held} == {p for p in after if after[p] == before[p]}
+    group.produce(topic, 10)
+    settle(light, other, another)
+    other.stop()
+    share([light, another], 12)
+    group.produce(topic, 10)
+    settle(light, another)
+    rows = all_rows(light, other, another)
+    assert missing(group, rows) == [] == twice(rows)
+
+
+def test_a_crash_frees_after_the_session_and_a_clean_stop_at_once(group: LightGroup) -> None:
+    topic = group.topic(6)
+    group.produce(topic, 10)
+    a, b, c = (group.query(topic, session="2000") for _ in range(3))
+    share([a, b, c], 6)
+    settle(a, b, c)
+    crash(c)
+    share([a, b], 6)
+    assert len(group.below("ids")) == 2
+    b.stop()
+    share([a], 6)
+    group.produce(topic, 10)
+    settle(a)
+    rows = all_rows(a, b, c)
+    assert missing(group, rows) == [] == twice(rows)
+
+
+def test_a_coordinator_dies_and_the_next_one_moves_nothing(group: LightGroup) -> None:
+    for name in ("two", "three"):
+        group.office(name)
+    topic = group.topic(6)
+    group.produce(topic, 10)
+    a, b = group.query(topic), group.query(topic)
+    share([a, b], 6)
+    settle(a, b)
+    lives, told = group.owner_lives(topic), {known(q)["generation"] for q in (a, b)}
+    group.kill(group.in_office())
+    group.produce(topic, 5)
+
+    def told_anew() -> bool:
+        a.trigger()
+        b.trigger()
+        return not told & {known(query)["generation"] for query in (a, b)}
+
+    wait_until(told_anew, 30, "both to be told anew", interval_s=0.0)
+    settle(a, b)
+    assert group.owner_lives(topic) == lives
+    rows = all_rows(a, b)
+    assert missing(group, rows) == [] == twice(rows)
+    group.kill(group.in_office())
+    crash(b)
+    group.produce(topic, 5)
+    share([a], 6)
+    settle(a)
+    assert missing(group, all_rows(a, b)) == []
+
+
+def test_who_is_silent_plans_nothing_before_anybody_counts_it_dead(group: LightGroup) -> None:
+    topic = group.topic(4)
+    group.produce(topic, 10)
+    with Cut([group.offices[0].address]) as cut:
+        silent = group.query(topic, session="2000", coordinator_addresses=cut.addresses)
+        silent.until(40)
+        silent.trigger()
+        owners = set(group.owners(topic).values())
+        cut.silence()
+        group.produce(topic, 10)
+        member = silent.membership
+
+        def planned_last() -> bool:
+            """Whether the lease is over; until then the nodes are the member's."""
+            over = not member.keeper.may_plan
+            assert over or set(group.owners(topic).values()) == owners
+            return over
+
+        wait_until(planned_last, 10, "the lease to end", interval_s=0.01)
+        assert set(group.owners(topic).values()) == owners
+        assert silent.trigger() == 0
+        other = group.query(topic)
+        share([other], 4)
+        settle(other)
+        cut.heal()
+        group.produce(topic, 10)
+        share([silent, other], 4)
+        settle(silent, other)
+    rows = all_rows(silent, other)
+    assert missing(group, rows) == []
+    assert twice(rows) == []
+
+
+def test_a_crash_and_a_restart_replay_exactly(group: LightGroup) -> None:
+    topic = group.topic(4)
+    group.produce(topic, 10)
+    checkpoint = Checkpoint()
+    a = group.query(topic, checkpoint, session="2000")
+    a.until(40)
+    crash_in_batch(group, a, topic)
+    again = group.query(topic, checkpoint, session="2000")
+    settle(again)
+    rows = all_rows(a, again)
+    assert missing(group, rows) == [] == twice(rows)
+
+
+def test_a_static_member_takes_over_at_once_and_the_older_process_ends(group: LightGroup) -> None:
+    topic = group.topic(4)
+    group.produce(topic, 10)
+    checkpoint = Checkpoint()
+    a = group.query(topic, checkpoint, session="60000", member_id="fixed")
+    a.until(40)
+    crash_in_batch(group, a, topic, leave_running=True)
+    again = group.query(topic, checkpoint, session="60000", member_id="fixed")
+    settle(again)
+    rows = all_rows(a, again)
+    assert missing(group, rows) == [] == twice(rows)
+    assert fenced(a, "fixed")
+    group.queries.remove(a)
+
+
+def fenced(query: Query, name: str) -> bool:
+    def ended() -> bool:
+        try:
+            query.planner._boundary({})
+        except FencedError as error:
+            return name in str(error)
+        return False
+
+    return wait_until(ended, 10, "the older process to find itself fenced")
+
+
+def crash_in_batch(
+    group: LightGroup, query: Query, topic: str, *, leave_running: bool = False
+) -> None:
+    group.produce(topic, 10)
+
+    def fail(step: str) -> None:
+        if step == "logged":
+            raise InterruptedError
+
+    def crashed() -> bool:
+        try:
+            query.trigger(fail)
+        except InterruptedError:
+            return True
+        return False
+
+    wait_until(crashed, 10, "a batch to crash in", interval_s=0.0)
+    if not leave_running:
+        crash(query)
+
+
+def test_who_is_not_let_in_learns_nothing_and_who_cannot_be_served_learns_why(
+    group: LightGroup,
+) -> None:
+    topic = group.topic(2)
+    stranger = group.query(topic, coordinator_token="guessed")
+    with pytest.raises(AccessError, match="does not let this member in"):
+        stranger.trigger()
+    old = group.query(topic, protocol="zookeeper")
+    settle(old)
+    light = group.query(topic)
+    with pytest.raises(AssignmentError, match=old.membership.member):
+        light.trigger()
+    assert group.below("ids") == []
+
+
+def test_what_no_member_sends_ends_its_own_stream_alone(group: LightGroup) -> None:
+    topic = group.topic(2)
+    query = group.query(topic)
+    share([query], 2)
+    address = group.offices[0].address
+    hello = Hello(group.name, f"{group.name}_x", "x", 5000)
+    own = CoordinatedPaths(group.name)
+    partition = TopicPartition(topic, 0)
+    steal: Transaction = (SetData(own.owner(partition), f"{group.name}_x-0".encode(), 1),)
+    commit: Transaction = (Check(own.owner(partition), 1), SetData(own.offset(partition), b"7", 1))
+    foreign = Commit(1, ((Create("/elsewhere", b""),),))
+    assert talk(address, [b"garbage"]) == grpc.StatusCode.INVALID_ARGUMENT
+    assert talk(address, [encode(hello), b'{"version":1}']) == grpc.StatusCode.INVALID_ARGUMENT
+    assert talk(address, [encode(hello)], token="no") == grpc.StatusCode.UNAUTHENTICATED
+    huge = talk(address, [b"x" * (MESSAGE_BYTES_MAX + 1)])
+    assert huge == grpc.StatusCode.RESOURCE_EXHAUSTED
+    (accepted, forbidden) = answers(address, [hello, foreign], 2)
+    assert isinstance(accepted, Accepted)
+    assert accepted.life == 0
+    assert isinstance(forbidden, Failed)
+    assert forbidden.why == "forbidden"
+    (_, executed) = answers(address, [hello, Commit(1, (steal, commit))], 2)
+    assert isinstance(executed, Executed)
+    assert [type(outcome) for outcome in executed.outcomes] == [Refused, Refused]
+    assert "another live member" in str(executed.outcomes[0])
+    (_, secret) = answers(address, [hello, Read(1, "nodes", ("/consumers/other/owners/t/0",))], 2)
+    assert isinstance(secret, Failed)
+    group.produce(topic, 5)
+    settle(query)
+    assert missing(group, query.rows) == [] == twice(query.rows)
+
+
+def test_a_flood_of_members_is_bounded_and_those_inside_go_on(group: LightGroup) -> None:
+    group.offices[0].desk.members_max = 3
+    topic = group.topic(2)
+    query = group.query(topic)
+    share([query], 2)
+    address = group.offices[0].address
+    held = [Talk(address, "open sesame") for _ in range(6)]
+    for number, one in enumerate(held):
+        one.say(Hello(group.name, f"{group.name}_{number}", str(number), 5000))
+    found = [next(one.heard) for one in held]
+    full = [f for f in found if isinstance(f, Rejected) and f.retriable]
+    assert len(full) == 4
+    group.produce(topic, 5)
+    settle(query)
+    for one in held:
+        one.close()
+    assert missing(group, query.rows) == []
+
+
+def test_a_member_needs_neither_kazoo_nor_zookeeper(group: LightGroup) -> None:
+    topic = group.topic(2)
+    group.produce(topic, 10)
+    program = (
+        "import json, sys\n"
+        "sys.modules['kazoo'] = None\n"
+        "from tests.spark_order import Query\n"
+        "query = Query(json.loads(sys.argv[1]))\n"
+        "query.until(20)\n"
+        "query.trigger()\n"
+        "query.stop()\n"
+        "print(len(query.rows), query.membership.protocol)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(group.options(topic))],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.split() == ["20", "light"], done.stderr
+    assert group.offsets(topic) == {0: b"10", 1: b"10"}
+    assert group.owners(topic) == {}
+
+
+class Talk:
+    """A stream of our own, to say what no member says."""
+
+    def __init__(self, address: str, token: str) -> None:
+        self.channel = open_channel(address, StreamAccess(Secret(token)))
+        self.outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self.call = self.channel.stream_stream(METHOD)(
+            iter(self.outgoing.get, None), metadata=metadata(StreamAccess(Secret(token)))
+        )
+        self.heard = (decode_from_coordinator(data) for data in self.call)
+
+    def say(self, message: ToCoordinator) -> None:
+        self.outgoing.put(encode(message))
+
+    def close(self) -> None:
+        self.outgoing.put(None)
+        self.call.cancel()
+        self.channel.close()
+
+
+def talk(address: str, messages: list[bytes], token: str = "open sesame") -> grpc.StatusCode:
+    """How the stream ends."""
+    one = Talk(address, token)
+    for message in messages:
+        one.outgoing.put(message)
+    try:
+        for _ in one.heard:
+            continue
+        return one.call.code()
+    except grpc.RpcError as error:
+        return error.code()
+    finally:
+        one.close()
+
+
+def answers(address: str, messages: list[ToCoordinator], count: int) -> list[ToMember]:
+    one = Talk(address, "open sesame")
+    for message in messages:
+        one.say(message)
+    found = (m for m in one.heard if not isinstance(m, Ping))
+    try:
+        return [next(found) for _ in range(count)]
+    finally:
+        one.close()

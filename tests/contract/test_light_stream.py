@@ -1,0 +1,124 @@
+"""Who is let in at a coordinator's port: the two real ends of a stream, without what is behind."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
+from pyspark_zkgroup.group.light.messages import Accepted, Elsewhere, Hello, Rejected, ToMember
+from pyspark_zkgroup.light.server import Conversation, Listener, Outbox
+from pyspark_zkgroup.light.session import LightSession, LightSettings
+from pyspark_zkgroup.sandbox.certificates import Certificates, Identity
+from pyspark_zkgroup.security.secret import NO_SECRET, Secret
+from pyspark_zkgroup.security.stream_access import StreamAccess
+
+HELLO = Hello("g", "g_a", "one", 1000)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates.make(tmp_path_factory.mktemp("certificates"))
+
+
+def access(
+    trust: Path | None = None, shown: Identity | None = None, token: str = ""
+) -> StreamAccess:
+    return StreamAccess(
+        Secret(token),
+        True,
+        trust.read_text() if trust else "",
+        shown.certificate.read_text() if shown else "",
+        Secret(shown.key.read_text()) if shown else NO_SECRET,
+    )
+
+
+@contextmanager
+def listening(own: StreamAccess, answer: ToMember) -> Iterator[Listener]:
+    def greet(hello: Hello, outbox: Outbox) -> Conversation | None:
+        assert hello == HELLO
+        outbox.put(answer)
+        if not isinstance(answer, Accepted):
+            outbox.close()
+        return Silent()
+
+    made = Listener("127.0.0.1:0", own, greet, 20)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class Silent:
+    def take(self, message: object) -> None:
+        """Nothing is answered."""
+
+    def end(self) -> None:
+        """Nothing is kept."""
+
+
+def come(listener: Listener, given: StreamAccess) -> None:
+    settings = LightSettings((f"127.0.0.1:{listener.port}",), given, HELLO)
+    session = LightSession(settings, queue.SimpleQueue())
+    session.open()
+    session.close()
+
+
+def test_a_member_that_shows_what_is_wanted_is_let_in(certificates: Certificates) -> None:
+    own = access(certificates.ca, certificates.server, "token")
+    with listening(own, Accepted(1, 0)) as listener:
+        come(listener, access(certificates.ca, certificates.client, "token"))
+        with pytest.raises(AccessError, match="does not let this member in"):
+            come(listener, access(certificates.ca, certificates.client, "other"))
+
+
+@pytest.mark.parametrize("case", ["no certificate", "a stranger's", "expired", "plain"])
+def test_who_shows_no_good_certificate_is_not_let_in(
+    case: str, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyspark_zkgroup.light.session._OPEN_S_MIN", 1.0)
+    shown = {"a stranger's": certificates.stranger, "expired": certificates.expired}.get(case)
+    given = StreamAccess() if case == "plain" else access(certificates.ca, shown)
+    own = access(certificates.ca, certificates.server)
+    with listening(own, Accepted(1, 0)) as listener, pytest.raises(ServerError):
+        come(listener, given)
+
+
+def test_a_coordinator_of_another_authority_is_not_trusted(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyspark_zkgroup.light.session._OPEN_S_MIN", 1.0)
+    own = access(None, certificates.server)
+    with listening(own, Accepted(1, 0)) as listener:
+        come(listener, access(certificates.ca))
+        with pytest.raises(ServerError, match="No coordinator was found"):
+            come(listener, access(certificates.other_ca))
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "named"),
+    [
+        (Rejected("its group is none", retriable=False), AssignmentError, "its group is none"),
+        (Rejected("taken over", retriable=False, fenced=True), FencedError, "taken over"),
+        (Rejected("full", retriable=True), ServerError, "full"),
+        (Elsewhere("", "c2"), ServerError, "the coordinator c2 serves no light members"),
+        (Elsewhere(""), ServerError, "nobody is in office"),
+    ],
+)
+def test_who_cannot_be_served_is_told_why(
+    answer: ToMember, error: type[Exception], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyspark_zkgroup.light.session._OPEN_S_MIN", 1.0)
+    with listening(StreamAccess(), answer) as listener, pytest.raises(error, match=named):
+        come(listener, StreamAccess())
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with listening(StreamAccess(), Accepted(1, 0)) as first:
+        address = f"127.0.0.1:{first.port}"
+        with pytest.raises(ServerError, match=address):
+            Listener(address, StreamAccess(), lambda _hello, _outbox: None, 1)
