@@ -15,6 +15,7 @@ ZkgroupError
   DataLossError          records are gone that were never read (failOnDataLoss=true)
   SandboxError           a server of the sandbox could not be fetched, started or stopped
   DeltaError             a Delta table cannot be written: no jars, no such column, no end of tries
+  StoppedError           somebody asked from outside that the query ends, and nobody stopped it
 """
 
 from __future__ import annotations
@@ -111,3 +112,7 @@ class OffsetBeyondEndError(ZkgroupError):
 
 class DeltaError(ZkgroupError):
     code = "ZKG-012"
+
+
+class StoppedError(ZkgroupError):
+    code = "ZKG-015"

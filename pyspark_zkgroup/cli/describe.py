@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.live import live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
 from pyspark_zkgroup.group.report import GroupReport, MemberRow, PartitionRow
@@ -24,7 +25,7 @@ _STATES = {
 
 
 @click.command("describe")
-@click.argument("group")
+@click.argument("group", shell_complete=complete_group)
 @zookeeper_option
 @bootstrap_option
 @json_option

@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.live import LiveGroup, live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
-from pyspark_zkgroup.group.report import GroupReport
+from pyspark_zkgroup.group.report import GroupReport, PartitionRow
 
 ABOVE = 3
 """Exit status when the lag is above --fail-above."""
@@ -34,7 +35,7 @@ class TopicLag:
 
 
 @click.command("lag")
-@click.argument("group")
+@click.argument("group", shell_complete=complete_group)
 @zookeeper_option
 @bootstrap_option
 @json_option
@@ -75,9 +76,11 @@ def lag(
 
 
 def by_topic(seen: GroupReport) -> tuple[TopicLag, ...]:
+    of_topics: dict[str, list[PartitionRow]] = {}
+    for row in seen.partitions:
+        of_topics.setdefault(row.partition.topic, []).append(row)
     found = []
-    for topic in dict.fromkeys(row.partition.topic for row in seen.partitions):
-        rows = [row for row in seen.partitions if row.partition.topic == topic]
+    for topic, rows in of_topics.items():
         largest = max(rows, key=lambda row: row.lag or 0)
         found.append(
             TopicLag(

@@ -57,13 +57,13 @@ class LiveGroup:
         """Brokers that are away are a note: the nodes tell enough to be shown without ends."""
         facts = self.facts()
         topics = topics_read(facts, exclude_internal=self._exclude_internal)
-        partitions = {
+        partitions = [
             TopicPartition(topic, number)
-            for topic in topics
-            for number in facts.topics.get(topic, ())
-        }
+            for topic in sorted(topics)
+            for number in sorted(facts.topics.get(topic, ()))
+        ]
         try:
-            ends = self._ends.read(sorted(partitions))
+            ends = self._ends.read(partitions)
         except ServerError as error:
             seen = report(facts, {}, exclude_internal=self._exclude_internal)
             return replace(seen, notes=(*seen.notes, f"no ends, so no lag: {error}"))

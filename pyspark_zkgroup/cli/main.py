@@ -12,14 +12,17 @@ from pyspark_zkgroup.errors import ZkgroupError
 # A subcommand is the click command of this name in the module of this name beside this one.
 COMMANDS = (
     "assignment",
+    "completion",
     "coordinator",
     "demo",
     "describe",
     "doctor",
     "groups",
     "lag",
+    "members",
     "offsets",
     "sandbox",
+    "stop",
 )
 
 

@@ -13,6 +13,7 @@ from typing import IO, Any
 import click
 from rich.console import Console
 
+from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.live import LiveGroup, live_group
 from pyspark_zkgroup.cli.offset_file import read_file, written
 from pyspark_zkgroup.cli.offset_tables import committed_table, moves_table
@@ -38,7 +39,7 @@ def offsets() -> None:
 
 
 @offsets.command("show")
-@click.argument("group")
+@click.argument("group", shell_complete=complete_group)
 @zookeeper_option
 @bootstrap_option
 @_in_kafka_option
@@ -58,7 +59,7 @@ def show(group: str, connect: str, bootstrap: str, in_kafka: bool, as_json: bool
 
 
 @offsets.command("export")
-@click.argument("group")
+@click.argument("group", shell_complete=complete_group)
 @zookeeper_option
 @bootstrap_option
 @_in_kafka_option
@@ -96,7 +97,7 @@ def _writing(command: Any) -> Any:
 
 
 @offsets.command("import")
-@click.argument("group")
+@click.argument("group", shell_complete=complete_group)
 @click.argument("file", type=click.File("r"))
 @_writing
 def import_(
@@ -128,7 +129,7 @@ def import_(
 
 
 @offsets.command("reset")
-@click.argument("group")
+@click.argument("group", shell_complete=complete_group)
 @click.option("--to-earliest", "where", flag_value="earliest", help="To the start of the logs.")
 @click.option("--to-latest", "where", flag_value="latest", help="To the end of the logs.")
 @click.option("--to-time", metavar="ISO|MS", help="To the first record at or after this time.")

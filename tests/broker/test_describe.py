@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
@@ -104,3 +107,22 @@ def test_servers_that_do_not_answer_are_named() -> None:
     )
     assert result.exit_code == 1
     assert "ZooKeeper at 127.0.0.1:1 did not answer" in result.stderr
+
+
+def test_a_rebalance_is_one_line_of_the_log_with_cause_moves_and_time(
+    sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    with group_of(sandbox) as group, caplog.at_level(logging.INFO, "pyspark_zkgroup.group"):
+        topic = group.topic(4)
+        a = group.query(topic)
+        settle(a)
+        caplog.clear()
+        settle(a, group.query(topic))
+        told = [line for line in caplog.messages if line.startswith("rebalanced group")]
+        assert [line.split("; ")[0].partition(": ")[2] for line in told] == [
+            "claimed 0, released 2, lost 0, waiting for 0, holding 2 of 4",
+            "claimed 2, released 0, lost 0, waiting for 0, holding 2 of 4",
+        ]
+        for line in told:
+            assert re.search(r"; cause: \S.*; took [0-9]+ ms$", line)
+        assert f"/consumers/{group.name}/ids" in told[0]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pyspark_zkgroup import silence
+from pyspark_zkgroup.membership import session_keeper
+from pyspark_zkgroup.membership.claims import Moved
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from tests.chaos import report
 from tests.chaos.bag import drawn
@@ -21,6 +28,8 @@ from tests.chaos.settings import Settings
 from tests.chaos.table import offsets_in, ranges_of
 from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Unowned
 from tests.chaos.verdict import (
+    ENDED,
+    GAVE_UP,
     Evidence,
     deaths,
     reads_of,
@@ -53,17 +62,32 @@ GOOD = Evidence(
 def test_the_end_of_a_session_in_a_members_own_log_is_a_hard_fault_of_it() -> None:
     said = [
         (50.0, "ZooKeeper answers again after 3.1 s"),
-        (60.0, "ZooKeeper session 0x10003 has ended with 2 partitions held: joining again"),
-        (70.0, "ZooKeeper session 0x10004 has ended with 0 partitions held: joining again"),
+        (60.0, "session 0x10003 with ZooKeeper has ended with 2 partitions held: joining again"),
+        (70.0, "session 0x10004 with ZooKeeper has ended with 0 partitions held: joining again"),
     ]
     (found,) = sessions_ended("b", said, 10.0)
     assert (found.at, found.until, found.members, found.hard) == (45.0, 60.0, ("b",), True)
     assert not found.injected
 
 
+@pytest.mark.parametrize(
+    ("pattern", "module"),
+    [(ENDED, session_keeper), (GAVE_UP, silence)],
+    ids=["ended", "gave up"],
+)
+def test_these_are_the_lines_that_members_write(
+    pattern: re.Pattern[str], module: ModuleType
+) -> None:
+    """Read from their sources: a line that is worded anew would make each judgement too kind."""
+    tree = ast.parse(inspect.getsource(module))
+    texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+    lines = [re.sub(r"%[#.0-9]*[a-z]", "1", t) for t in texts if isinstance(t, str)]
+    assert any(pattern.search(line) for line in lines)
+
+
 def test_rebalances_are_counted_by_what_members_say() -> None:
     said = [
-        (1.0, "rebalanced group chaos: claimed 2, released 0, lost 0, waiting for 0, holding 2"),
+        (1.0, f"rebalanced group chaos: {Moved(claimed=[P])}, holding 1 of 1"),
         (2.0, "left group chaos as chaos_a"),
     ]
     assert rebalances(said) == 1

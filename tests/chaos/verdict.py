@@ -17,7 +17,7 @@ from tests.spark.sink import Delivery
 
 # A session that has ended was last known to live so many of its timeouts before that was noticed.
 NOTICED_LATE = 1.5
-ENDED = re.compile(r"ZooKeeper session \S+ has ended with (\d+) partitions held")
+ENDED = re.compile(r"session \S+ with .* has ended with (\d+) partitions held")
 GAVE_UP = re.compile(r"the driver has not called for .* gave up (\d+) partitions")
 REBALANCED = re.compile(r"rebalanced group \S+: claimed (\d+), released (\d+), lost (\d+)")
 # A query whose planner was killed fails when it next asks it, at the end of its batch.

@@ -1,0 +1,191 @@
+"""Asks members of a group for something, and waits until they have answered or the time is up."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark_zkgroup.errors import OptionError, ServerError
+from pyspark_zkgroup.group.ops import Done
+from pyspark_zkgroup.group.report import GroupReport, MemberRow
+from pyspark_zkgroup.group.requests import Kind, Request, is_over
+
+if TYPE_CHECKING:
+    from pyspark_zkgroup.zk.member_nodes import Standing
+    from pyspark_zkgroup.zk.store import Store
+
+PENDING = 4
+"""Exit status where a member has not answered in time."""
+_LOOK_AGAIN_S = 0.2
+# Between leaving and its answer a member is to be seen nowhere; a session takes no longer to open.
+_UNSEEN_S = 10.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`state`: drained, ended (its process too), gone (it left by itself), withdrawn or pending."""
+
+    consumer: str
+    state: str
+    text: str
+
+    @property
+    def is_done(self) -> bool:
+        return self.state in ("drained", "ended", "gone")
+
+
+def chosen(seen: GroupReport, asked: Collection[str], more: Collection[str] = ()) -> list[str]:
+    """The members whose consumer id is named, or has the named part where no other one has it."""
+    known = sorted({*(member.consumer for member in seen.members), *more})
+    found = []
+    for name in asked:
+        fitting = [name] if name in known else [one for one in known if name in one]
+        if len(fitting) != 1:
+            number = "no member" if not fitting else f"{len(fitting)} members"
+            raise OptionError(
+                f"Group {seen.group!r} has {number} named {name!r}",
+                f"Name one of: {', '.join(known) or 'none is there'}",
+            )
+        found += fitting
+    return list(dict.fromkeys(found))
+
+
+def refuse_others(seen: GroupReport, consumers: Collection[str]) -> None:
+    """Only our own members look for requests."""
+    for member in seen.members:
+        if member.consumer in consumers and member.kind != "zkgroup":
+            raise OptionError(
+                f"{member.consumer} is no zkgroup member ({member.kind}): it can be asked nothing",
+                f"End its process: ZooKeeper's `cons` names the address of session "
+                f"{member.session:#x}",
+            )
+
+
+class Asking:
+    """One command's requests to members of one group."""
+
+    def __init__(self, store: Store, group: str, now: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._group = group
+        self._now = now
+
+    def send(self, kind: Kind, consumers: Sequence[str]) -> None:
+        from pyspark_zkgroup.zk import member_nodes
+
+        self._tidy()
+        at_ms = int(time.time() * 1000)
+        by = f"{getpass.getuser()}@{socket.gethostname()}"
+        wanted = {}
+        for consumer, at in self._standings(consumers).items():
+            session = at.session or at.rests
+            if not session:
+                raise OptionError(
+                    f"{consumer} has left group {self._group!r}",
+                    "Look at it with `zkgroup members`",
+                )
+            wanted[consumer] = (Request(kind, by, at_ms, session), at.version)
+        outcomes = member_nodes.ask(self._store, self._group, wanted)
+        for consumer, outcome in zip(wanted, outcomes, strict=True):
+            if not isinstance(outcome, Done):
+                raise ServerError(
+                    f"{consumer} could not be asked: somebody asked it at the same time, or no "
+                    f"answer came ({outcome})",
+                    "Look at it with `zkgroup members list`, and try again",
+                )
+
+    def wait(self, kind: Kind, consumers: Sequence[str], timeout_s: float) -> list[Outcome]:
+        """As far as they have come when all are through, or the time is up."""
+        give_up_at = self._now() + timeout_s
+        unseen_since: dict[str, float] = {}
+        answered: set[str] = set()
+        while True:
+            now = self._now()
+            found = []
+            for consumer, at in self._standings(consumers).items():
+                if at.request is not None and at.request.answer is not None:
+                    answered.add(consumer)
+                if at.is_registered or at.rests:
+                    unseen_since.pop(consumer, None)
+                unseen_s = 0.0
+                if not (at.is_registered or at.rests):
+                    unseen_s = now - unseen_since.setdefault(consumer, now)
+                found.append(outcome_of(kind, consumer, at, consumer in answered, unseen_s))
+            if now >= give_up_at or all(one.state != "pending" for one in found):
+                self._forget(found)
+                return found
+            time.sleep(_LOOK_AGAIN_S)
+
+    def resume(self, consumer: str) -> bool:
+        """False where nothing was asked of it."""
+        from pyspark_zkgroup.zk import member_nodes
+
+        at = self._standings([consumer])[consumer]
+        if at.version < 0:
+            return False
+        if not member_nodes.withdraw(self._store, self._group, consumer, at.version):
+            raise ServerError(
+                f"What is asked of {consumer} was changed by somebody else just now",
+                "Look at it with `zkgroup members list`, and try again",
+            )
+        return True
+
+    def _standings(self, consumers: Sequence[str]) -> dict[str, Standing]:
+        from pyspark_zkgroup.zk import member_nodes
+
+        return member_nodes.read_standings(self._store, self._group, consumers)
+
+    def _forget(self, outcomes: Collection[Outcome]) -> None:
+        """Of a process that has ended nobody will read its request any more."""
+        from pyspark_zkgroup.zk import member_nodes
+
+        over = [one.consumer for one in outcomes if one.state in ("ended", "gone")]
+        for consumer, at in self._standings(over).items():
+            if at.version >= 0:
+                member_nodes.withdraw(self._store, self._group, consumer, at.version)
+
+    def _tidy(self) -> None:
+        from pyspark_zkgroup.zk import member_nodes
+
+        now_ms = int(time.time() * 1000)
+        asked = member_nodes.read_asked(self._store, self._group)
+        for consumer, at in self._standings(asked).items():
+            if at.request is not None and is_over(
+                at.request,
+                registered=at.is_registered,
+                resting=bool(at.rests),
+                now_ms=now_ms,
+            ):
+                member_nodes.withdraw(self._store, self._group, consumer, at.version)
+
+
+def outcome_of(kind: Kind, consumer: str, at: Standing, answered: bool, unseen_s: float) -> Outcome:
+    """How far a member has come with what was asked of it."""
+    if answered and at.rests and kind == "drain":
+        return Outcome(consumer, "drained", "committed, and outside of the group")
+    if answered and not at.rests and not at.is_registered:
+        return Outcome(consumer, "ended", "committed, left the group, and its query has ended")
+    if unseen_s > _UNSEEN_S:
+        return Outcome(consumer, "gone", "left by itself before it had answered")
+    if at.version < 0 and not answered:
+        return Outcome(consumer, "withdrawn", "somebody has withdrawn the request")
+    if answered:
+        return Outcome(consumer, "pending", "committed and left the group; its query still runs")
+    return Outcome(
+        consumer, "pending", "no answer yet: it follows when its batch ends, at its next trigger"
+    )
+
+
+def outcome_values(outcomes: Collection[Outcome]) -> list[dict[str, Any]]:
+    return [{"member": o.consumer, "state": o.state, "text": o.text} for o in outcomes]
+
+
+def status_of(outcomes: Collection[Outcome]) -> int:
+    return 0 if all(one.is_done for one in outcomes) else PENDING
+
+
+def by_consumer(seen: GroupReport) -> Mapping[str, MemberRow]:
+    return {member.consumer: member for member in seen.members}

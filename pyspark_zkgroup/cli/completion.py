@@ -1,0 +1,69 @@
+"""`zkgroup completion`: what a shell needs to complete commands, options, groups and members."""
+
+from __future__ import annotations
+
+import logging
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from pyspark_zkgroup.errors import ZkgroupError
+
+VARIABLE = "_ZKGROUP_COMPLETE"
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print a script that lets SHELL complete zkgroup's commands, options, groups and members.
+
+    Groups and members are those of --zookeeper on the line, or of ZKGROUP_ZOOKEEPER. For bash:
+    source <(zkgroup completion bash)
+    """
+    found = get_completion_class(shell)
+    assert found is not None  # a Choice of those that there are
+    click.echo(found(context.find_root().command, {}, "zkgroup", VARIABLE).source())
+
+
+def complete_group(
+    context: click.Context, _: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Live ones. A shell waits for this, and shows nothing of what goes wrong."""
+    from pyspark_zkgroup.cli.reach import store_of
+    from pyspark_zkgroup.zk.group_reader import read_groups
+
+    connect = _place(context)
+    if not connect:
+        return []
+    logging.disable()
+    try:
+        with store_of(connect) as store:
+            names = read_groups(store)
+    except ZkgroupError:
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def complete_member(
+    context: click.Context, _: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from pyspark_zkgroup.cli.reach import store_of
+    from pyspark_zkgroup.zk.group_reader import read_group
+    from pyspark_zkgroup.zk.member_nodes import read_asked
+
+    connect, group = _place(context), context.params.get("group")
+    if not connect or not group:
+        return []
+    logging.disable()
+    try:
+        with store_of(connect) as store:
+            names = {*read_group(store, group, {}).ids, *read_asked(store, group)}
+    except (ZkgroupError, ValueError):
+        return []
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
+
+
+def _place(context: click.Context) -> str:
+    return str(context.params.get("connect") or "")

@@ -1,0 +1,250 @@
+"""`zkgroup members`: who is in a group, and taking one out: by its own doing, or by force."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from pyspark_zkgroup.cli.asking import (
+    Asking,
+    Outcome,
+    chosen,
+    outcome_values,
+    refuse_others,
+    status_of,
+)
+from pyspark_zkgroup.cli.completion import complete_group, complete_member
+from pyspark_zkgroup.cli.describe import age
+from pyspark_zkgroup.cli.reach import checked_group, json_option, store_of, zookeeper_option
+from pyspark_zkgroup.cli.stop import timeout_option
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.group.eviction import Belongings, deletions, has_moved, why_not
+from pyspark_zkgroup.group.ops import Done
+from pyspark_zkgroup.group.ownership import consumer_of
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.group.report import GroupFacts, GroupReport, report
+
+if TYPE_CHECKING:
+    from pyspark_zkgroup.zk.store import Store
+
+_group = click.argument("group", shell_complete=complete_group)
+_member = click.argument("member", shell_complete=complete_member)
+
+
+@click.group("members")
+def members() -> None:
+    """List the members of a group, drain one for a deploy, evict one that is stuck."""
+
+
+@members.command("list")
+@_group
+@zookeeper_option
+@json_option
+def list_(group: str, connect: str, as_json: bool) -> None:
+    """List the members of GROUP, and those that were asked to stay outside of it."""
+    from pyspark_zkgroup.zk.group_reader import read_group
+
+    name = checked_group(group)
+    with store_of(connect) as store:
+        rows = _rows(store, report(read_group(store, name, {}), {}))
+    if as_json:
+        click.echo(json.dumps({"group": name, "members": rows}, indent=1))
+        return
+    table = Table(title=f"group {name}: {len(rows)} members")
+    for title in ("member", "kind", "state", "since", "session", "asked"):
+        table.add_column(title, overflow="fold")
+    table.add_column("owns", justify="right")
+    now_ms = time.time() * 1000
+    for row in rows:
+        since = "" if row["since_ms"] is None else age(now_ms - row["since_ms"])
+        asked = row["request"]
+        said = "" if asked is None else f"{asked['kind']} by {asked['by']}"
+        cells = (row["consumer"], row["kind"], row["state"], since, row["session"], said)
+        table.add_row(*cells, str(row["owns"]))
+    Console().print(table)
+
+
+@members.command("drain")
+@_group
+@_member
+@timeout_option
+@zookeeper_option
+@json_option
+def drain(group: str, member: str, timeout_s: float, connect: str, as_json: bool) -> None:
+    """Let MEMBER of GROUP finish its batch, commit, leave its partitions to others, stay outside.
+
+    Its process lives on: end it, or let it join again with `zkgroup members resume`. Exit status 0
+    when it has left, 4 when it has not yet: the request stands.
+    """
+    from pyspark_zkgroup.zk.group_reader import read_group
+
+    name = checked_group(group)
+    with store_of(connect) as store:
+        seen = report(read_group(store, name, {}), {})
+        wanted = chosen(seen, [member])
+        refuse_others(seen, wanted)
+        asking = Asking(store, name)
+        asking.send("drain", wanted)
+        outcomes = asking.wait("drain", wanted, timeout_s)
+    _say(outcomes, as_json)
+    raise SystemExit(status_of(outcomes))
+
+
+@members.command("resume")
+@_group
+@_member
+@zookeeper_option
+@json_option
+def resume(group: str, member: str, connect: str, as_json: bool) -> None:
+    """Withdraw what was asked of MEMBER: one that was drained joins GROUP again."""
+    from pyspark_zkgroup.zk.group_reader import read_group
+    from pyspark_zkgroup.zk.member_nodes import read_asked
+
+    name = checked_group(group)
+    with store_of(connect) as store:
+        seen = report(read_group(store, name, {}), {})
+        (consumer,) = chosen(seen, [member], read_asked(store, name))
+        withdrawn = Asking(store, name).resume(consumer)
+    text = "it joins at its next boundary" if withdrawn else "nothing was asked of it"
+    _say([Outcome(consumer, "withdrawn" if withdrawn else "untouched", text)], as_json)
+
+
+@members.command("evict")
+@_group
+@_member
+@click.option("--yes", is_flag=True, help="Do it without asking; wanted with --json.")
+@timeout_option
+@zookeeper_option
+@json_option
+def evict(
+    group: str, member: str, yes: bool, timeout_s: float, connect: str, as_json: bool
+) -> None:
+    """Take MEMBER, dead or stuck, out of GROUP by force, so that others read its partitions.
+
+    It is asked to drain first, and has until --timeout. If it has done nothing by then, its nodes
+    are deleted: its batch under way comes twice, as after a crash, and it does not come back by
+    itself. One that works is left alone. Exit status 0 when it is out, 3 when it was left alone.
+    """
+    from pyspark_zkgroup.zk.member_nodes import read_belongings
+
+    name = checked_group(group)
+    with store_of(connect) as store:
+        facts = _facts(store, name)
+        seen = report(facts, {})
+        owners = {consumer_of(o.data.decode("utf-8", "replace")) for o in facts.owners.values()}
+        (consumer,) = chosen(seen, [member], owners)
+        before = read_belongings(store, facts, consumer)
+        reason = why_not(before)
+        if reason:
+            raise OptionError(
+                reason, "End its process: ZooKeeper's `cons` names the address of a session"
+            )
+        paths = [path for path, _ in deletions(before, GroupPaths(name))]
+        if not as_json:
+            _show(before, paths)
+        if not yes and (as_json or not click.confirm("Evict it?")):
+            click.echo("Nothing was changed: give --yes to evict it", err=True)
+            raise SystemExit(ALONE)
+        outcome = _evict(store, before, name, timeout_s)
+    if as_json:
+        value = {"deleted": paths if outcome.state == "evicted" else []}
+        click.echo(json.dumps({**outcome_values([outcome])[0], **value}, indent=1))
+    else:
+        click.echo(f"{outcome.consumer}: {outcome.text}")
+    raise SystemExit(ALONE if outcome.state == "left alone" else 0)
+
+
+ALONE = 3
+"""Exit status where a member was not evicted."""
+
+
+def _evict(store: Store, before: Belongings, group: str, timeout_s: float) -> Outcome:
+    from pyspark_zkgroup.zk.member_nodes import read_belongings
+
+    consumer = before.consumer
+    asking = Asking(store, group)
+    if before.registration is not None and before.registration.session:
+        # Whoever still works does it by itself, and nothing comes twice. The request stays: one
+        # that wakes up later finds it, and does not take its share back.
+        asking.send("drain", [consumer])
+        (outcome,) = asking.wait("drain", [consumer], timeout_s)
+        if outcome.is_done:
+            return outcome
+        if outcome.state != "pending":
+            return Outcome(consumer, "left alone", outcome.text)
+    now = read_belongings(store, _facts(store, group), consumer)
+    moved = has_moved(before, now)
+    if moved is not None:
+        asking.resume(consumer)
+        return Outcome(
+            consumer,
+            "left alone",
+            f"it works: {moved} was committed or let go meanwhile. Use `zkgroup members drain` "
+            "with a longer --timeout",
+        )
+    wanted = deletions(now, GroupPaths(group))
+    outcomes = store.commit([transaction for _, transaction in wanted])
+    left = [p for (p, _), o in zip(wanted, outcomes, strict=True) if not isinstance(o, Done)]
+    if left:
+        return Outcome(
+            consumer, "left alone", f"{left[0]} and {len(left) - 1} more changed: look again"
+        )
+    return Outcome(consumer, "evicted", f"{len(wanted)} nodes were deleted")
+
+
+def _facts(store: Store, group: str) -> GroupFacts:
+    from pyspark_zkgroup.zk.group_reader import read_group
+
+    return read_group(store, group, {})
+
+
+def _rows(store: Store, seen: GroupReport) -> list[dict[str, Any]]:
+    from pyspark_zkgroup.zk.member_nodes import read_asked, read_standings
+
+    of = {member.consumer: member for member in seen.members}
+    standings = read_standings(store, seen.group, sorted({*of, *read_asked(store, seen.group)}))
+    rows = []
+    for consumer, at in standings.items():
+        member = of.get(consumer)
+        if member is None and not at.rests:
+            continue  # it has ended since it was asked
+        asked = at.request
+        rows.append(
+            {
+                "consumer": consumer,
+                "kind": "zkgroup" if member is None else member.kind,
+                "state": "drained" if member is None else "asked" if asked else "member",
+                "session": f"{at.rests if member is None else member.session:#x}",
+                "since_ms": None if member is None else member.since_ms,
+                "owns": 0 if member is None else member.owns,
+                "static": None if member is None else member.static,
+                "request": None
+                if asked is None
+                else {"kind": asked.kind, "by": asked.by, "at_ms": asked.at_ms},
+            }
+        )
+    return rows
+
+
+def _show(it: Belongings, paths: list[str]) -> None:
+    table = Table(title=f"{it.consumer}: {len(paths)} nodes would be deleted")
+    table.add_column("node", overflow="fold")
+    table.add_column("session")
+    for path in paths:
+        table.add_row(path, "")
+    Console().print(table)
+    sessions = ", ".join(f"{session:#x}" for session in sorted(it.sessions)) or "none that lives"
+    click.echo(f"session: {sessions}. A batch that it has under way will come twice.", err=True)
+
+
+def _say(outcomes: list[Outcome], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(outcome_values(outcomes), indent=1))
+    else:
+        for one in outcomes:
+            click.echo(f"{one.consumer}: {one.text}")

@@ -1,0 +1,136 @@
+"""A member that is asked from outside to leave its group, and to stay outside or to end.
+
+Asked at a boundary, the only place where nothing is under way. Commits what is done; ends its
+session, so that registration and owner nodes go in one transaction of the server; goes on outside
+of the group on a session of its own, which shows that the process lives. The answer is given only
+when a look has shown the old registration gone: whoever reads it may count on free partitions. When
+the request is withdrawn the member joins like after an expiry.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from pyspark_zkgroup.errors import AccessError
+from pyspark_zkgroup.group.ops import Create, Delete, Done, Op, SetData
+from pyspark_zkgroup.group.registration import Registration
+from pyspark_zkgroup.group.requests import Request, decode_request, encode_request, in_force
+from pyspark_zkgroup.membership import commits
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.hand_over import outwait_readers
+from pyspark_zkgroup.membership.kafka_copy import KafkaCopy
+from pyspark_zkgroup.membership.session_keeper import SessionKeeper
+
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class Requests:
+    def __init__(self, keeper: SessionKeeper, copy: KafkaCopy) -> None:
+        self.keeper = keeper
+        self.copy = copy
+        self.request: Request | None = None
+        self._version = 0
+        self._own_sessions: set[int] = set()
+        self._outside = False
+        self._shown_in = 0
+
+    @property
+    def at_rest(self) -> bool:
+        """Outside of the group, and said so: there is nothing to do until somebody withdraws it."""
+        session = self.keeper.session
+        return self._outside and session is not None and session.id == self._shown_in
+
+    @property
+    def ended(self) -> str:
+        request = self.request
+        return request.by if request and request.kind == "stop" and self.at_rest else ""
+
+    @property
+    def note(self) -> str:
+        state = "outside of the group" if self._outside else "leaving the group"
+        return f"{state}: {self.request}"
+
+    def rests(self, f: Footing, members: Mapping[str, Registration]) -> bool:
+        """Whether this boundary is not to join, claim or plan; then it has done what is left."""
+        self._own_sessions.add(f.session)
+        if self.keeper.asked_anew:
+            self._look(f)
+        if self.request is None:
+            if self._outside:
+                self._come_back(f)
+            return False
+        self.keeper.take_causes()
+        if f.holdings.unsettled:
+            commits.commit_finished(f)
+        if self._outside:
+            if not f.holdings.unsettled and self._shown_in != f.session:
+                self._answer(f, self.request)
+        elif not f.holdings.unsettled or not self._is_registered(f):
+            # Who was evicted may commit nothing as a member: what is done is settled from outside,
+            # like after an expiry, if nobody has read on.
+            outwait_readers(self.keeper, (), members)
+            self._leave(f)
+        return True
+
+    def _is_registered(self, f: Footing) -> bool:
+        (node,) = f.store.stats([f.paths.id(f.consumer)])
+        return node is not None and node.ephemeral_owner == f.session
+
+    def _look(self, f: Footing) -> None:
+        path = f.paths.request(f.consumer)
+        try:
+            # The watch first: what is written after the look is told.
+            (found,) = f.store.stats([path], watch=True)
+            (node,) = f.store.nodes([path]) if found is not None else [None]
+        except AccessError as error:
+            _log.warning("[ZKG-148] what is asked of this member cannot be read: %s", error)
+            node = None
+        # Only now: a look that was not answered is to be repeated.
+        self.keeper.asked_anew = False
+        request = None if node is None else decode_request(node.data)
+        before, self.request = self.request, in_force(request, self._own_sessions)
+        self._version = 0 if node is None else node.node.version
+        if self.request is not None and before is None:
+            _log.info("leaving group %s at this boundary: %s", f.paths.group, self.request)
+
+    def _leave(self, f: Footing) -> None:
+        self.copy.write(f, has_lease=self.keeper.may_plan, last=True)
+        f.callback.tell("release", f.holdings.held)
+        held = len(f.holdings.held)
+        self.keeper.step_out()
+        self._outside = True
+        _log.info("left group %s with %d partitions: %s", f.paths.group, held, self.request)
+
+    def _answer(self, f: Footing, request: Request) -> None:
+        f.store.sync()
+        (old,) = f.store.stats([f.paths.id(f.consumer)])
+        if old is not None:
+            return  # of a session that could not be ended: it goes with its timeout
+        try:
+            f.store.ensure([f.paths.resting])
+            (shown,) = f.store.stats([f.paths.rests(f.consumer)])
+            operations: list[Op] = []
+            if shown is None:
+                operations.append(Create(f.paths.rests(f.consumer), b"", ephemeral=True))
+            elif shown.ephemeral_owner != f.session:
+                return
+            if request.answer is None:
+                answered = request.answered("left the group", int(f.clock.time() * 1000))
+                path = f.paths.request(f.consumer)
+                operations.append(SetData(path, encode_request(answered), self._version))
+            (outcome,) = f.store.commit([tuple(operations)])
+        except AccessError as error:
+            _log.warning("[ZKG-149] outside of the group, but nobody can be told so: %s", error)
+            self._shown_in = f.session
+            return
+        if isinstance(outcome, Done):
+            self._shown_in = f.session
+        else:
+            self.keeper.asked_anew = True
+
+    def _come_back(self, f: Footing) -> None:
+        _log.info("joining group %s again: the request was withdrawn", f.paths.group)
+        f.store.commit([(Delete(f.paths.rests(f.consumer), 0),)])
+        self._outside, self._shown_in = False, 0
+        self.keeper.stir("the request to leave was withdrawn")

@@ -1,0 +1,247 @@
+"""Members that are asked from outside to leave, and members that are put out by force."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from kazoo.client import KazooClient
+
+from pyspark_zkgroup import planner
+from pyspark_zkgroup.cli.main import main
+from pyspark_zkgroup.errors import StoppedError
+from pyspark_zkgroup.sandbox import Sandbox
+from tests.group import Group, group_of, missing, settle, twice
+from tests.spark_order import Query
+from tests.waiting import wait_until
+
+
+def zkgroup(group: Group, *arguments: str) -> Result:
+    environment = {"ZKGROUP_ZOOKEEPER": group.sandbox.kafka_zookeeper_connect, "COLUMNS": "160"}
+    return CliRunner().invoke(main, arguments, env=environment)
+
+
+def told(result: Result, status: int = 0) -> Any:
+    assert result.exit_code == status, result.output
+    return json.loads(result.stdout)
+
+
+def members(group: Group) -> dict[str, dict[str, Any]]:
+    found = told(zkgroup(group, "members", "list", group.name, "--json"))
+    return {row["consumer"]: row for row in found["members"]}
+
+
+@contextmanager
+def turning(*queries: Query) -> Iterator[list[Exception]]:
+    """Triggers them in turn, in a thread, while the command runs in this one."""
+    over, raised = threading.Event(), list[Exception]()
+
+    def run() -> None:
+        left = list(queries)
+        while left and not over.is_set():
+            for query in tuple(left):
+                try:
+                    query.trigger()
+                except Exception as error:  # noqa: BLE001 - the test looks at it
+                    raised.append(error)
+                    left.remove(query)
+                    query.stop()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield raised
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_a_drained_member_hands_all_over_stays_outside_and_comes_back(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(4)
+        a, b = group.query(topic), group.query(topic)
+        group.produce(topic, 20)
+        settle(a, b)
+        group.produce(topic, 20)
+        consumer = a.membership.consumer
+        with turning(a, b):
+            answer = told(zkgroup(group, "members", "drain", group.name, consumer, "--json"))
+            wait_until(
+                lambda: (
+                    {o.rpartition("-")[0] for o in group.owners(topic).values()}
+                    == {b.membership.consumer}
+                    and len(group.owners(topic)) == 4
+                ),
+                20.0,
+                "b to have all",
+            )
+            listed = members(group)
+        assert [one["state"] for one in answer] == ["drained"]
+        assert (listed[consumer]["state"], listed[consumer]["request"]["kind"]) == (
+            "drained",
+            "drain",
+        )
+        assert group.client.get_children(f"/consumers/{group.name}/ids") == [b.membership.consumer]
+        assert "outside of the group: drain, asked by" in str(a.planner.report_latest()["notes"])
+        assert not a.held
+        # It costs nothing while it waits, and comes back when it may.
+        footing = a.membership.keeper.footing
+        assert footing is not None
+        before = footing.store.requests
+        for _ in range(4):
+            a.trigger()
+        assert footing.store.requests == before
+        back = told(zkgroup(group, "members", "resume", group.name, consumer, "--json"))
+        assert [one["state"] for one in back] == ["withdrawn"]
+        group.produce(topic, 20)
+        settle(a, b)
+        assert len(a.held) == 2
+        assert members(group)[consumer]["state"] == "member"
+        rows = [*a.rows, *b.rows]
+        assert missing(group, rows) == []
+        assert twice(rows) == []
+
+
+def test_a_query_is_stopped_from_outside_and_ends_by_saying_so(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planner, "_DRIVER_STOPS_S", 0.5)
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        query = group.query(topic)
+        group.produce(topic, 5)
+        settle(query)
+        group.produce(topic, 5)
+        with turning(query) as raised:
+            (answer,) = told(zkgroup(group, "stop", group.name, "--all", "--json"))
+        assert answer["state"] == "ended"
+        (error,) = raised
+        assert isinstance(error, StoppedError)
+        assert "all that it has read is committed" in str(error)
+        read = dict.fromkeys(range(2), 0)
+        for _, partition, offset in query.rows:
+            read[partition] = max(read[partition], offset + 1)
+        assert {p: int(raw) for p, raw in group.offsets(topic).items()} == read
+        assert members(group) == {}
+        assert group.client.get_children(f"/consumers/{group.name}/zkgroup/requests") == []
+
+
+def test_a_member_in_its_batch_answers_later_and_a_new_process_is_not_meant(
+    sandbox: Sandbox,
+) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(1)
+        query = group.query(topic, member_id="static")
+        group.produce(topic, 3)
+        settle(query)
+        consumer = query.membership.consumer
+        pending = told(
+            zkgroup(group, "members", "drain", group.name, "static", "--timeout", "0.3", "--json"),
+            status=4,
+        )
+        assert [one["state"] for one in pending] == ["pending"]
+        assert members(group)[consumer]["state"] == "asked"
+        # Its process is replaced by one with the same member.id and checkpoint.
+        query.crash()
+        again = group.query(topic, query.checkpoint, member_id="static")
+        group.produce(topic, 3)
+        settle(again)
+        assert len(again.held) == 1
+        assert missing(group, [*query.rows, *again.rows]) == []
+
+
+def test_a_stuck_member_is_evicted_and_one_that_works_is_not(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(4)
+        a, b = group.query(topic), group.query(topic)
+        group.produce(topic, 5)
+        settle(a, b)
+        group.produce(topic, 5)
+        stuck = a.membership.consumer
+        unread = set(a.held)
+
+        def in_mid_batch(step: str) -> None:
+            """a has read its batch and hangs; while it does, it is evicted and b reads on."""
+            if step != "sunk":
+                return
+            arguments = ("members", "evict", group.name, stuck, "--timeout", "0.5", "--json")
+            refused = zkgroup(group, *arguments)
+            assert (refused.exit_code, "--yes" in refused.stderr) == (3, True)
+            evicted = told(zkgroup(group, *arguments, "--yes"))
+            assert (evicted["state"], len(evicted["deleted"])) == ("evicted", 3)
+            settle(b)
+            assert b.held >= unread
+
+        a.trigger(at=in_mid_batch)
+        lives = group.owner_lives(topic)
+        offsets = group.offsets(topic)
+        for _ in range(3):
+            a.trigger()
+        # Awake again it commits nothing, deletes nothing of b's, and stays outside.
+        assert (group.owner_lives(topic), group.offsets(topic)) == (lives, offsets)
+        assert not a.held
+        assert members(group)[stuck]["state"] == "drained"
+        again = twice([*a.rows, *b.rows])
+        assert {partition for _, partition, _ in again} == {p.partition for p in unread}
+        assert len(again) == 10, "the batch under way, and no more"
+        assert missing(group, [*a.rows, *b.rows]) == []
+        # One that answers goes by itself.
+        told(zkgroup(group, "members", "resume", group.name, stuck, "--json"))
+        settle(a, b)
+        with turning(a, b):
+            arguments = ("members", "evict", group.name, stuck, "--yes", "--json")
+            assert told(zkgroup(group, *arguments))["state"] == "drained"
+
+
+def test_one_whose_registration_is_gone_leaves_with_all_committed(sandbox: Sandbox) -> None:
+    """As after an eviction that came only half way: a commit asks for the registration."""
+    with group_of(sandbox) as group:
+        topic = group.topic(1)
+        query = group.query(topic)
+        group.produce(topic, 5)
+        settle(query)
+        group.produce(topic, 5)
+        arguments = ("members", "drain", group.name, query.membership.consumer, "--json")
+
+        def in_mid_batch(step: str) -> None:
+            if step == "sunk":
+                told(zkgroup(group, *arguments, "--timeout", "0.2"), status=4)
+                group.client.delete(f"/consumers/{group.name}/ids/{query.membership.consumer}")
+
+        query.trigger(at=in_mid_batch)
+        wait_until(lambda: query.trigger() or query.membership.requests.at_rest, 20.0, "it to rest")
+        assert group.offsets(topic) == {0: b"10"}
+        assert not query.held
+        assert members(group)[query.membership.consumer]["state"] == "drained"
+
+
+def test_a_jvm_consumer_with_a_session_is_neither_asked_nor_evicted(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(1)
+        consumer = f"{group.name}_jvm-1-abcdef01"
+        ids = f"/consumers/{group.name}/ids/{consumer}"
+        text = f'{{"version":1,"subscription":{{"{topic}":1}},"pattern":"static","timestamp":"1"}}'
+        owner = f"/consumers/{group.name}/owners/{topic}/0"
+        peer = KazooClient(group.sandbox.kafka_zookeeper_connect)
+        peer.start()
+        try:
+            peer.create(ids, text.encode(), ephemeral=True, makepath=True)
+            peer.create(owner, f"{consumer}-0".encode(), ephemeral=True, makepath=True)
+            for command in ("drain", "evict"):
+                more = ("--yes",) if command == "evict" else ()
+                result = zkgroup(group, "members", command, group.name, consumer, *more)
+                assert result.exit_code == 1
+                assert "End its process" in result.stderr
+            assert peer.exists(owner)
+        finally:
+            peer.stop()
+            peer.close()
+        group.client.create(owner, b"nobody-0", makepath=True)
+        arguments = ("members", "evict", group.name, "nobody", "--yes", "--json")
+        assert told(zkgroup(group, *arguments))["deleted"] == [owner]
+        assert not group.client.exists(owner)
