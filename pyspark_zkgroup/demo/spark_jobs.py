@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,8 +59,10 @@ class SparkJobs:
 
     def drain(self) -> list[str]:
         """A job that ends by itself, submitted."""
-        submit = [str(_spark_submit()), *self._flags(cores=2)]
-        return [*submit, str(_job("drain.py")), *self._reader("drain")]
+        return self.submitted("drain.py", self._reader("drain"))
+
+    def submitted(self, job: str, arguments: Sequence[str]) -> list[str]:
+        return [str(_spark_submit()), *self._flags(cores=2), str(_job(job)), *arguments]
 
     def verify(self, produced: Path, *, remove_one_row: bool) -> list[str]:
         return [

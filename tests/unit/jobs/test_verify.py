@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter
 from types import ModuleType
 
 import pytest
 
-from pyspark_zkgroup.demo.spark_jobs import JOBS
+from tests.unit.jobs.loading import job
 
 PRODUCED = {"topic": "t", "ranges": {"0": [[0, 3], [5, 6]], "1": [[0, 1]]}}
 ALL = [("t", 0, 0), ("t", 0, 1), ("t", 0, 2), ("t", 0, 5), ("t", 1, 0)]
@@ -16,12 +15,7 @@ ALL = [("t", 0, 0), ("t", 0, 1), ("t", 0, 2), ("t", 0, 5), ("t", 1, 0)]
 
 @pytest.fixture(scope="module")
 def verify() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("verify", JOBS / "verify.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return job("verify")
 
 
 @pytest.mark.parametrize(
