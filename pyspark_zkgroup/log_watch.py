@@ -7,7 +7,7 @@ first held, and then now and again: in between the task that reads there finds o
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
@@ -30,12 +30,15 @@ class LogWatch:
         self._beyond_since: dict[TopicPartition, float] = {}
         self._asked_at: dict[TopicPartition, float] = {}
         self._open_until: dict[TopicPartition, float] = {}
+        self._seen: dict[TopicPartition, int] = {}
 
     def look(
         self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
     ) -> list[Gap]:
         """What is certain by now; a broker that does not answer puts it off."""
         now = self.clock.monotonic()
+        seen = {**self._seen, **ends}
+        self._seen = {p: seen[p] for p in positions if p in seen}
         self._asked_at = {p: at for p, at in self._asked_at.items() if p in positions}
         behind = [
             p
@@ -49,7 +52,7 @@ class LogWatch:
                 return []
             starts = self.brokers.earliest([*behind, *beyond])
         except ServerError as error:
-            _log.warning("planning without a look at where the logs start: %s", error)
+            _log.warning("[ZKG-111] planning without a look at where the logs start: %s", error)
             return []
         self._asked_at.update(dict.fromkeys(behind, now))
         found = gaps.passed(positions, starts, ends)
@@ -58,6 +61,20 @@ class LogWatch:
             for p, end in sorted(beyond.items())
             if p in starts
         ]
+
+    def deleted(
+        self, positions: Mapping[TopicPartition, int], gone: set[TopicPartition]
+    ) -> list[Gap]:
+        """By the newest ends that any look has seen. Of a topic that is being deleted no broker
+        tells the end any more, some time before the group learns of it.
+        """
+        return gaps.deleted(positions, self._seen, gone)
+
+    def told(self, found: Iterable[Gap]) -> None:
+        """Deletions that are known before the group has learnt of them."""
+        for gap in found:
+            if gap.kind == "deleted":
+                self._seen.pop(gap.partition, None)
 
     @property
     def unsure(self) -> bool:
@@ -94,7 +111,8 @@ class LogWatch:
             else:
                 self._beyond_since[partition] = now
                 _log.warning(
-                    "%s ends at %d, below the group's offset %d: if that is still so in %.0f s, "
+                    "[ZKG-112] %s ends at %d, below the group's offset %d: if that is still so "
+                    "in %.0f s, "
                     "the topic was made anew or its log was cut",
                     partition,
                     end,

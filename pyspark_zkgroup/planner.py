@@ -16,9 +16,9 @@ from typing import Any
 from pyspark_zkgroup.batch_size import BatchSize
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.drain import Drain, DrainBox
-from pyspark_zkgroup.errors import PlanError, ServerError
+from pyspark_zkgroup.errors import PlanError, ServerError, StoppedError
 from pyspark_zkgroup.evidence import batch_is_committed
-from pyspark_zkgroup.group import gaps
+from pyspark_zkgroup.fixed_ends import FixedEnds
 from pyspark_zkgroup.group.limits import share
 from pyspark_zkgroup.group.splitting import split
 from pyspark_zkgroup.log_watch import LogWatch
@@ -32,6 +32,8 @@ from pyspark_zkgroup.silence import Silence
 # hundred times a second.
 _IDLE_ASK_S = 0.25
 _JOIN_LOOK_S = 0.2
+# A driver that heeds requests looks for them once a second.
+_DRIVER_STOPS_S = 10.0
 _PROOFS_MAX = 5
 _log = logging.getLogger("pyspark_zkgroup.planner")
 
@@ -47,12 +49,13 @@ class Planner:
         clock: EventClock = SYSTEM,
         drain: Drain | None = None,
         is_logged: Callable[[str, Offset], bool] = batch_is_committed,
+        load: str = "",
     ) -> None:
         self.options = options
         self.membership = membership
         self.brokers = brokers
         self.clock = clock
-        self.drain = drain or DrainBox(membership.member, options.group_id)
+        self.drain = drain or DrainBox(membership.member, options.group_id, load)
         self.logs = LogWatch(brokers, clock)
         self.batch_size = BatchSize(options.limits, brokers, clock)
         limit_s = options.max_poll_interval_ms / 1000.0
@@ -63,8 +66,9 @@ class Planner:
         self._run: dict[TopicPartition, OffsetRange] = {}
         self._tasks: list[TaskInput] = []
         self._arrived = self._ever_planned = self._stopped = False
+        self._is_begun = True
         self._available_now = False
-        self._ends: Mapping[TopicPartition, int] | None = None
+        self._fixed: FixedEnds | None = None
         self._latest: dict[TopicPartition, int] = {}
         self._standing = Standing()
         self._asked_at = float("-inf")
@@ -81,6 +85,8 @@ class Planner:
     def latest_offset(self, start: Offset | None, limit_rows: int | None, once: bool) -> Offset:
         """The next plan, or `start` itself where there is nothing to read."""
         with self.silence.call():
+            if start is None:
+                self._check_begun()
             start = self._known_start(start)
             self._arrive(start)
             offset = self._next(start, limit_rows, once)
@@ -98,6 +104,7 @@ class Planner:
                 self._start = end
             return []
         if self._end is not None and end == self._end:
+            self._is_begun = True
             return self._tasks
         if self._arrived or self._end is not None:
             raise PlanError(
@@ -150,6 +157,20 @@ class Planner:
             return self._end
         return self._start if self._start is not None else self.initial_offset()
 
+    def _check_begun(self) -> None:
+        """Spark 4.0 and 4.1 show no start, so there a call proves that the last batch is done only
+        if that batch has begun. It has not where Spark's wrapper for available-now asks: first for
+        the plan of its one batch, then, before that batch is even logged, for the newest offset to
+        show in the progress. Taken for a boundary, that would commit what nobody has read.
+        """
+        if not self._is_begun:
+            raise PlanError(
+                "Spark asks for the next batch before it has begun the last one",
+                "Where spark.sql.streaming.triggerAvailableNowWrapper.enabled is true, set it to "
+                "false: available-now does without it. A query whose filters leave nothing of this "
+                "source never begins one",
+            )
+
     def _arrive(self, start: Offset) -> None:
         """Learn from `start` what is done. It is the last plan's end, or, where Spark did not take
         that plan, the start it was made from.
@@ -195,7 +216,7 @@ class Planner:
         if gone:
             gone -= set(self.membership.subscribed())
             unread = {p: done.get(p, at.start) for p, at in before.items()}
-            self.membership.skip(gaps.deleted(unread, self._latest, gone))
+            self.membership.skip(self.logs.deleted(unread, gone))
 
     def _drained(self, start: Offset, done: Mapping[TopicPartition, int]) -> Offset:
         """Commit, plan nothing: the query is about to be stopped."""
@@ -204,6 +225,24 @@ class Planner:
             self.drain.acknowledge()
         self.membership.wait(_JOIN_LOOK_S)
         return start
+
+    def _end_query(self, start: Offset, by: str) -> Offset:
+        """An operator has asked for it, everything is committed, and the group is left. A driver
+        that heeds it stops the query; under any other one the query ends with an error. One that
+        ends by itself needs neither: it has no new data.
+        """
+        self.drain.ask_driver(by)
+        give_up_at = self.clock.monotonic() + _DRIVER_STOPS_S
+        while self.clock.monotonic() < give_up_at:
+            if self.drain.requested():
+                return self._drained(start, {})
+            self.membership.wait(_JOIN_LOOK_S)
+        raise StoppedError(
+            f"The query was asked to stop by {by}: all that it has read is committed, and its "
+            f"member {self.membership.member} has left group {self.options.group_id}",
+            "Start it again when it may read on; pyspark_zkgroup.stopping.stop_on_sigterm ends a "
+            "query without this error",
+        )
 
     def _wait_for_share(self) -> None:
         """A job that ends by itself must not end because its share is still held by a member about
@@ -215,7 +254,7 @@ class Planner:
             self._boundary({})
         if self._is_expecting():
             _log.warning(
-                "going on after %d ms (rebalance.wait.ms) without %d partitions: %s",
+                "[ZKG-109] going on after %d ms (rebalance.wait.ms) without %d partitions: %s",
                 self.options.rebalance_wait_ms,
                 len(self._standing.waiting),
                 "; ".join(sorted(set(self._standing.waiting.values()))[:3])
@@ -236,17 +275,21 @@ class Planner:
         if not done and self._idle and not self.membership.stirred():
             self.membership.wait(max(0.0, self._asked_at + _IDLE_ASK_S - self.clock.monotonic()))
         self._boundary(done)
+        if self._standing.ended and not (self._available_now or once):
+            return self._end_query(start, self._standing.ended)
         if first and (self._available_now or once):
             self._wait_for_share()
         if first and self._available_now:
-            self._ends = dict(self.brokers.latest(self.membership.subscribed()))
+            self._fixed = FixedEnds(self.brokers, self.clock, self.membership.subscribed())
         if self._idle and self.clock.monotonic() < self._asked_at + _IDLE_ASK_S:
             return start
         for _ in range(_PROOFS_MAX):
             plan = self._plan(limit_rows, once)
-            while plan is None and self.logs.unsure and (self._available_now or once):
+            while plan is None and self._is_unsure(once) and not self.drain.requested():
                 # Or the query would end by itself before what is unread was known.
                 self.membership.wait(_JOIN_LOOK_S)
+                if self.membership.stirred():
+                    self._boundary({})
                 plan = self._plan(limit_rows, once)
             if plan is None:
                 self._idle = True
@@ -254,23 +297,24 @@ class Planner:
             if self.membership.prove():
                 return self._planned(start, plan)
             self._boundary({})
-        _log.warning("the group changes faster than it can be proved: nothing is planned this time")
+        _log.warning(
+            "[ZKG-110] the group changes faster than it can be proved: nothing is planned this time"
+        )
         return start
 
+    def _is_unsure(self, once: bool) -> bool:
+        if self._fixed is not None and self._fixed.unsure:
+            return True
+        return self.logs.unsure and (self._available_now or once)
+
     def _plan(self, limit_rows: int | None, once: bool) -> Plan | None:
-        positions = self._standing.positions
-        if not self._ask_log_ends(positions):
+        answered = self._ask_log_ends(self._standing.positions)
+        self._skip_losses(self._latest if answered else {})
+        if not answered:
             return None
+        positions = self._standing.positions
         starts = {p: position.start for p, position in positions.items()}
-        found = self.logs.look(starts, self._latest)
-        if found:
-            self.membership.skip(found)
-            self._boundary({})
-            positions = self._standing.positions
-            starts = {p: position.start for p, position in positions.items()}
-        ends = self._latest
-        if self._ends is not None:
-            ends = {p: min(end, self._ends.get(p, starts[p])) for p, end in ends.items()}
+        ends = self._latest if self._fixed is None else self._fixed.within(starts, self._latest)
         # A job that ends by itself cannot wait for more: what is there now is all there will be.
         if not (once or self._available_now) and self.batch_size.holds_back(starts, ends):
             return None
@@ -290,6 +334,17 @@ class Planner:
             ),
         )
 
+    def _skip_losses(self, latest: Mapping[TopicPartition, int]) -> None:
+        starts = {p: position.start for p, position in self._standing.positions.items()}
+        found = self.logs.look(starts, latest) if latest else []
+        if self._fixed is not None:
+            self._fixed.told(found)
+            found += self._fixed.look(starts, latest)
+        if found:
+            self.membership.skip(found)
+            self.logs.told(found)
+            self._boundary({})
+
     def _ask_log_ends(self, positions: Mapping[TopicPartition, Position]) -> bool:
         """False where they are not to be had now: brokers that are away make a query wait, not
         fail.
@@ -302,7 +357,7 @@ class Planner:
         except ServerError as error:
             if not self._ever_planned and not self._latest:
                 raise
-            _log.warning("nothing is planned: %s", error)
+            _log.warning("[ZKG-108] nothing is planned: %s", error)
             return False
         self._latest = dict(latest)
         return True
@@ -312,7 +367,7 @@ class Planner:
         self._run = {r.partition: r.range for r in plan.ranges}
         self._tasks = split(task_inputs(plan, frozenset(self._run)), self.options.splitting)
         self.batch_size.planned()
-        self._ever_planned, self._idle = True, False
+        self._ever_planned, self._idle, self._is_begun = True, False, False
         return self._end
 
     def _is_finished(self, end: Offset) -> bool:

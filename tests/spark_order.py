@@ -127,9 +127,11 @@ class Query:
                 raise AssertionError(f"{len(self.rows)} rows after {deadline_s} s, expected {rows}")
 
     def drain(self) -> None:
-        """Available-now: until a trigger has nothing to do."""
-        while self.trigger():
-            pass
+        """Available-now: until a trigger has nothing to do; a batch may have no rows."""
+        batches = -1
+        while batches < len(self.batches):
+            batches = len(self.batches)
+            self.trigger()
 
     def stop(self) -> None:
         self.planner.stop()
@@ -137,7 +139,7 @@ class Query:
 
     def crash(self) -> None:
         """Nothing is said to anybody; the server finds out by the session's timeout."""
-        session = self.membership.keeper.session
+        session: Any = self.membership.keeper.session
         if session is not None:
             abandon(session.client)
         self.brokers.close()

@@ -1,11 +1,12 @@
 """Records that are gone before they were read: what a position outside its log means.
 
-Four ways lead there. *Passed*: retention, or a deletion of records, has moved the log's start
+Five ways lead there. *Passed*: retention, or a deletion of records, has moved the log's start
 beyond the position. *Beyond*: the log ends before the position, so the topic was made anew, or its
 log was cut when a broker that lagged was elected. *Anew*: ZooKeeper shows that the topic was made
 after the offset was written, so the offset means nothing in it, however long its log is by now.
 *Deleted*: the partition is no more, and its
-newest end that we saw was not read.
+newest end that we saw was not read. *Cut*: the log ends after the position, but before the end that
+a job which ends by itself set out to read to.
 
 Going on means the log's start in the first three. For a log that was cut that is more than needed,
 and what was read comes twice; for a topic made anew anything else would lose what nobody has read,
@@ -23,13 +24,14 @@ from pyspark_zkgroup.model import TopicPartition
 
 _NAMED_MAX = 10
 
-Kind = Literal["passed", "beyond", "anew", "deleted"]
+Kind = Literal["passed", "beyond", "anew", "deleted", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
     """`start` and `end` of the log as it is; of a partition that is no more, as it was last seen
-    (a start that nobody has asked for is the position).
+    (a start that nobody has asked for is the position). Of a log that was cut, `end` is what it was
+    once, position and start are where it ends now.
     """
 
     partition: TopicPartition
@@ -43,7 +45,7 @@ class Gap:
         """Offsets that nobody will read. Behind the position in a log made anew nobody can tell."""
         if self.kind == "passed":
             return self.start - self.position
-        return self.end - self.position if self.kind == "deleted" else 0
+        return self.end - self.position if self.kind in ("deleted", "cut") else 0
 
     @property
     def what(self) -> str:
@@ -65,6 +67,13 @@ class Gap:
                 f"{self.position}, was committed: its log starts at {self.start} and ends at "
                 f"{self.end}"
             )
+        if self.kind == "cut":
+            return (
+                f"{self.lost} records of {self.partition} are gone before they were read, offsets "
+                f"{self.position} to {self.end - 1}: the log ended at {self.end} when this query "
+                f"began, and now ends at {self.position}: the topic was made anew, or its log was "
+                f"cut"
+            )
         return (
             f"{self.partition} was deleted with {self.lost} records that nobody has read: the "
             f"group's offset is {self.position}, the log ended at {self.end}"
@@ -75,6 +84,8 @@ class Gap:
         """What is done about it where data may be lost."""
         if self.kind == "deleted":
             return "reading on without it"
+        if self.kind == "cut":
+            return f"ending at {self.start}"
         return f"reading on from the log's start, {self.start}"
 
 
@@ -91,6 +102,11 @@ def remedy(gap: Gap, path: str) -> str:
         return (
             "Start the query again to read on without it, or set failOnDataLoss to false to go on "
             "by itself"
+        )
+    if gap.kind == "cut":
+        return (
+            "Start the query again to read what there is now, or set failOnDataLoss to false to go "
+            "on by itself"
         )
     return (
         f"Stop the group's members and set {path} to an offset from {gap.start} to {gap.end}, or "

@@ -13,7 +13,9 @@ from pyspark_zkgroup.errors import (
     PlanError,
     SubscriptionError,
 )
+from pyspark_zkgroup.model import TopicPartition
 from tests.group import Group, all_rows, missing, settle, twice
+from tests.producing import produce
 from tests.retention import delete_records
 from tests.spark_order import Checkpoint, CrashError, Query
 
@@ -172,6 +174,40 @@ def test_starts_are_given_for_the_partitions_that_are_read(group: Group) -> None
     assert sorted((p, o) for _, p, o in query.rows) == [
         *((0, n) for n in range(4, 11)),
         (2, 10),
+    ]
+
+
+FIRST_MS, SECOND_MS = 1_700_000_000_000, 1_700_000_001_000
+STARTS = {
+    "latest": ({"startingOffsets": "latest"}, (6, 6)),
+    "times": ({"startingOffsetsByTimestamp": f'{{"0": {FIRST_MS}, "2": {SECOND_MS}}}'}, (0, 3)),
+    "a time for all": ({"startingTimestamp": str(SECOND_MS)}, (3, 3)),
+}
+
+
+@pytest.mark.parametrize("fail", ["true", "false"])
+@pytest.mark.parametrize("start", STARTS)
+def test_every_kind_of_start_holds_for_the_partitions_that_are_read(
+    group: Group, start: str, fail: str
+) -> None:
+    topic = group.topic(3)
+    for partition in range(3):
+        for at_ms in (FIRST_MS, SECOND_MS):
+            tp = TopicPartition(topic, partition)
+            produce(group.sandbox.bootstrap_servers, tp, [b"v"] * 3, timestamp_ms=at_ms)
+    given, (first, second) = STARTS[start]
+    options = {
+        name: f'{{"{topic}": {value}}}' if value.startswith("{") else value
+        for name, value in given.items()
+    }
+    named = {"assign": json.dumps({topic: [0, 2]}), "failOnDataLoss": fail}
+    query = group.query_of({**group.options(**options), **named})
+    query.trigger()
+    group.produce(topic, 1)
+    query.until(7 - first + 7 - second)
+    assert sorted((p, o) for _, p, o in query.rows) == [
+        *((0, n) for n in range(first, 7)),
+        *((2, n) for n in range(second, 7)),
     ]
 
 

@@ -40,10 +40,13 @@ def test_a_second_newcomer_neither_skips_nor_rereads(group: Group) -> None:
     assert {offset for _, _, offset in rows} == {4, 5}
 
 
-def test_offsets_given_by_the_user(group: Group) -> None:
+@pytest.mark.parametrize("fail", ["true", "false"])
+@pytest.mark.parametrize("option", ["subscribe", "subscribePattern"])
+def test_offsets_given_by_the_user(group: Group, option: str, fail: str) -> None:
     topic = group.topic(3)
     group.produce(topic, 4)
-    a = group.query(topic, starting=f'{{"{topic}": {{"0": 1, "1": -1, "2": -2}}}}')
+    given = {"starting": f'{{"{topic}": {{"0": 1, "1": -1, "2": -2}}}}', "failOnDataLoss": fail}
+    a = group.query_of(group.options(**{option: topic}, **given))
     a.until(7)
     assert sorted((p, o) for _, p, o in a.rows) == [
         *((0, o) for o in (1, 2, 3)),
@@ -118,19 +121,21 @@ def test_a_time_is_looked_up_once_and_written_for_the_whole_topic(
     assert sorted(o for _, p, o in all_rows(a, b) if p == 3) == [0, 1, 2]
 
 
-def test_a_time_for_each_partition_and_one_that_no_record_has(group: Group) -> None:
+@pytest.mark.parametrize("option", ["subscribe", "subscribePattern"])
+def test_a_time_for_each_partition_and_one_that_no_record_has(group: Group, option: str) -> None:
     topic = group.topic(2)
+    read = {option: topic}
     for partition in range(2):
         produce_at(group, topic, partition, FIRST_MS, SECOND_MS)
     times = {
         "startingOffsetsByTimestamp": f'{{"{topic}": {{"0": {SECOND_MS}, "1": {SECOND_MS + 1}}}}}'
     }
-    a = group.query_of(group.options(topic, **times))
+    a = group.query_of(group.options(**read, **times))
     with pytest.raises(OptionError, match=f"no record has .*: {SECOND_MS + 1} in {topic}-1"):
         a.trigger()
     assert group.offsets(topic) == {}
     times["startingOffsetsByTimestampStrategy"] = "latest"
-    b = group.query_of(group.options(topic, **times))
+    b = group.query_of(group.options(**read, **times))
     b.trigger()
     assert [(p, o) for _, p, o in b.rows] == [(0, o) for o in (3, 4, 5)]
     assert group.offsets(topic) == {0: b"3", 1: b"6"}

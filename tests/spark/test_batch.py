@@ -149,6 +149,44 @@ def test_filters_without_sparks_configuration_are_refused_by_spark(topic: Topic)
         topic.ours({"pushFilters": "true"})
 
 
+def test_when_a_frame_looks_again(sandbox: Sandbox, peer: Peer) -> None:
+    """Spark asks a Python source once for the tasks of a frame, and keeps them; its own Kafka
+    source, and ours where filters are pushed, are asked at each action.
+    """
+    topic = Topic(sandbox, peer)
+    ours = {"zookeeper.connect": sandbox.kafka_zookeeper_connect, "subscribe": topic.name}
+    theirs = {"kafka.bootstrap.servers": sandbox.bootstrap_servers, "subscribe": topic.name}
+    peer.frame("zkgroup", ours, "ours")
+    peer.frame("zkgroup", {**ours, "pushFilters": "true"}, "pushed", where="offset >= 1")
+    peer.frame("kafka", theirs, "theirs")
+    view = "create temporary view looked using zkgroup options ({})".format(
+        ", ".join(f"`{name}` '{value}'" for name, value in ours.items())
+    )
+    asked = "select count(*) from looked"
+
+    def looks() -> dict[str, list[int]]:
+        return {
+            "ours": [peer.act("ours", action) for action in ("count", "collect", "union")],
+            "pushed": [peer.act("pushed", "count", pushed=True)],
+            "theirs": [peer.act("theirs", action) for action in ("count", "collect", "union")],
+        }
+
+    n = PARTITIONS * EACH
+    before = looks()
+    assert peer.sql(view, asked) == [[n]]
+    peer.produce(sandbox.bootstrap_servers, [Sent(topic.name, 0, None, b"more")] * 10)
+    after = looks()
+    viewed = peer.sql(asked)
+    print(f"{before}, then {after}; view {viewed}")
+    assert before == {"ours": [n, n, 2 * n], "pushed": [n - 3], "theirs": [n, n, 2 * n]}
+    assert after["theirs"] == [n + 10, n + 10, 2 * (n + 10)]
+    assert after["ours"] == before["ours"]
+    assert after["pushed"] == [n + 10 - 3]
+    assert viewed == [[n]]
+    peer.frame("zkgroup", ours, "ours")
+    assert peer.act("ours", "count") == n + 10, "who loads again looks again"
+
+
 def test_a_table_in_sql(topic: Topic) -> None:
     rows = topic.peer.sql(
         f"""create temporary view events using zkgroup options (

@@ -25,7 +25,9 @@ RELATION: Final = Suite(
             "explicit earliest to latest offsets",
             TO_AN_END,
             "broker/test_batch_read.py::test_records_gone_that_a_given_start_means",
-            open="Every read asks anew; two actions on one data frame were not tried.",
+            "spark/test_batch.py::test_when_a_frame_looks_again",
+            why="Not alike in one thing: Spark asks a Python source once for the tasks of a frame, "
+            "so that its later actions end where the first one did.",
         ),
         case(
             "default starting and ending offsets",
@@ -68,8 +70,7 @@ RELATION: Final = Suite(
         ),
         case(
             "reuse same dataframe in query",
-            open="A union of one data frame with itself was not tried. No consumer is kept in the "
-            "frame: each read makes its own view of the brokers.",
+            "spark/test_batch.py::test_when_a_frame_looks_again",
         ),
         case(
             "test late binding start offsets",
@@ -117,9 +118,7 @@ DATA_LOSS: Final = Suite(
             "test_where_losses_are_allowed_it_goes_on_from_the_logs_start",
             "broker/test_data_loss.py::test_retention_passes_a_member_that_lags",
             "broker/test_data_loss.py::test_what_is_skipped_is_committed_at_once",
-            "unit/test_positions.py::test_an_offset_outside_of_the_partition",
-            why="Not alike in one thing: an offset in `startingOffsets` whose record is gone is "
-            "refused in a stream, with failOnDataLoss=false too.",
+            "broker/test_assign.py::test_a_start_that_is_gone_is_a_loss_like_any_other",
         ),
         case(
             "failOnDataLoss=false should not return duplicated records: batch",

@@ -25,7 +25,8 @@ PURE = (
     "unit/test_positions.py::test_a_word_holds_for_every_partition",
     "unit/test_positions.py::test_offsets_hold_for_their_partitions",
 )
-PARSED_ONLY = "Read from the option as for the others; not tried on brokers together."
+ASSIGNED = "broker/test_assign.py::test_every_kind_of_start_holds_for_the_partitions_that_are_read"
+GIVEN = "broker/test_first_position.py::test_offsets_given_by_the_user"
 
 STARTS: Final = Suite(
     "KafkaSourceSuiteBase: where a stream starts (each with failOnDataLoss true and false)",
@@ -34,18 +35,18 @@ STARTS: Final = Suite(
             "assign from latest offsets",
             EVERY_START,
             PURE[0],
-            open=PARSED_ONLY,
+            ASSIGNED,
         ),
         case("assign from earliest offsets", EVERY_START, NAMED),
         case(
             "assign from specific offsets",
             EVERY_START,
             PURE[1],
-            open="Not tried on brokers. In a stream the JSON must name all partitions of the "
-            "topic; in a batch read, as in Spark's source, those that are assigned.",
+            "broker/test_assign.py::test_starts_are_given_for_the_partitions_that_are_read",
+            "broker/test_assign.py::test_a_start_that_is_gone_is_a_loss_like_any_other",
         ),
-        case("assign from specific timestamps", EVERY_START, open=PARSED_ONLY),
-        case("assign from global timestamp per topic", EVERY_START, open=PARSED_ONLY),
+        case("assign from specific timestamps", EVERY_START, ASSIGNED),
+        case("assign from global timestamp per topic", EVERY_START, ASSIGNED),
         case(
             "subscribing topic by name from latest offsets",
             "broker/test_first_position.py::test_latest_is_resolved_once_and_survives_a_crash",
@@ -58,7 +59,7 @@ STARTS: Final = Suite(
         ),
         case(
             "subscribing topic by name from specific offsets",
-            "broker/test_first_position.py::test_offsets_given_by_the_user",
+            GIVEN,
             "unit/test_positions.py::test_an_offset_outside_of_the_partition",
         ),
         case("subscribing topic by name from specific timestamps", EACH_TIME),
@@ -78,13 +79,9 @@ STARTS: Final = Suite(
             "subscribing topic by pattern from specific offsets",
             EVERY_START,
             "unit/test_option_messages.py::test_the_message_about_sources_of_topics",
-            open=PARSED_ONLY,
+            GIVEN,
         ),
-        case(
-            "subscribing topic by pattern from specific timestamps",
-            EVERY_START,
-            open=PARSED_ONLY,
-        ),
+        case("subscribing topic by pattern from specific timestamps", EVERY_START, EACH_TIME),
         case("subscribing topic by pattern from global timestamp per topic", BY_TIME),
         case(
             "subscribing topics from topic-level offsets",

@@ -8,6 +8,8 @@ from typing import Final
 
 from tests.spark_suites.case import Suite, case
 
+MODES = "spark/test_query_shapes.py::test_modes_that_spark_does_not_have_for_python_sources"
+
 LIMITS: Final = Suite(
     "KafkaMicroBatchSourceSuite: how much a batch takes",
     (
@@ -47,8 +49,7 @@ LIMITS: Final = Suite(
         case(
             "SPARK-22956: currentPartitionOffsets should be set when no new data comes in",
             "unit/test_limits.py::test_until",
-            open="The limit is shared right where one partition has nothing. Two zkgroup sources "
-            "in one query, of which one has nothing, were not tried.",
+            "spark/test_query_shapes.py::test_two_sources_of_one_group_of_which_one_has_nothing",
         ),
         case(
             "Trigger.AvailableNow",
@@ -59,23 +60,26 @@ LIMITS: Final = Suite(
         case(
             "AvailableNow should throw error when topic partitions got unavailable",
             "broker/test_data_loss.py::test_a_topic_is_deleted_with_unread_records",
-            open="No test makes a topic anew with fewer partitions under an available-now query. "
-            "It is judged as under any stream: what was not read of a partition that is gone, and "
-            "an offset beyond its log, are losses.",
+            "broker/test_available_now.py::test_a_topic_made_anew_with_fewer_partitions",
+            "unit/test_fixed_ends.py::test_a_partition_that_is_gone_is_a_loss_after_a_while",
+            why="An error with failOnDataLoss=true; with false a warning, where Spark's source "
+            "fails all the same.",
         ),
         case(
             "AvailableNow should throw error when offset(s) got unavailable",
             "broker/test_data_loss.py::test_an_offset_beyond_the_end_at_the_start_of_a_query",
-            open="Asked at the start of a query alone. Between two batches of an available-now "
-            "query, a log that now ends below the end it is to be read to, but not below what was "
-            "read, is read up to its end without an error: unlike Spark's source.",
+            "broker/test_available_now.py::"
+            "test_a_log_that_ends_before_the_end_it_was_to_be_read_to",
+            "broker/test_available_now.py::test_records_are_deleted_between_the_plan_and_its_tasks",
+            "unit/test_fixed_ends.py::test_an_end_that_is_too_low_is_doubted_then_told_once",
+            why="An error with failOnDataLoss=true; with false a warning, where Spark's source "
+            "fails all the same.",
         ),
         case(
             "SPARK-53560: no crash looping during uncommitted batch retry in AvailableNow trigger",
             "broker/test_replays.py::"
             "test_an_unfinished_batch_is_read_again_exactly_also_after_a_second_crash",
-            open="The replay is decided by the plan and its fences alone, whatever was asked of "
-            "the brokers; but no test adds partitions in between and replays with available-now.",
+            "broker/test_available_now.py::test_a_replay_while_the_topic_gains_partitions",
         ),
     ),
 )
@@ -154,8 +158,11 @@ CHECKPOINT: Final = Suite(
         ),
         case(
             "async progress tracking",
-            open="Not tried. Rows that the sink has taken are committed to the group at the next "
-            "boundary, whatever Spark has logged by then.",
+            "spark/test_query_shapes.py::test_progress_that_is_tracked_asynchronously",
+            "broker/test_available_now.py::test_logs_that_lag_behind_what_the_sink_has_taken",
+            why="Rows that the sink has taken are committed to the group at the next boundary, "
+            "whatever Spark has logged by then; sinks for which Spark has no such tracking are "
+            "refused by Spark.",
         ),
     ),
 )
@@ -246,8 +253,9 @@ QUERY: Final = Suite(
         ),
         case(
             "ensure stream-stream self-join generates only one offset in log",
-            open="Not tried. Spark would ask one planner for the tasks of one batch twice; it "
-            "gives the same ones.",
+            "unit/test_drain_box.py::test_two_planners_of_one_load_are_told_of_each_other",
+            why="Not alike: Spark makes a Python source for each side, two members that share "
+            "the records. A warning says so; see docs/compared.md.",
         ),
         case(
             "V1 Source is used when disabled through SQLConf",
@@ -260,14 +268,14 @@ QUERY: Final = Suite(
 CONTINUOUS: Final = Suite(
     "KafkaContinuousSourceSuite, KafkaContinuousSourceTopicDeletionSuite, "
     "KafkaContinuousSourceStressForDontFailOnDataLossSuite",
-    (case("all", why="Spark has no continuous processing for Python sources."),),
+    (case("all", MODES, why="Spark has no continuous processing for Python sources."),),
 )
 
 REAL_TIME: Final = Suite(
     "KafkaRealTimeModeSuite, KafkaRealTimeModeE2ESuite, KafkaRealTimeIntegrationSuite, "
     "KafkaRealTimeModeAggregationSuite, KafkaRealTimeModeWindowSuite, "
     "KafkaRealTimeModeSourceEvolutionSuite",
-    (case("all", why="Spark has no real-time mode for Python sources."),),
+    (case("all", MODES, why="Spark has no real-time mode for Python sources."),),
 )
 
 SUITES: Final = (LIMITS, TOPICS, CHECKPOINT, ROWS, QUERY, CONTINUOUS, REAL_TIME)

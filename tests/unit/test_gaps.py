@@ -86,6 +86,22 @@ def test_an_error_of_a_topic_made_anew() -> None:
     )
 
 
+def test_an_error_of_a_log_that_lost_its_end_names_the_range() -> None:
+    cut = Gap(P0, "cut", 7, 7, 10)
+    known_ = Holdings(known={P0: known(4)}).known
+    with pytest.raises(DataLossError) as caught:
+        Losses(GroupPaths("g").offset, fail=True).skip([cut], known_)
+    assert str(caught.value) == (
+        "[ZKG-013] 3 records of orders-0 are gone before they were read, offsets 7 to 9: the log "
+        "ended at 10 when this query began, and now ends at 7: the topic was made anew, or its log "
+        "was cut. Start the query again to read what there is now, or set failOnDataLoss to false "
+        "to go on by itself"
+    )
+    losses = Losses(GroupPaths("g").offset, fail=False)
+    losses.skip([cut], known_)
+    assert (losses.events, losses.records, known_[P0].done) == (1, 3, 4)
+
+
 def test_an_error_of_many_partitions_stays_readable() -> None:
     many = [Gap(TopicPartition("orders", n), "passed", 0, 5, 9) for n in range(500)]
     with pytest.raises(DataLossError) as caught:

@@ -127,3 +127,24 @@ def test_an_open_transaction_is_no_end_of_the_log(
     assert watch.unsure
     clock.now += 6
     assert watch.look({P0: 5}, {P0: 3}) == [Gap(P0, "beyond", 5, 0, 4)]
+
+
+def test_the_end_of_a_partition_that_is_being_deleted_is_the_newest_seen(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    """The order of a deletion: no broker tells the end any more; a boundary; the group learns."""
+    watch = LogWatch(brokers, clock)
+    watch.look({P0: 5, P1: 9}, {P0: 8, P1: 9})
+    watch.look({P0: 5, P1: 9}, {P1: 9})
+    assert watch.deleted({P0: 5, P1: 9}, {P0, P1}) == [Gap(P0, "deleted", 5, 5, 8)]
+    watch.told([Gap(P0, "deleted", 5, 5, 8)])
+    assert watch.deleted({P0: 5, P1: 9}, {P0, P1}) == []
+
+
+def test_an_end_that_was_seen_of_a_partition_let_go_since_is_forgotten(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    watch = LogWatch(brokers, clock)
+    watch.look({P0: 5}, {P0: 8})
+    watch.look({P1: 9}, {P1: 9})
+    assert watch.deleted({P0: 5}, {P0}) == []

@@ -1,0 +1,129 @@
+"""The ends that an available-now job reads up to: those it saw first, and what became of them.
+
+Such a job ends when nothing is left before these ends. A partition of which nothing can be read any
+more looks the same, so why that is must be known before the job may end. A log that was cut, or
+made anew, ends too early: what it has lost is a loss, after a while in which a leader that was
+elected just now may find out how far the log is committed. A partition of which no broker tells the
+end may be gone, which is a loss too, or its leader is away, which is waited for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+
+from pyspark_zkgroup.clock import Clock
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.gaps import Gap
+from pyspark_zkgroup.membership.port import Brokers
+from pyspark_zkgroup.model import TopicPartition
+
+_DOUBTED_S = 5.0
+# As long as Kafka's own clients wait for an answer by default.
+_SILENT_MAX_S = 60.0
+_NAMED_MAX = 10
+_log = logging.getLogger("pyspark_zkgroup.planner")
+
+Offsets = Mapping[TopicPartition, int]
+
+
+class FixedEnds:
+    def __init__(
+        self, brokers: Brokers, clock: Clock, partitions: Collection[TopicPartition]
+    ) -> None:
+        """`partitions`: all there are now, whoever reads them; later ones are for a later job."""
+        self.brokers = brokers
+        self.clock = clock
+        self._ends = dict(brokers.latest(partitions))
+        self._unanswered = set(partitions) - self._ends.keys()
+        self._short_since: dict[TopicPartition, float] = {}
+        self._silent_since: dict[TopicPartition, float] = {}
+
+    @property
+    def unsure(self) -> bool:
+        """Whether something that was to be read cannot be, and it is too early to tell why."""
+        return bool(self._short_since or self._silent_since)
+
+    def within(self, starts: Offsets, latest: Offsets) -> dict[TopicPartition, int]:
+        """How far each may be read now: in a log that ends too early not at all until it is known
+        why, lest records of a topic made anew are taken for those of the old one.
+        """
+        ends = {p: at for p, at in self._ends.items() if p not in self._short_since}
+        return {p: min(latest[p], ends.get(p, at)) for p, at in starts.items() if p in latest}
+
+    def look(self, starts: Offsets, latest: Offsets) -> list[Gap]:
+        """What is certain by now, each once; ServerError where no broker has told for too long."""
+        now = self.clock.monotonic()
+        for partition in self._unanswered & latest.keys():
+            self._ends[partition] = latest[partition]
+        self._unanswered -= latest.keys()
+        ends = {p: self._ends[p] for p in starts if starts[p] < self._ends.get(p, starts[p])}
+        short = {p for p, end in ends.items() if starts[p] <= latest.get(p, -1) < end}
+        silent = {p for p in (*ends, *self._unanswered) if p in starts and p not in latest}
+        self._doubt(short, ends, latest, now)
+        self._silent_since = {p: self._silent_since.get(p, now) for p in silent}
+        cut = [p for p in sorted(short) if now - self._short_since[p] >= _DOUBTED_S]
+        found = [Gap(p, "cut", latest[p], latest[p], ends[p]) for p in cut]
+        found += [
+            Gap(p, "deleted", starts[p], starts[p], ends[p]) for p in self._gone(now) if p in ends
+        ]
+        self.told(found)
+        self._check_silence(now)
+        return found
+
+    def told(self, found: Iterable[Gap]) -> None:
+        """Losses that are known: what they tell of is not looked for any more."""
+        for gap in found:
+            partition = gap.partition
+            if gap.kind == "passed" or partition not in self._ends:
+                continue
+            left = gap.end if gap.kind == "beyond" else gap.start
+            self._ends[partition] = min(self._ends[partition], left)
+            self._short_since.pop(partition, None)
+            self._silent_since.pop(partition, None)
+
+    def _doubt(
+        self, short: Collection[TopicPartition], ends: Offsets, latest: Offsets, now: float
+    ) -> None:
+        for partition in sorted(short):
+            if partition not in self._short_since:
+                _log.warning(
+                    "[ZKG-146] %s ends at %d, and ended at %d when this query began: if that is "
+                    "still so in "
+                    "%.0f s, the topic was made anew or its log was cut",
+                    partition,
+                    latest[partition],
+                    ends[partition],
+                    _DOUBTED_S,
+                )
+        self._short_since = {p: self._short_since.get(p, now) for p in short}
+
+    def _gone(self, now: float) -> list[TopicPartition]:
+        """Of those that no broker tells the end of, the ones that the cluster does not have."""
+        asked = [p for p, at in sorted(self._silent_since.items()) if now - at >= _DOUBTED_S]
+        if not asked:
+            return []
+        try:
+            present = self.brokers.partitions()
+        except ServerError as error:
+            _log.warning(
+                "[ZKG-147] waiting for the log ends of %d partitions: %s", len(asked), error
+            )
+            return []
+        gone = [p for p in asked if p.partition not in present.get(p.topic, ())]
+        for partition in gone:
+            self._unanswered.discard(partition)
+            self._silent_since.pop(partition)
+        return gone
+
+    def _check_silence(self, now: float) -> None:
+        late = [p for p, at in sorted(self._silent_since.items()) if now - at >= _SILENT_MAX_S]
+        if not late:
+            return
+        more = len(late) - _NAMED_MAX
+        named = ", ".join(map(str, late[:_NAMED_MAX])) + (f" and {more} more" if more > 0 else "")
+        raise ServerError(
+            f"No broker has told for {_SILENT_MAX_S:.0f} s where the log ends of {named}, which "
+            "this query has not read to its end",
+            "Start it again when the brokers are back: it goes on where it ended",
+        )
