@@ -5,17 +5,21 @@ The planner is a child of the driver's JVM, which gives it no other way in. Unde
 `<temp>/zkgroup-<uid>/<pid of the JVM>/`, one file per planner says that it is there; `<name>.drain`
 asks it to plan nothing more, and may hold the end of the newest batch that Spark has reported as
 finished; `<name>.drained` is the answer: all that is finished is committed. `<name>.settled` stands
-there while nothing is on its way.
+there while nothing is on its way. The other way round `<name>.asked` tells the driver that an
+operator wants the query to end.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import stat
 import tempfile
 from pathlib import Path
 from typing import Any, Protocol
+
+_log = logging.getLogger("pyspark_zkgroup.planner")
 
 
 def directory_of(jvm_pid: int) -> Path:
@@ -51,16 +55,20 @@ class Drain(Protocol):
 
     def settle(self, settled: bool) -> None: ...
 
+    def ask_driver(self, by: str) -> None:
+        """Somebody outside of the driver wants the query to end."""
+
     def close(self) -> None: ...
 
 
 class DrainBox:
     """The planner's side. Opened at the first boundary, closed when the planner leaves."""
 
-    def __init__(self, member: str, group: str) -> None:
+    def __init__(self, member: str, group: str, load: str = "") -> None:
         self.name = f"{member}.{os.getpid()}"
         self.member = member
         self.group = group
+        self.load = load
         self._directory = directory_of(os.getppid())
         self._open = self._settled = False
 
@@ -71,12 +79,23 @@ class DrainBox:
             if not is_private(self._directory):
                 return
             self._directory.mkdir(mode=0o700, exist_ok=True)
-            card = {"member": self.member, "group": self.group, "pid": os.getpid()}
-            (self._directory / f"{self.name}.json").write_text(json.dumps(card))
+            card = {"member": self.member, "group": self.group, "load": self.load}
+            self._file("json").write_text(json.dumps({**card, "pid": os.getpid()}))
             self._open = True
         except OSError:
             # Without it stop() cannot drain and says so; reading goes on.
             self._open = False
+            return
+        # Only now: of two that begin at once, one at least sees the other.
+        if twins := self._twins():
+            _log.warning(
+                "[ZKG-179] %s and %s come from one load(): they are two members of group %s and "
+                "share its records, so neither has all of them. A stream joined or united with "
+                "itself needs a load() of its own, with another group.id, for each side",
+                self.member,
+                ", ".join(twins),
+                self.group,
+            )
 
     def requested(self) -> bool:
         return self._open and self._file("drain").exists()
@@ -110,16 +129,39 @@ class DrainBox:
                 return
         self._settled = settled
 
+    def ask_driver(self, by: str) -> None:
+        if not self._open:
+            return
+        try:
+            self._file("asked").write_text(by)
+        except OSError:
+            # The query then ends with an error that says the same.
+            return
+
     def close(self) -> None:
         if not self._open:
             return
         self._open = False
-        for kind in ("json", "drain", "drained", "settled"):
+        for kind in ("json", "drain", "drained", "settled", "asked"):
             self._file(kind).unlink(missing_ok=True)
         try:
             self._directory.rmdir()
         except OSError:
             return
+
+    def _twins(self) -> list[str]:
+        """Spark makes a source of each side of a self-join, out of one load()."""
+        found = []
+        for path in sorted(self._directory.glob("*.json")):
+            try:
+                card = json.loads(path.read_text())
+                is_twin = self.load and card.get("load") == self.load and card["member"]
+                if is_twin and path != self._file("json"):
+                    os.kill(int(card["pid"]), 0)
+                    found.append(str(card["member"]))
+            except (OSError, ValueError, KeyError, AttributeError):
+                continue  # gone meanwhile, or not ours
+        return found
 
     def _file(self, kind: str) -> Path:
         return self._directory / f"{self.name}.{kind}"
