@@ -12,7 +12,10 @@ SEED ?=
 CHAOS_ARGS ?=
 SEEDS ?= 300
 SIM_ARGS ?=
+PROTOCOL ?= zookeeper
 PLANTED_SEEDS ?= 2000
+VERSIONS ?=
+MATRIX_ARGS ?=
 
 BIN := .venv/bin
 INSTALL := $(PYTHON) requirements/install.py
@@ -27,13 +30,15 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long bench bench-short bench-publish sim sim-planted chaos fuzz fuzz-planted check environment format lint types imports wheel lock clean
+.PHONY: help setup demo test test-long test-matrix bench bench-short bench-publish sim sim-planted chaos fuzz fuzz-planted check environment format lint types imports wheel lock clean
 
 help:
 	@echo "make demo       two members of one group on a Kafka and a ZooKeeper of their own, counted in Delta at the end"
 	@echo "make test       all tests but the long ones"
 	@echo "make test-long  the long ones"
-	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one; sim-planted: whether it finds bugs"
+	@echo "make test-matrix  the same few queries on PySpark 4.0, 4.1, 4.2 and 4.3, with brokers 3.9 and 4.1; VERSIONS='4.0 4.3' for some"
+	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one; sim-planted: whether it finds bugs;"
+	@echo "                PROTOCOL=coordinator: of members that a coordinator tells what to read"
 	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order"
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
 	@echo "make bench      beside Spark's own Kafka source: about 20 minutes on two cores that have nothing else to do"
@@ -57,15 +62,22 @@ demo: setup
 test: setup
 	@$(TEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# VERSIONS: lines of PySpark, such as '4.0 4.1'; MATRIX_ARGS='--brokers 3.9 --cases restart' for a part. What came out stands in
+# build/matrix.json. Each version has an environment of its own in the user's cache.
+test-matrix: setup
+	@$(BIN)/python -m tests.matrix.run $(if $(VERSIONS),--spark $(VERSIONS)) $(MATRIX_ARGS)
+
 test-long: setup
 	@$(TEST_ENV) $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
+SIM := tests.sim$(if $(filter coordinator,$(PROTOCOL)),.coordinated)
+
 sim: environment
-	@$(BIN)/python -m tests.sim $(if $(SEED),--seed $(SEED) $(SIM_ARGS),--seeds $(SEEDS) $(SIM_ARGS))
+	@$(BIN)/python -m $(SIM) $(if $(SEED),--seed $(SEED) $(SIM_ARGS),--seeds $(SEEDS) $(SIM_ARGS))
 
 # Whether it would find something: bugs planted in the product, each looked for in up to PLANTED_SEEDS seeds.
 sim-planted: environment
-	@PYTHONHASHSEED=0 $(BIN)/python -m tests.sim.find_planted --seeds $(PLANTED_SEEDS)
+	@PYTHONHASHSEED=0 $(BIN)/python -m $(SIM).find_planted --seeds $(PLANTED_SEEDS)
 
 # What it found stands in build/chaos.json.
 chaos: setup

@@ -85,16 +85,16 @@ class ProgressListener(StreamingQueryListener):
         if member.rows or state != said or time.monotonic() - at >= _SAID_EVERY_S:
             self._said[key] = (state, time.monotonic())
             _log.info(
-                "group %s, batch %d: %d rows in %.1f s, lag %d; holding %d partitions, "
-                "waiting for %d; %d members%s",
+                "group %s, batch %d: %d rows in %.1f s, lag %s; holding %d partitions, "
+                "waiting for %d; %s members%s",
                 member.group,
                 member.batch,
                 member.rows,
                 member.trigger_ms / 1000,
-                member.lag,
+                _told(member.lag),
                 member.held,
                 member.waiting_count,
-                member.members,
+                _told(member.members),
                 "".join(f"; {note}" for note in member.notes),
             )
 
@@ -107,7 +107,12 @@ class ProgressListener(StreamingQueryListener):
             partial.write_text(self.metrics())
             partial.replace(self._file)
         except OSError as error:
-            _log.warning("metrics are not written to %s: %s", self._file, error)
+            _log.warning("[ZKG-143] metrics are not written to %s: %s", self._file, error)
+
+
+def _told(count: int | None) -> str:
+    """Spark 4.0 and 4.1 do not pass on what the source says of itself."""
+    return "unknown" if count is None else str(count)
 
 
 def _serve(listener: ProgressListener, host: str, port: int) -> ThreadingHTTPServer:

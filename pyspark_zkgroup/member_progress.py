@@ -45,6 +45,9 @@ class PartitionProgress:
 class MemberProgress:
     """One zkgroup source of a query. `waiting` says for each partition that is ours and not held
     for whom it waits, and for how long.
+
+    Spark 4.0 and 4.1 ask a source for its plans alone: `members` and `lag` are None there, and
+    nothing is known of what it waits for.
     """
 
     query: str
@@ -58,9 +61,9 @@ class MemberProgress:
     group: str
     protocol: str
     member: str
-    members: int
+    members: int | None
     held: int
-    lag: int
+    lag: int | None
     waiting: Mapping[str, str] = field(default_factory=dict)
     waiting_count: int = 0
     dropped: int = 0
@@ -134,9 +137,9 @@ def _members(report: Mapping[str, Any]) -> Iterator[MemberProgress]:
             group=plan.group,
             protocol=plan.protocol,
             member=str(latest.get("member") or plan.member),
-            members=int(latest.get("members", 0)),
+            members=_count(latest.get("members")),
             held=int(latest.get("held", len(plan.ranges))),
-            lag=int(latest.get("lag", 0)),
+            lag=_count(latest.get("lag")),
             waiting=latest.get("waiting", {}),
             waiting_count=int(latest.get("waitingCount", 0)),
             dropped=int(latest.get("dropped", 0)),
@@ -184,6 +187,10 @@ def shown_offset(value: object) -> dict[str, Any]:
         except ValueError:
             return {}
     return value if isinstance(value, dict) else {}
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _rate(value: object) -> float:

@@ -94,7 +94,7 @@ def _gauges(
             "zkgroup_members",
             "gauge",
             "Members of the group.",
-            [(_of(m), m.members) for m in members],
+            [(_of(m), m.members) for m in members if m.members is not None],
         ),
         (
             "zkgroup_held_partitions",

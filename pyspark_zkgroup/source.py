@@ -7,8 +7,10 @@ at the first driver-side call.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.planner import Planner
 
 _NO_LIMIT = 2**62
+_log = logging.getLogger("pyspark_zkgroup.source")
 
 try:  # Spark 4.2 on
     from pyspark.sql.streaming.datasource import (
@@ -57,8 +60,9 @@ class ZkGroupPartition(InputPartition):
 
 
 class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, load: str = "") -> None:
         self.options = options
+        self._load = load
         self._planner: Planner | None = None
         self._brokers: ClusterView | None = None
         self._candidate: Candidate | None = None
@@ -66,7 +70,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, Any]:
         unmade = dict.fromkeys(("options", "_planner", "_brokers", "_candidate"))
-        return {**unmade, "_stopping": False}
+        return {**unmade, "_load": "", "_stopping": False}
 
     # -- on the driver
 
@@ -84,7 +88,10 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
     ) -> dict[str, Any]:
         """One signature for all: Spark 4.0 and 4.1 call it without arguments."""
-        once = HAS_ADMISSION_CONTROL and isinstance(limit, ReadAllAvailable)
+        if HAS_ADMISSION_CONTROL:
+            once = isinstance(limit, ReadAllAvailable)
+        else:
+            once = bool(self.options.ends_by_itself)
         rows = None if once else self.options.max_offsets_per_trigger
         if HAS_ADMISSION_CONTROL and isinstance(limit, ReadMaxRows) and limit.max_rows < _NO_LIMIT:
             rows = limit.max_rows
@@ -126,9 +133,16 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
             log_to_stderr()
             slow_because()  # the tasks say so too, but who looks into executors' logs?
+            if not HAS_ADMISSION_CONTROL and self.options.ends_by_itself and _limits(self.options):
+                _log.warning(
+                    "[ZKG-145] endsByItself is true, so %s is not held: this Spark gives such a "
+                    "query one "
+                    "batch, and what it does not take stays unread",
+                    _limits(self.options),
+                )
             self._brokers = ClusterView(self.options)
             chosen = membership(self.options, self._brokers)
-            self._planner = Planner(self.options, chosen, self._brokers)
+            self._planner = Planner(self.options, chosen, self._brokers, load=self._load)
             watch(self._planner.silence)
             self._leave_on_sigterm()
             self._candidate = candidate_of(self.options, chosen.member)
@@ -169,6 +183,8 @@ class DefaultSource(DataSource):
 
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(options)
+        # Spark calls it once per load(), and keeps it, pickled, for all that comes of it.
+        self._load = uuid.uuid4().hex
 
     @classmethod
     def name(cls) -> str:
@@ -194,7 +210,31 @@ class DefaultSource(DataSource):
 
         options = parse(self.options)
         _check_schema(schema, options)
-        return ZkGroupStreamReader(options)
+        _check_trigger(options)
+        return ZkGroupStreamReader(options, self._load)
+
+
+def _limits(options: Options) -> str:
+    """The names of the limits that one batch may leave records behind for, if any are given."""
+    given = {
+        "maxOffsetsPerTrigger": options.max_offsets_per_trigger,
+        "maxBytesPerTrigger": options.limits.bytes_max,
+    }
+    return " and ".join(name for name, limit in given.items() if limit is not None)
+
+
+def _check_trigger(options: Options) -> None:
+    """Without admission control a query that ends by itself has one batch, and looks like any
+    other: cut by a limit, each run of a job would fall further behind, and end as a success.
+    """
+    limits = _limits(options)
+    if limits and options.ends_by_itself is None and not HAS_ADMISSION_CONTROL:
+        raise OptionError(
+            f"{limits} is given, but this Spark (before 4.2) does not tell a source whether its "
+            "query ends after one batch, as with trigger(availableNow=True) and trigger(once=True)",
+            "Say it: 'endsByItself' is true for such a query, and its batch then has all there is; "
+            "false for one that goes on, with batches within the limit",
+        )
 
 
 def _check_schema(schema: StructType, options: Options) -> None:

@@ -63,12 +63,24 @@ MAX_RECORDS: Final[Option[int | None]] = Option(
     "The most offsets of one task (of Spark's partitions, not Kafka's): a larger one is cut into "
     "equal parts.",
 )
+ENDS_BY_ITSELF: Final[Option[bool | None]] = Option(
+    "endsByItself",
+    SECTION,
+    values.FLAG,
+    None,
+    "Only for Spark 4.0 and 4.1, which tell a source nothing of its trigger and give a query with "
+    "trigger(availableNow=True) or trigger(once=True) one batch. true: this is such a query, so "
+    "its batch has all there is, and maxOffsetsPerTrigger and maxBytesPerTrigger are not held. "
+    "false: it is not. One of them must be said there where one of these limits is given. Spark "
+    "4.2 and later tell the source themselves, whatever is set here.",
+)
 
 OPTIONS: Final = (
     MAX_OFFSETS,
     MAX_BYTES,
     MIN_OFFSETS,
     MAX_DELAY,
+    ENDS_BY_ITSELF,
     MIN_PARTITIONS,
     MAX_RECORDS,
 )

@@ -14,10 +14,20 @@ from pyspark_zkgroup.group.registration import Subscription
 from pyspark_zkgroup.group.splitting import Splitting
 from pyspark_zkgroup.model import Isolation, TopicPartition
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
+from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.security.zookeeper_security import ZooKeeperSecurity
 
 OffsetsStorage = Literal["zookeeper", "kafka"]
-Protocol = Literal["zookeeper", "coordinator", "kafka"]
+Protocol = Literal["zookeeper", "coordinator", "light", "kafka"]
+
+
+@dataclass(frozen=True, slots=True)
+class LightOptions:
+    """Of a member without ZooKeeper. The access shows no secret."""
+
+    addresses: tuple[str, ...] = ()
+    access: StreamAccess = field(default_factory=StreamAccess)
+    session_timeout_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,7 @@ class Options:
     protocol: Protocol
     coordinator_candidate: bool
     kafka_group: KafkaGroupSettings
+    light: LightOptions
     offsets_storage: OffsetsStorage
     dual_commit: bool
     rebalance_wait_ms: int
@@ -61,6 +72,7 @@ class Options:
     starting_offsets: Starting
     fail_on_data_loss: bool
     max_offsets_per_trigger: int | None
+    ends_by_itself: bool | None
     limits: BatchLimits
     splitting: Splitting
     batch: BatchRead

@@ -17,7 +17,7 @@ CONNECT: Final[Option[ConnectString]] = Option(
     REQUIRED,
     "The servers of the ensemble (some may be down), and the chroot below which brokers and "
     "consumers keep their nodes. The chroot must exist.",
-    default_text="required, but not with protocol=kafka",
+    default_text="required, but not with protocol=kafka or light",
 )
 GROUP_ID: Final[Option[str]] = Option(
     "group.id",

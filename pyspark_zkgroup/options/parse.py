@@ -26,6 +26,7 @@ from pyspark_zkgroup.options.ending import check_order, ending, ending_option
 from pyspark_zkgroup.options.frozen import BatchRead, OffsetsStorage, Options
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.kafka_security import kafka_security
+from pyspark_zkgroup.options.light import light
 from pyspark_zkgroup.options.protocol import (
     kafka_group,
     max_poll_interval_ms,
@@ -43,7 +44,8 @@ def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
     given = Given(options)
     check_use(given, use)
     chosen = protocol(given)
-    connect = None if chosen == "kafka" else given.value(group_options.CONNECT)
+    without_zookeeper = chosen in ("kafka", "light")
+    connect = None if without_zookeeper else given.value(group_options.CONNECT)
     has_group = use == "stream" or group_options.GROUP_ID in given
     group_id = given.value(group_options.GROUP_ID) if has_group else ""
     start = starting(given)
@@ -69,6 +71,7 @@ def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
         protocol=chosen,
         coordinator_candidate=given.value(protocol_options.CANDIDATE),
         kafka_group=kafka_group(given),
+        light=light(given),
         offsets_storage=storage,
         dual_commit=storage == "kafka" if dual_commit is None else dual_commit,
         rebalance_wait_ms=rebalance_wait_ms(given, chosen),
@@ -80,6 +83,7 @@ def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
         starting_offsets=batch_start(given, start) if use == "batch" else start,
         fail_on_data_loss=given.value(reading_options.FAIL_ON_DATA_LOSS),
         max_offsets_per_trigger=given.value(batch_options.MAX_OFFSETS),
+        ends_by_itself=given.value(batch_options.ENDS_BY_ITSELF),
         limits=limits(given),
         splitting=splitting(given),
         batch=BatchRead(

@@ -36,7 +36,12 @@ _NO_MEMBER: Final = (
     kafka_options.METADATA_REFRESH,
 )
 # As in Spark's Kafka source, so that the options of a stream serve a batch read of the same topics.
-_IGNORED: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+_IGNORED: Final = (
+    "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+    "endsByItself",
+)
 
 
 def check_use(given: Given, use: Use) -> None:
@@ -49,6 +54,12 @@ def check_use(given: Given, use: Use) -> None:
             "trigger(availableNow=True) ends at today's end",
         )
     elif use == "batch":
+        if given.value(protocol_options.PROTOCOL) == "light":
+            raise OptionError(
+                f"Option {given.shown(protocol_options.PROTOCOL)}, but a batch read asks no "
+                "coordinator where the group stands",
+                "Give 'zookeeper.connect' in place of the options of light members",
+            )
         _refuse(
             given,
             _NO_MEMBER,

@@ -93,6 +93,23 @@ def test_before_anything_is_reported_the_plan_alone_tells() -> None:
     assert [p.lag for p in member.partitions] == [None, None]
 
 
+def test_what_spark_4_0_and_4_1_do_not_pass_on_is_unknown_and_not_zero(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """There `latestOffset` is the plan once more."""
+    (member,) = read_progress(progress_of(PLAN, PLAN))
+    assert (member.held, member.lag, member.members) == (2, None, None)
+    shown = text([(member, Totals())])
+    assert "zkgroup_held_partitions{" in shown
+    assert "zkgroup_members{" not in shown
+    assert "zkgroup_lag_records{" not in shown
+    caplog.set_level("INFO", logger="pyspark_zkgroup.progress")
+    report = SimpleNamespace(json=json.dumps(progress_of(PLAN, PLAN)))
+    ProgressListener().onQueryProgress(SimpleNamespace(progress=report, id="q1"))
+    assert "lag unknown" in caplog.messages[0]
+    assert "unknown members" in caplog.messages[0]
+
+
 def test_prometheus_text_has_one_block_for_each_metric() -> None:
     (member,) = read_progress(progress_of(name='a "quoted"\\\nname'))
     shown = text([(member, Totals(rows=25, batches=4))])

@@ -76,6 +76,26 @@ def test_a_schema_of_the_users_is_refused(reader: Reader, given: StructType, hea
     assert "Leave out .schema(...)" in caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    "limits",
+    [{"maxOffsetsPerTrigger": "9"}, {"maxBytesPerTrigger": "1m", "maxOffsetsPerTrigger": "9"}],
+)
+def test_a_limit_on_a_spark_that_does_not_tell_the_trigger(
+    monkeypatch: pytest.MonkeyPatch, limits: dict[str, str]
+) -> None:
+    """Else a job whose one batch is cut would end as if it had read everything."""
+    source(**limits).streamReader(COLUMNS)
+    monkeypatch.setattr("pyspark_zkgroup.source.HAS_ADMISSION_CONTROL", False)
+    with pytest.raises(OptionError) as caught:
+        source(**limits).streamReader(COLUMNS)
+    assert all(name in caught.value.what for name in limits)
+    assert "'endsByItself' is true for such a query" in caught.value.remedy
+    for told in ("true", "false"):
+        source(**limits, endsByItself=told).streamReader(COLUMNS)
+    source(minOffsetsPerTrigger="9").streamReader(COLUMNS)
+    source(**limits).reader(COLUMNS)
+
+
 @pytest.mark.parametrize("writer", [DefaultSource.writer, DefaultSource.streamWriter])
 def test_it_writes_nothing(writer: Callable[..., Any]) -> None:
     with pytest.raises(PySparkNotImplementedError):

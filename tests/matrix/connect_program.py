@@ -1,0 +1,51 @@
+"""One query each way by Spark Connect: a client whose server starts beside it.
+
+    python -m tests.matrix.connect_program OPTIONS_AS_JSON DIRECTORY
+
+The last line of its output is what it found, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pyspark_zkgroup import progress, stop
+from tests.matrix.session import CONF
+
+PATIENCE_S = 240
+
+
+def main() -> None:
+    options, directory = json.loads(sys.argv[1]), Path(sys.argv[2])
+    builder = SparkSession.builder.remote("local[2]")
+    for name, value in CONF.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    found: dict[str, Any] = {"session": type(spark).__module__}
+    read = spark.read.format("zkgroup").options(**options).load()
+    found["batch"] = [list(row) for row in read.select("topic", "partition", "offset").collect()]
+    stream = spark.readStream.format("zkgroup").options(**options).load()
+    rows = stream.select("topic", "partition", "offset")
+    writer = rows.writeStream.format("parquet")
+    writer = writer.option("checkpointLocation", str(directory / "checkpoint"))
+    query = writer.trigger(availableNow=True).start(str(directory / "rows"))
+    found["ended"] = query.awaitTermination(PATIENCE_S)
+    shown = progress(query)
+    found["progress"] = None if shown is None else {"group": shown["group"], "held": shown["held"]}
+    table = spark.read.parquet(str(directory / "rows"))
+    found["stream"] = [list(row) for row in table.collect()]
+    again = writer.option("checkpointLocation", str(directory / "another"))
+    going = again.trigger(processingTime="0 seconds").start(str(directory / "more"))
+    stop(going)
+    found["active"] = going.isActive
+    spark.stop()
+    print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
