@@ -65,7 +65,7 @@ def batch_tasks(
     options: Options, narrowing: Narrowing | None = None, clock: Clock = SYSTEM
 ) -> BatchTasks:
     for option in options.batch.ignored:
-        _log.warning("option %s has no effect on a batch read", option)
+        _log.warning("[ZKG-105] option %s has no effect on a batch read", option)
     brokers = ClusterView(options)
     try:
         seen = _look(options, brokers)
@@ -303,7 +303,7 @@ def _narrowed(narrowing: Narrowing, whole: Ranges, brokers: Brokers) -> Ranges:
             found = brokers.at_times(times)
         except ServerError as error:
             # Spark looks at every row's time all the same.
-            _log.warning("a condition on the time saves no reading: %s", error)
+            _log.warning("[ZKG-106] a condition on the time saves no reading: %s", error)
     ranges = pushdown.narrow(narrowing, whole, found)
     _log.info(
         "filters leave %d of %d offsets to read",

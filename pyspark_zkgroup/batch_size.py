@@ -82,7 +82,7 @@ class BatchSize:
             try:
                 found = self.brokers.samples(asked)
             except ServerError as error:
-                _log.warning("planning without a look at the size of records: %s", error)
+                _log.warning("[ZKG-107] planning without a look at the size of records: %s", error)
                 return
             for partition, sample in found.items():
                 self._samples.pop(partition, None)

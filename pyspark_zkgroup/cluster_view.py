@@ -97,6 +97,9 @@ class ClusterView:
     def group_members(self, *, timeout_s: float) -> Collection[BrokerMember]:
         return self._group().live_members(timeout_s=timeout_s)
 
+    def live_namesakes(self, *, timeout_s: float) -> Collection[BrokerMember]:
+        return self._group().live_namesakes(timeout_s=timeout_s)
+
     def samples(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, Sample]:
         return samples.take(self._connected(), positions, timeout_s=_LATEST_TIMEOUT_S)
 

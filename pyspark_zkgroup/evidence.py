@@ -41,7 +41,7 @@ def batch_is_committed(location: str, end: dict[str, Any]) -> bool:
         batch = _batch_ending_at(directory, end)
         if batch is None:
             _log.warning(
-                "no batch of the checkpoint %s ends where this query's last plan does: "
+                "[ZKG-137] no batch of the checkpoint %s ends where this query's last plan does: "
                 "nothing is committed on leaving",
                 directory,
             )
@@ -67,7 +67,7 @@ def _batch_ending_at(directory: Path, end: dict[str, Any]) -> int | None:
             if any(_is_offset(line, end) for line in lines):
                 return batch
     except OSError as error:
-        _log.warning("the checkpoint %s cannot be read: %s", directory, error)
+        _log.warning("[ZKG-138] the checkpoint %s cannot be read: %s", directory, error)
     return None
 
 

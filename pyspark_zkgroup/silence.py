@@ -81,7 +81,7 @@ class Silence:
             if not self._warned:
                 self._warned = True
                 _log.warning(
-                    "the driver has not called for %.0f s: after %.0f s more "
+                    "[ZKG-113] the driver has not called for %.0f s: after %.0f s more "
                     "(max.poll.interval.ms) this member gives up its partitions",
                     silent_s,
                     self.limit_s - silent_s,

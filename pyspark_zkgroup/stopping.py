@@ -39,7 +39,7 @@ def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
         return True
     drained = _drain(query, directory, time.monotonic() + timeout_s)
     if not drained:
-        _log.warning("stopping query %s without having drained it", query.id)
+        _log.warning("[ZKG-144] stopping query %s without having drained it", query.id)
     boxes = _planners_of(query, directory)
     named = bool(_members(query))
     query.stop()
@@ -48,8 +48,8 @@ def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
 
 
 def stop_on_sigterm(query: StreamingQuery) -> bool:
-    """Wait for the end of `query`, and answer SIGTERM and Ctrl-C by draining it. For the main
-    thread of a job.
+    """Wait for the end of `query`, and answer SIGTERM, Ctrl-C and `zkgroup stop` by draining it.
+    For the main thread of a job.
 
     True if the query ended by itself, or was drained as `stop` says.
     """
@@ -60,7 +60,7 @@ def stop_on_sigterm(query: StreamingQuery) -> bool:
 
     before = {s: signal.signal(s, ask) for s in (signal.SIGTERM, signal.SIGINT)}
     try:
-        while not asked:
+        while not asked and not _asked_from_outside(query):
             if query.awaitTermination(1):
                 return True
         return stop(query)
@@ -93,6 +93,12 @@ def _drain(query: StreamingQuery, directory: Path, give_up_at: float) -> bool:
             return True
         time.sleep(_LOOK_AGAIN_S)
     return False
+
+
+def _asked_from_outside(query: StreamingQuery) -> bool:
+    """Only where progress tells which planner is the query's own: not on the word of another's."""
+    boxes = _planners_of(query, directory_of(_jvm_pid())) if _members(query) else []
+    return any(box.with_suffix(".asked").exists() for box in boxes)
 
 
 def _is_idle(query: StreamingQuery) -> bool:

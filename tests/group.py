@@ -71,7 +71,7 @@ class Group(ProducedTopics):
 
     def expire(self, query: Query) -> None:
         """The server ends the session; the query finds out later."""
-        session = query.membership.keeper.session
+        session: Any = query.membership.keeper.session
         assert session is not None
         client_id = session.client.client_id
         assert client_id is not None

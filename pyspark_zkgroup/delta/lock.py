@@ -73,7 +73,8 @@ def _wait_for(channel: Any, directory: Path) -> None:
         if time.monotonic() > say_at:
             say_at += WAITING_SAID_EVERY_S
             _log.warning(
-                "waiting for another process that writes to %s, for %.0f s now: %s holds its lock; "
+                "[ZKG-140] waiting for another process that writes to %s, for %.0f s now: %s "
+                "holds its lock; "
                 "if that process is stopped, let it go on or kill it",
                 directory,
                 time.monotonic() - began,

@@ -63,6 +63,24 @@ class GroupPaths:
     def offset(self, partition: TopicPartition) -> str:
         return f"{self.offset_topic(partition.topic)}/{partition.partition}"
 
+    # Beside what JVM consumers and their tools list below a group: ids, owners, offsets.
+
+    @property
+    def requests(self) -> str:
+        return f"{self.root}/zkgroup/requests"
+
+    def request(self, consumer: str) -> str:
+        """What an operator asks of this member; its answer is written into the same node."""
+        return f"{self.requests}/{consumer}"
+
+    @property
+    def resting(self) -> str:
+        return f"{self.root}/zkgroup/resting"
+
+    def rests(self, consumer: str) -> str:
+        """There while a member that was asked to leave lives on outside of the group."""
+        return f"{self.resting}/{consumer}"
+
 
 def coordinated_ids(group: str) -> str:
     """Where members register whom a coordinator tells what to read."""

@@ -352,7 +352,8 @@ class _Reading:
         """Goes on behind records that are gone, where the user has said so (failOnDataLoss)."""
         self._lost += until - r.position
         _log.warning(
-            "%s: offsets [%d, %d) are lost: %s. The task goes on without them (failOnDataLoss is "
+            "[ZKG-142] %s: offsets [%d, %d) are lost: %s. The task goes on without them "
+            "(failOnDataLoss is "
             "false); %d offsets are lost to it so far.",
             r.partition,
             r.position,

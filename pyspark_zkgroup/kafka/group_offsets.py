@@ -80,6 +80,20 @@ class GroupOffsets:
         live = self._ask(group_wire.list_live_request, group_wire.list_live_answer, timeout_s)
         return (BrokerMember("consumers of the new protocol"),) if self.group in live else ()
 
+    def live_namesakes(self, *, timeout_s: float) -> tuple[BrokerMember, ...]:
+        """The same, for one who keeps nothing there: each broker is asked which groups it has. To
+        look for a coordinator makes brokers create the topic of the offsets.
+        """
+        nodes = metadata.read(self.cluster, (), timeout_s=timeout_s).brokers
+        requests = {node: group_wire.list_request() for node in nodes}
+        answers = self.cluster.ask_each(requests, timeout_s=timeout_s)
+        for node, response in answers.items():
+            groups = None if isinstance(response, Lost) else group_wire.list_live_answer(response)
+            if isinstance(groups, frozenset) and self.group in groups:
+                self._coordinator = node
+                return self.live_members(timeout_s=timeout_s)
+        return ()
+
     def _ask(
         self,
         build: Callable[[], Any],

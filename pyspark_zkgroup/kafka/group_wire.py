@@ -129,6 +129,11 @@ def describe_answer(response: Any) -> BrokerError | DescribedGroup:
     )
 
 
+def list_request() -> Any:
+    """Of all groups that the broker itself coordinates, in whatever state."""
+    return ListGroupsRequest(states_filter=[], types_filter=[])
+
+
 def list_live_request() -> Any:
     """Of the groups that the broker itself coordinates."""
     return ListGroupsRequest(states_filter=list(_STATES_OF_MEMBERS), types_filter=[], min_version=4)

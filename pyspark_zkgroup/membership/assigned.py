@@ -34,7 +34,7 @@ from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
-from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError
+from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
 
 _ROUNDS_MAX = 4
 _LOOK_AGAIN_S = 1.0
@@ -185,7 +185,7 @@ class AssignedMembership:
                 self._end_if(footing, unowned.commit(footing))
                 self.copy.write(footing, has_lease=True, last=True)
         except (SessionLostError, DisconnectedError, AssignmentError, FencedError) as error:
-            _log.warning("ending without a last commit: %s", error)
+            _log.warning("[ZKG-128] ending without a last commit: %s", error)
         finally:
             session.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.settings import FetchSettings
@@ -28,6 +29,8 @@ def membership(options: Options, kafka: Kafka, surroundings: Surroundings = REAL
         return AssignedMembership(options, kafka, surroundings, in_kafka=kafka)
     if options.protocol == "coordinator":
         return CoordinatorMembership(options, kafka, surroundings, in_kafka=kafka)
+    if options.protocol == "light":
+        return _light(options, kafka, surroundings)
     if options.protocol == "kafka":
         return KafkaMembership(
             options,
@@ -37,3 +40,16 @@ def membership(options: Options, kafka: Kafka, surroundings: Surroundings = REAL
             surroundings,
         )
     return ZookeeperMembership(options, kafka, surroundings, in_kafka=kafka)
+
+
+def _light(options: Options, kafka: Kafka, surroundings: Surroundings) -> Membership:
+    try:
+        from pyspark_zkgroup.membership.light import LightMembership
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "grpc":
+            raise
+        raise OptionError(
+            "Option 'protocol' is 'light', but grpcio is not installed on the driver",
+            "Install pyspark-zkgroup[light]",
+        ) from None
+    return LightMembership(options, kafka, surroundings, in_kafka=kafka)

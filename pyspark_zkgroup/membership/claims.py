@@ -15,7 +15,7 @@ from pyspark_zkgroup.membership.first_offsets import FirstOffsets
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import read_owned, read_owners
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.zk.session import DisconnectedError
+from pyspark_zkgroup.zk.port import DisconnectedError
 
 _ROUNDS_MAX = 4
 _log = logging.getLogger("pyspark_zkgroup.group")
@@ -91,7 +91,7 @@ def _lose_vanished(f: Footing, vanished: Collection[TopicPartition], moved: Move
     """Deleted by somebody while our session lives. Finished work is settled before the claims."""
     unsettled = False
     for partition in vanished:
-        _log.warning("the owner node of %s was deleted by somebody else", partition)
+        _log.warning("[ZKG-123] the owner node of %s was deleted by somebody else", partition)
         moved.lost.append(partition)
         f.holdings.held.pop(partition)
         f.callback.tell("loss", [partition])
@@ -314,26 +314,15 @@ def prove(f: Footing) -> bool:
         raise commits.fenced(f, f"{f.paths.id(f.consumer)} is in the hands of another session")
     if any(isinstance(outcome, InDoubt) for outcome in outcomes):
         raise DisconnectedError("the proof was not answered")
-    failed = {
-        p: _last_sent(known[p])
+    failed = [
+        p
         for p, outcome, owner, offset in zip(partitions, outcomes, owners, offsets, strict=True)
         if not isinstance(outcome, Done)
         or owner is None
         or owner.ephemeral_owner != f.session
         or offset is None
         or offset.node != known[p].fence
-    }
+    ]
     if failed:
-        commits.resolve(f, failed)
-        for partition in failed:
-            left = known.get(partition)
-            if left is not None and partition not in held and not left.unsettled:
-                f.holdings.set_aside(partition)
+        commits.reconsider(f, failed)
     return not failed and registration is not None
-
-
-def _last_sent(known: Known) -> int:
-    """What the node holds if nobody else has written: a commit that was never answered may have
-    been executed between the look and the proof, long after it was given up.
-    """
-    return known.value if known.doubt is None else known.doubt

@@ -27,7 +27,7 @@ from pyspark_zkgroup.group.ops import Create, Delete, InDoubt, Refused
 from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.zk.session import DisconnectedError
+from pyspark_zkgroup.zk.port import DisconnectedError
 
 _log = logging.getLogger("pyspark_zkgroup.group")
 
@@ -60,9 +60,13 @@ class CommandChannel:
         (node,) = f.store.stats([self.paths.id(f.consumer)])
         life = 0 if node is None else node.node.czxid
         if life != self.life:
-            self.life = life
-            self.start, self.share = None, {}
-            self._newest = Generation(0)
+            self._live(life)
+
+    def _live(self, life: int) -> None:
+        self.life = life
+        self.start, self.share = None, {}
+        self._newest = Generation(0)
+        self._standing = []
 
     def obey(self, f: Footing) -> None:
         """Read what there is, and make it the share. Nothing is released or claimed here."""
@@ -112,7 +116,7 @@ class CommandChannel:
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("an answer to a command was not answered")
             if isinstance(outcome, Refused) and outcome.reason != "missing":
-                _log.warning("an answer to a command was refused: %s", outcome)
+                _log.warning("[ZKG-159] an answer to a command was refused: %s", outcome)
 
     def _answer_to(self, f: Footing, command: Command) -> Answer | None:
         generation, life = command.generation, command.life

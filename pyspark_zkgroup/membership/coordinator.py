@@ -6,7 +6,6 @@ member registers, and that it reads nothing of the other members: its target is 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,8 +24,8 @@ from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.options import Options
 
+_AGAIN_S = 1.0
 _UNTOLD = "no coordinator has told this member yet what to read"
-_log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class CoordinatorMembership(OwnerNodeMembership):
@@ -107,9 +106,7 @@ class CoordinatorMembership(OwnerNodeMembership):
         path = self.paths.id(self.consumer)
         (node,) = footing.store.stats([path])
         if node is None:
-            _log.warning("our registration was deleted by somebody else: registering again")
-            self.keeper.joined = False
-            self._join(footing)
+            self._register_again(footing)
             return False
         if node.ephemeral_owner != footing.session:
             raise commits.fenced(footing, f"{path} is in the hands of another session")
@@ -133,6 +130,19 @@ class CoordinatorMembership(OwnerNodeMembership):
             moved.again |= any(node is None for node in nodes)
         self.channel.answer(footing)
         return moved
+
+    def _conclude(self, footing: Footing) -> None:
+        """An owner node that somebody deletes, or an offset that is set by hand: the commit is
+        refused, the partition dropped, and no watch tells, as only this member's commands are
+        watched. The coordinator goes on to count it as ours, so nobody else would take it up.
+        """
+        now = self.clock.monotonic()
+        lacking = (
+            self.channel.share.keys() - self.holdings.held.keys() - self.waiting.reasons.keys()
+        )
+        if lacking and now >= self._look_not_before:
+            self.keeper.stir("not all of the share is held")
+            self._look_not_before = now + _AGAIN_S
 
     @property
     def _expected(self) -> str:

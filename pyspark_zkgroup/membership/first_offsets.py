@@ -22,7 +22,7 @@ from pyspark_zkgroup.membership.kafka_copy import KafkaCopy
 from pyspark_zkgroup.membership.losses import Losses
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
-from pyspark_zkgroup.zk.session import DisconnectedError
+from pyspark_zkgroup.zk.port import DisconnectedError
 
 # How long a partition whose offset node was lost is left to whoever read it last: a running member
 # restores it at its next boundary, a stopped one when it is started again.

@@ -12,7 +12,7 @@ from pyspark_zkgroup.group.ownership import Held, Known
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.membership.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.model import ThreadId, TopicPartition
-from pyspark_zkgroup.zk.store import Store
+from pyspark_zkgroup.zk.port import NodeStore
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class Holdings:
 
 @dataclass(frozen=True, slots=True)
 class Footing:
-    store: Store
+    store: NodeStore
     paths: GroupPaths
     consumer: str
     static: bool

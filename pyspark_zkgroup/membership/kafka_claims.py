@@ -63,7 +63,7 @@ class KafkaClaims:
             if code == codes.NONE:
                 known[partition] = Known(tokens[partition], sent.done, sent.done)
             elif code == codes.UNKNOWN_TOPIC_OR_PARTITION:
-                _log.warning("%s is gone: its last offset is not committed", partition)
+                _log.warning("[ZKG-160] %s is gone: its last offset is not committed", partition)
                 known[partition] = Known(sent.fence, sent.done, sent.done)
             elif code not in _IN_DOUBT:
                 known[partition] = before[partition]

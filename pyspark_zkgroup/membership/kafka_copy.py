@@ -25,6 +25,7 @@ from pyspark_zkgroup.model import CommitRefused, StoredOffset, TopicPartition
 from pyspark_zkgroup.options import Options
 
 _START_S = 10.0
+_NAME_S = 3.0
 _WRITE_S_MAX = 2.0
 _PAUSE_S_MIN, _PAUSE_S_MAX = 1.0, 60.0
 _log = logging.getLogger("pyspark_zkgroup.group")
@@ -34,6 +35,7 @@ class KafkaCopy:
     """`trouble` is why the copy is behind; empty while it is not."""
 
     def __init__(self, options: Options, store: OffsetsInKafka | None, clock: EventClock) -> None:
+        self.beside = store
         if options.offsets_storage != "kafka":
             store = None
         elif store is None:
@@ -57,11 +59,32 @@ class KafkaCopy:
         return [f"the offsets in Kafka are behind: {self.trouble}"] if self.trouble else []
 
     def refuse_live_group(self) -> None:
+        """Where no offset is to be kept beside theirs, two groups of one name do no harm to each
+        other; each reads everything, which somebody may want. So then they are only named.
+        """
         if self.store is None:
+            self._name_live_group()
             return
         members = self.store.group_members(timeout_s=_START_S)
         if members:
             raise kafka_copy.live_group(self.group, members)
+
+    def _name_live_group(self) -> None:
+        if self.beside is None:
+            return
+        try:
+            members = self.beside.live_namesakes(timeout_s=_NAME_S)
+        except ServerError as error:
+            _log.info(
+                "whether Kafka's brokers have a group %r too is not known: %s", self.group, error
+            )
+            return
+        if members:
+            _log.warning(
+                "[ZKG-178] Kafka's brokers coordinate consumers in a group %r of their own, which "
+                "knows nothing of this one in ZooKeeper: both read every record: %s",
+                *(self.group, kafka_copy.named(members)),
+            )
 
     # -- reading
 
@@ -93,12 +116,13 @@ class KafkaCopy:
         self._compared.update(offsets)
         if found:
             both = kafka_copy.both_named(found, offsets, stored)
-            _log.warning("the group's offsets in Kafka count: %s", both)
+            _log.warning("[ZKG-135] the group's offsets in Kafka count: %s", both)
         behind = [p for p in stored.keys() - found if kafka_copy.is_behind(offsets[p], stored[p])]
         if behind:
             both = kafka_copy.both_named(behind, offsets, stored)
             _log.warning(
-                "offsets that others have set in Kafka are behind and do not count: %s", both
+                "[ZKG-136] offsets that others have set in Kafka are behind and do not count: %s",
+                both,
             )
         return found
 

@@ -179,7 +179,7 @@ class KafkaMembership:
         self._finish(done)
         try:
             if not self._commit_last():
-                _log.warning("leaving without a last commit: %s", self.requests.trouble)
+                _log.warning("[ZKG-127] leaving without a last commit: %s", self.requests.trouble)
         finally:
             self.requests.close()
             self.keeper.close(leave=self.options.member_id is None)

@@ -156,7 +156,7 @@ class GroupKeeper:
             while self._turn(coordinator):
                 pass
         except BaseException:
-            _log.exception("the thread of group %s's membership has died", self.group)
+            _log.exception("[ZKG-161] the thread of group %s's membership has died", self.group)
             with self._changed:
                 self._note(replace(self._member, fatal="the heartbeat's thread has died"))
             raise
@@ -243,7 +243,7 @@ class GroupKeeper:
             try:
                 assignments, led = self._assign(coordinator, joined)
             except ServerError as error:
-                _log.warning("group %s cannot be assigned yet: %s", self.group, error)
+                _log.warning("[ZKG-162] group %s cannot be assigned yet: %s", self.group, error)
                 return "back off"
         request = member_wire.sync_request(
             self.who(member),
@@ -282,7 +282,9 @@ class GroupKeeper:
             try:
                 subscription = decode_subscription(entry.subscription)
             except ValueError as error:
-                _log.warning("member %s of group %s is left out: %s", entry.id, self.group, error)
+                _log.warning(
+                    "[ZKG-163] member %s of group %s is left out: %s", entry.id, self.group, error
+                )
                 subscription = MemberSubscription(())
             members.append(GroupMember(entry.id, subscription, entry.instance))
         names = {t for m in members for t in m.subscription.topics}
@@ -318,7 +320,9 @@ class GroupKeeper:
         try:
             return decode_assignment(assignment)
         except ValueError as error:
-            _log.warning("the assignment of group %s cannot be read: %s", self.group, error)
+            _log.warning(
+                "[ZKG-164] the assignment of group %s cannot be read: %s", self.group, error
+            )
             return MemberAssignment()
 
     def _overtaken(self, member: Member) -> bool:
@@ -335,7 +339,7 @@ class GroupKeeper:
         if member == before:
             return
         if member.life > before.life:
-            _log.warning("membership in group %s is lost: %s", self.group, member.rejoin)
+            _log.warning("[ZKG-165] membership in group %s is lost: %s", self.group, member.rejoin)
             self.heard_at = float("-inf")
         elif member.phase == "stable" and before.phase != "stable":
             _log.info(

@@ -60,7 +60,9 @@ class KafkaReplay:
                 return frozenset(self.included)
             move_at = min(move_at, self.clock.monotonic() + patience_s)
             if others and self.clock.monotonic() >= move_at:
-                _log.warning("left out of the replay, as others have them: %s", sorted(others))
+                _log.warning(
+                    "[ZKG-167] left out of the replay, as others have them: %s", sorted(others)
+                )
                 membership.claims.move_fence(member, others)
             elif self.open:
                 self._say(f"the members that have {', '.join(map(str, sorted(self.open)))}")
@@ -101,5 +103,7 @@ class KafkaReplay:
         if now - self._said_at >= _SAID_EVERY_S:
             self._said_at = now
             _log.warning(
-                "the replay waits for %s, group %s", what, self.membership.options.group_id
+                "[ZKG-166] the replay waits for %s, group %s",
+                what,
+                self.membership.options.group_id,
             )

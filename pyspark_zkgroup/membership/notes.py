@@ -4,7 +4,7 @@ job that ends by itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from pyspark_zkgroup.group.registration import Subscription
 from pyspark_zkgroup.group.snapshot import Snapshot
@@ -13,10 +13,12 @@ from pyspark_zkgroup.plan import Plan
 
 
 def missing_topics(
-    subscription: Subscription, subscribed: Collection[TopicPartition], snapshot: Snapshot
+    subscription: Subscription,
+    subscribed: Callable[[], Collection[TopicPartition]],
+    snapshot: Snapshot,
 ) -> list[str]:
     if subscription.is_wildcard:
-        return [] if subscribed else ["no topic matches the subscription yet"]
+        return [] if subscribed() else ["no topic matches the subscription yet"]
     return [
         f"topic {topic} does not exist yet"
         for topic, _ in subscription.entries

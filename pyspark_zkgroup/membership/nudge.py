@@ -49,7 +49,8 @@ class Nudge:
         node = f.paths.id(f"{f.consumer}-nudge")
         f.store.commit([(Create(node, b"", ephemeral=True, world_open=True), Delete(node, 0))])
         _log.warning(
-            "woke %s, whose partitions nobody reads; the next time in %.0f s if that does not help",
+            "[ZKG-120] woke %s, whose partitions nobody reads; the next time in %.0f s if that "
+            "does not help",
             ", ".join(sorted(idle)),
             self._pause_s,
         )

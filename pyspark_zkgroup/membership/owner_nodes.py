@@ -33,13 +33,14 @@ from pyspark_zkgroup.membership.registrations import (
     refuse_offsets_beyond_end,
     take_over_owners,
 )
+from pyspark_zkgroup.membership.requests import Requests
 from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.membership.waiting import Waiting
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
-from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError
+from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
 
 _ROUNDS_MAX = 4
 # After a failed look (Kafka away, nodes changing faster than we read) the next one waits a little.
@@ -90,6 +91,7 @@ class OwnerNodeMembership:
         self.copy = KafkaCopy(options, in_kafka, clock)
         self.first = FirstOffsets(options.starting_offsets, brokers, self.losses, self.copy)
         self.keeper = SessionKeeper(options, self.paths, self.consumer, self.holdings, surroundings)
+        self.requests = Requests(self.keeper, self.copy)
         self.waiting = Waiting(options.group_id, clock)
         self._plan: Plan | None = None
         self._new_query = True
@@ -134,7 +136,9 @@ class OwnerNodeMembership:
                 replays.note_empty_ranges(footing, plan)
                 return replays.replay_ranges(footing, plan, self.keeper.wait)
             except SessionLostError:
-                _log.warning("the session ended during the replay: all ranges are decided again")
+                _log.warning(
+                    "[ZKG-129] the session ended during the replay: all ranges are decided again"
+                )
                 self.keeper.lose()
             except DisconnectedError as error:
                 self.keeper.note_offline(error)
@@ -146,7 +150,8 @@ class OwnerNodeMembership:
             self.keeper.stir("it was time for another look")
         stirred = self.keeper.stirred() and now >= self._look_not_before
         session = self.keeper.session
-        alive = session is not None and session.alive and self.keeper.joined
+        calm = self.keeper.joined or self.requests.at_rest
+        alive = session is not None and session.alive and calm
         return stirred or not alive or self.holdings.unsettled
 
     def boundary(self, done: Mapping[TopicPartition, int]) -> Standing:
@@ -220,7 +225,7 @@ class OwnerNodeMembership:
                 self.copy.write(footing, has_lease=self.keeper.may_plan, last=True)
                 footing.callback.tell("release", self.holdings.held)
         except (SessionLostError, DisconnectedError, FencedError, AccessError) as error:
-            _log.warning("leaving without a last commit: %s", error)
+            _log.warning("[ZKG-127] leaving without a last commit: %s", error)
         finally:
             session.close()
             _log.info("left group %s as %s", self.options.group_id, self.consumer)
@@ -266,6 +271,11 @@ class OwnerNodeMembership:
     # -- one boundary
 
     def _step(self, footing: Footing) -> None:
+        if self.requests.rests(footing, self._snapshot.members):
+            self._refresh_at = float("inf")
+            self._target = {}
+            self.waiting.note({})
+            return
         if footing.static and self._plan is not None:
             # A predecessor's nodes are taken over under the plan's fences, which are the evidence;
             # settling first would move them.
@@ -292,6 +302,15 @@ class OwnerNodeMembership:
             take_over_owners(footing)
         self.keeper.joined = self._ever_joined = True
         self.keeper.stir("joined")
+
+    def _register_again(self, footing: Footing) -> None:
+        """Whoever deleted our registration may have deleted everything, and others have rebuilt it
+        since. What we hold is looked at first: commits rest on that order.
+        """
+        _log.warning("[ZKG-117] our registration was deleted by somebody else: registering again")
+        commits.reconsider(footing, list(self.holdings.held))
+        self.keeper.joined = False
+        self._join(footing)
 
     def _inspect(self, footing: Footing) -> None:
         """Everything that can refuse this member is asked before anything is written."""
@@ -341,6 +360,8 @@ class OwnerNodeMembership:
     # -- what is said
 
     def _standing(self) -> Standing:
+        if self.requests.request is not None:
+            return Standing(notes=self._all_notes(), ended=self.requests.ended)
         may_plan = self.keeper.may_plan
         positions = {
             p: Position(known.done, held.thread, fence_of(known.fence, known.doubt))
@@ -362,13 +383,13 @@ class OwnerNodeMembership:
 
     def _all_notes(self) -> tuple[str, ...]:
         said = list(self._notes)
+        if self.requests.request is not None:
+            said.append(self.requests.note)
         if self.keeper.offline_since is not None:
             silent_s = self.clock.monotonic() - self.keeper.offline_since
-            said.append(f"ZooKeeper silent for {silent_s:.0f} s")
+            said.append(f"{self.keeper.server} silent for {silent_s:.0f} s")
         if self.keeper.joined and not said:
-            said += notes.missing_topics(
-                self.options.subscription, self.subscribed(), self._snapshot
-            )
+            said += notes.missing_topics(self.options.subscription, self.subscribed, self._snapshot)
         said += [
             f"member {c} is left out: {reason}" for c, reason in self._snapshot.skipped.items()
         ]

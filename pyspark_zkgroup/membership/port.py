@@ -35,7 +35,8 @@ class Position:
 class Standing:
     """Where the member stands after a boundary. `waiting` says for each partition for whom, or for
     what. `settled`: all that is ours is held. `expected`: why more may become ours before long, for
-    a job that would end too early without it.
+    a job that would end too early without it. `ended`: by whose request the query is to end; all it
+    has read is committed then, and it has left the group.
     """
 
     positions: Mapping[TopicPartition, Position] = field(default_factory=dict)
@@ -43,6 +44,7 @@ class Standing:
     notes: tuple[str, ...] = ()
     settled: bool = True
     expected: str = ""
+    ended: str = ""
 
 
 class Membership(Protocol):
@@ -143,3 +145,6 @@ class OffsetsInKafka(Protocol):
 
     def group_members(self, *, timeout_s: float) -> Collection[BrokerMember]:
         """Consumers in a group of the same name that the brokers coordinate."""
+
+    def live_namesakes(self, *, timeout_s: float) -> Collection[BrokerMember]:
+        """The same, asked so that nothing comes into being on the brokers."""

@@ -29,7 +29,9 @@ class RebalanceCallback:
         try:
             self._function(event, named)
         except Exception:  # noqa: BLE001  it is the user's function, and may raise anything
-            _log.exception("rebalance.callback failed at %r of %d partitions", event, len(named))
+            _log.exception(
+                "[ZKG-139] rebalance.callback failed at %r of %d partitions", event, len(named)
+            )
 
 
 def _imported(name: str) -> Callable[[Event, list[tuple[str, int]]], Any]:

@@ -49,7 +49,8 @@ def replay_ranges(
         if waiting_for - said:
             said |= waiting_for
             _log.warning(
-                "replay: waiting at most %.0f s for the end of our predecessor's session, which "
+                "[ZKG-132] replay: waiting at most %.0f s for the end of our predecessor's "
+                "session, which "
                 "still owns partitions as %s",
                 patience_s,
                 ", ".join(sorted(waiting_for)),
@@ -104,7 +105,7 @@ def _decide_round(
             else:
                 f.holdings.lost_topics.add(partition.topic)
             _log.warning(
-                "replay: %s %s is left out, now and for ever: %s",
+                "[ZKG-133] replay: %s %s is left out, now and for ever: %s",
                 partition,
                 planned.range,
                 answer.reason,

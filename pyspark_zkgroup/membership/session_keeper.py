@@ -10,9 +10,9 @@ from pyspark_zkgroup.membership.footing import Footing, Holdings
 from pyspark_zkgroup.membership.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.options import Options
-from pyspark_zkgroup.zk.session import (
+from pyspark_zkgroup.zk.port import (
     DisconnectedError,
-    Session,
+    NodeSession,
     SessionEvent,
     SessionLostError,
     SessionSettings,
@@ -23,7 +23,9 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class SessionKeeper:
-    """`joined`: the registration was made (or found) under the present session."""
+    """`joined`: the registration was made (or found) under the present session. `asked_anew`: our
+    request node may be another than when it was last read.
+    """
 
     def __init__(
         self,
@@ -43,14 +45,16 @@ class SessionKeeper:
             security=options.zookeeper_security,
         )
         self.static = options.member_id is not None
+        self.server = "ZooKeeper"
         self.paths = paths
         self.consumer = consumer
         self.holdings = holdings
         self.clock = surroundings.clock
         self.callback = RebalanceCallback(options.rebalance_callback)
-        self.session: Session | None = None
+        self.session: NodeSession | None = None
         self.footing: Footing | None = None
         self.joined = False
+        self.asked_anew = True
         self.offline_since: float | None = None
         self._open_store = surroundings.open_store
         self._causes: list[str] = ["start"]
@@ -83,8 +87,9 @@ class SessionKeeper:
     def lose(self) -> None:
         if self.session is not None:
             _log.warning(
-                "ZooKeeper session %#x has ended with %d partitions held: joining again",
+                "[ZKG-114] session %#x with %s has ended with %d partitions held: joining again",
                 self.session.id,
+                self.server,
                 len(self.holdings.held),
             )
             self.session.close()
@@ -93,6 +98,16 @@ class SessionKeeper:
         self.callback.tell("loss", self.holdings.held)
         self.holdings.lose_session()
         self.stir("the session has ended")
+
+    def step_out(self) -> None:
+        """Leave the group with all that is held, in one transaction of the server; the process goes
+        on, and its next session is not a member's until it joins again.
+        """
+        if self.session is not None:
+            self.session.close()
+        self.session = self.footing = None
+        self.joined = False
+        self.holdings.lose_session()
 
     def give_up(self) -> int:
         """From another thread, while no call is under way: the next one finds the session lost."""
@@ -105,7 +120,8 @@ class SessionKeeper:
             self.offline_since = self.clock.monotonic()
             lease_s = self.session.lease_left_s() if self.session else 0.0
             _log.warning(
-                "ZooKeeper does not answer (%s): going on with what is held for at most %.1f s",
+                "[ZKG-115] %s does not answer (%s): going on with what is held for at most %.1f s",
+                self.server,
                 error,
                 max(0.0, lease_s),
             )
@@ -113,7 +129,7 @@ class SessionKeeper:
     def note_online(self) -> None:
         if self.offline_since is not None:
             silent_s = self.clock.monotonic() - self.offline_since
-            _log.info("ZooKeeper answers again after %.1f s", silent_s)
+            _log.info("%s answers again after %.1f s", self.server, silent_s)
             self.offline_since = None
 
     # -- what has happened
@@ -150,13 +166,18 @@ class SessionKeeper:
 
     def _note(self, event: SessionEvent) -> None:
         if event.kind == "changed":
+            # Apart from the causes: those that come during a look are covered by its repetition.
+            self.asked_anew |= event.path == self.paths.request(self.consumer)
             self.stir(event.path)
-        elif event.kind == "connected" and self.joined:
+        elif event.kind == "connected":
             # Watches do not outlive a connection.
-            self.stir("connected again")
+            self.asked_anew = True
+            if self.joined:
+                self.stir("connected again")
 
     def _open(self) -> None:
         self._events = queue.SimpleQueue()
+        self.asked_anew = True
         store = self._open_store(self.settings, self._events)
         self.session = store.session
         self.footing = Footing(

@@ -10,10 +10,13 @@ import socket
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.clock import SYSTEM, EventClock
-from pyspark_zkgroup.zk.session import Session, SessionEvent, SessionSettings
-from pyspark_zkgroup.zk.store import Store
+from pyspark_zkgroup.zk.port import NodeStore, SessionEvent, SessionSettings
+
+if TYPE_CHECKING:
+    from pyspark_zkgroup.zk.store import Store
 
 
 def unique_name(clock: EventClock) -> str:
@@ -23,6 +26,10 @@ def unique_name(clock: EventClock) -> str:
 
 def open_store(settings: SessionSettings, events: queue.SimpleQueue[SessionEvent]) -> Store:
     """A new session, connected, or the ServerError that says why there is none."""
+    # Only here: a member without ZooKeeper may have no kazoo.
+    from pyspark_zkgroup.zk.session import Session
+    from pyspark_zkgroup.zk.store import Store
+
     session = Session(settings, events)
     session.open()
     return Store(session)
@@ -32,7 +39,7 @@ def open_store(settings: SessionSettings, events: queue.SimpleQueue[SessionEvent
 class Surroundings:
     clock: EventClock = SYSTEM
     new_name: Callable[[EventClock], str] = unique_name
-    open_store: Callable[[SessionSettings, queue.SimpleQueue[SessionEvent]], Store] = open_store
+    open_store: Callable[[SessionSettings, queue.SimpleQueue[SessionEvent]], NodeStore] = open_store
 
 
 REAL = Surroundings()

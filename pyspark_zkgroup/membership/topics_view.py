@@ -17,7 +17,7 @@ from pyspark_zkgroup.group.registration import Subscription
 from pyspark_zkgroup.group.snapshot import topics_of
 from pyspark_zkgroup.group.topics import parse_topic
 from pyspark_zkgroup.membership.port import Brokers
-from pyspark_zkgroup.zk.store import Store
+from pyspark_zkgroup.zk.port import NodeStore
 
 _log = logging.getLogger("pyspark_zkgroup.group")
 
@@ -50,14 +50,14 @@ class TopicReader:
         self.bootstrap_given = bootstrap_given
         self.protocol = protocol
 
-    def read(self, store: Store, subscriptions: Collection[Subscription]) -> Topics:
+    def read(self, store: NodeStore, subscriptions: Collection[Subscription]) -> Topics:
         source, note = self._find_source(store)
         if source == "zookeeper":
             topics, lives = self._of_zookeeper(store, subscriptions)
             return Topics(topics, source, lives=lives)
         return Topics(dict(self.brokers.partitions()) if source == "kafka" else {}, source, note)
 
-    def _find_source(self, store: Store) -> tuple[str, str]:
+    def _find_source(self, store: NodeStore) -> tuple[str, str]:
         """ZooKeeper where brokers register there; Kafka itself where they do not (KRaft)."""
         (ids,) = store.children([BROKER_IDS], watch=not self.bootstrap_given)
         if ids is not None and ids.names:
@@ -76,7 +76,7 @@ class TopicReader:
             )
         return "", f"no broker is registered in {BROKER_IDS} yet"
 
-    def _addresses(self, store: Store, names: list[str]) -> list[str]:
+    def _addresses(self, store: NodeStore, names: list[str]) -> list[str]:
         paths = [broker_path(name) for name in names]
         found: list[str] = []
         for path, node in zip(paths, store.nodes(paths), strict=True):
@@ -98,7 +98,7 @@ class TopicReader:
         return found
 
     def _of_zookeeper(
-        self, store: Store, subscriptions: Collection[Subscription]
+        self, store: NodeStore, subscriptions: Collection[Subscription]
     ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
         every: Collection[str] = ()
         if any(s.is_wildcard for s in subscriptions):

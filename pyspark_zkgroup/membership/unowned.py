@@ -13,7 +13,7 @@ from pyspark_zkgroup.membership.commits import read_offsets
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
-from pyspark_zkgroup.zk.session import DisconnectedError
+from pyspark_zkgroup.zk.port import DisconnectedError
 
 _log = logging.getLogger("pyspark_zkgroup.group")
 
@@ -111,7 +111,7 @@ def replay(
             planned = undecided.pop(partition)
             if not again:
                 _log.warning(
-                    "replay: %s %s is left out, now and for ever: its offset was changed",
+                    "[ZKG-134] replay: %s %s is left out, now and for ever: its offset was changed",
                     partition,
                     planned.range,
                 )

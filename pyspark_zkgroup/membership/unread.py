@@ -26,7 +26,7 @@ class UnreadPartitions:
         self.named: list[str] = []
         self.suspects: tuple[TopicPartition, ...] = ()
         self._target: Mapping[TopicPartition, ThreadId] = {}
-        self._owned: Collection[TopicPartition] = frozenset()
+        self._unowned: Mapping[TopicPartition, ThreadId] = {}
         self._members: Mapping[str, Registration] = {}
         self._unread = suspicion.Unread()
         self._since: dict[TopicPartition, float] = {}
@@ -41,11 +41,12 @@ class UnreadPartitions:
     ) -> None:
         self._target = target
         self._members = members
-        self._owned = frozenset(owned) | frozenset(held)
+        taken = frozenset(owned) | frozenset(held)
+        self._unowned = {p: thread for p, thread in target.items() if p not in taken}
 
     def boundary(self) -> None:
         now = self._clock.monotonic()
-        self._unread = self._unread.after(self._target, self._owned)
+        self._unread = self._unread.after(self._unowned, ())
         waiting = self._unread.boundaries
         self._since = {p: self._since.get(p, now) for p in waiting}
         suspects = [p for p in self._unread.suspects if now - self._since[p] >= _PATIENCE_S]
@@ -55,7 +56,7 @@ class UnreadPartitions:
         for partition, line in zip(suspects, self.named, strict=False):
             if partition not in self._said:
                 self._said.add(partition)
-                _log.warning("%s", line)
+                _log.warning("[ZKG-121] %s", line)
 
     def _text(self, partition: TopicPartition, thread: ThreadId) -> str:
         member = self._members.get(thread.consumer)

@@ -43,7 +43,8 @@ class Waiting:
         self._said_at = now
         first, reason = min(self.reasons.items())
         _log.warning(
-            "waiting for %d partitions of group %s; %s: %s, for %.0f s; reading on with %d held",
+            "[ZKG-122] waiting for %d partitions of group %s; %s: %s, for %.0f s; reading on "
+            "with %d held",
             len(self.reasons),
             self.group,
             first,

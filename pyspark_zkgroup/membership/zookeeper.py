@@ -52,9 +52,7 @@ class ZookeeperMembership(OwnerNodeMembership):
         view = self.reader.look(footing.store, self.keeper.changed_meanwhile)
         holder = view.registrations.get(self.consumer)
         if holder is None:
-            _log.warning("our registration was deleted by somebody else: registering again")
-            self.keeper.joined = False
-            self._join(footing)
+            self._register_again(footing)
             return False
         if holder != footing.session:
             path = self.paths.id(self.consumer)
@@ -65,10 +63,14 @@ class ZookeeperMembership(OwnerNodeMembership):
     def _take(self, view: GroupView) -> None:
         for consumer, reason in view.snapshot.skipped.items():
             if consumer not in self._snapshot.skipped:
-                _log.warning("member %s is left out of the assignment: %s", consumer, reason)
+                _log.warning(
+                    "[ZKG-118] member %s is left out of the assignment: %s", consumer, reason
+                )
         if view.snapshot.members.keys() - self._snapshot.members.keys():
             for consumer, text in foreign_differences(view.snapshot).items():
-                _log.warning("the expression of %s is read as Java reads it: %s", consumer, text)
+                _log.warning(
+                    "[ZKG-119] the expression of %s is read as Java reads it: %s", consumer, text
+                )
         self._notes = view.notes
         refresh_at = self.clock.monotonic() + self.options.metadata_refresh_ms / 1000.0
         self._refresh_at = float("inf") if view.topics_from == "zookeeper" else refresh_at

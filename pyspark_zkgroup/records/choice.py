@@ -36,7 +36,8 @@ def slow_because() -> str | None:
     except ImportError as error:
         reason = str(error)
         _log.warning(
-            "Reading will be slow, a hundredth of what it could be: the native decoder of "
+            "[ZKG-141] Reading will be slow, a hundredth of what it could be: the native decoder "
+            "of "
             "pyspark-zkgroup cannot be used here (%s). %s.",
             reason,
             _REMEDY,

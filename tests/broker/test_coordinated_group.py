@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,8 @@ class CoordinatedGroup(Group):
         """As a kill -9 does: its session stays behind."""
         self.candidates.remove(candidate)
         assert candidate.store is not None
-        abandon(candidate.store.session.client)
+        session: Any = candidate.store.session
+        abandon(session.client)
         candidate._closing = True
 
     def below(self, path: str) -> list[str]:

@@ -217,7 +217,9 @@ def test_lost_nodes_are_restored_from_the_copy(
 # -- what goes wrong
 
 
-def test_a_live_group_of_the_brokers_is_named_before_anything_is_written(group: Group) -> None:
+def test_a_live_group_of_the_brokers_is_named_before_anything_is_written(
+    group: Group, caplog: pytest.LogCaptureFixture
+) -> None:
     topic = group.topic(2)
     with live_consumer(group, topic):
         query = group.query(topic, storage="kafka")
@@ -225,8 +227,11 @@ def test_a_live_group_of_the_brokers_is_named_before_anything_is_written(group: 
             query.trigger()
         assert "offsets.storage=zookeeper" in str(refused.value)
         assert not group.client.exists(f"/consumers/{group.name}/ids")
-        settle(beside := group.query(topic))
+        with caplog.at_level("WARNING", "pyspark_zkgroup.group"):
+            settle(beside := group.query(topic))
         beside.stop()
+        (said,) = [r.getMessage() for r in caplog.records if "ZKG-178" in r.getMessage()]
+        assert "a-live-consumer at /127.0.0.1" in said
 
 
 def test_a_live_group_that_comes_later_is_named_and_waited_out(group: Group) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pyspark_zkgroup.errors import OptionError
@@ -48,7 +50,7 @@ def test_it_hears_of_a_loss(group: Group) -> None:
     topic = group.topic(2)
     a = group.query(topic, rebalance_callback=f"{__name__}:hear", session="2000")
     settle(a)
-    session = a.membership.keeper.session
+    session: Any = a.membership.keeper.session
     assert session is not None
     group.sandbox.expire_session(*session.client.client_id)
     wait_until(lambda: a.trigger() or len(HEARD) >= 3, 20, "the loss and the new claim")

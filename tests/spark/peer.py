@@ -139,6 +139,35 @@ class Peer:
         rows = pa.parquet.read_table(into).to_pylist()
         return BatchRead(answer["schema"], rows, 1, int(answer["received"]), answer["plan"])
 
+    def stream(
+        self,
+        *sources: Mapping[str, str],
+        how: str = "union",
+        sink: Mapping[str, str],
+        checkpoint: Path,
+        **trigger: Any,
+    ) -> int:
+        """The number of batches that had rows."""
+        answer = self._ask(
+            do="stream",
+            sources=[dict(one) for one in sources],
+            how=how,
+            sink=dict(sink),
+            checkpoint=str(checkpoint),
+            trigger=trigger,
+        )
+        return int(answer["batches"])
+
+    def frame(
+        self, source: str, options: Mapping[str, str], name: str, where: str = "true"
+    ) -> None:
+        """Made once; each `act` on it is an action of its own."""
+        self._ask(do="frame", source=source, options=dict(options), name=name, where=where)
+
+    def act(self, name: str, action: str, *, pushed: bool = False) -> int:
+        """`count`, `collect`, or the count of a `union` with itself; the number of rows."""
+        return int(self._ask(do="act", name=name, action=action, pushed=pushed)["rows"])
+
     def sql(self, *statements: str) -> list[list[Any]]:
         rows: list[list[Any]] = self._ask(do="sql", statements=list(statements))["rows"]
         return rows

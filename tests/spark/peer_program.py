@@ -13,11 +13,14 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 CONF = {
     "spark.ui.enabled": "false",
@@ -29,6 +32,29 @@ CONF = {
 # A metric of Spark's scans.
 RECEIVED = "numOutputRows"
 BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
+ATTEMPTS = 6
+
+
+def ended(start: Callable[[], StreamingQuery], wait: Callable[[StreamingQuery], object]) -> int:
+    """The number of batches that had rows. Spark waits ten seconds for a Python process to begin:
+    too few on a loaded machine, so the query goes on from its checkpoint.
+    """
+    batches, failed = 0, 0
+    while True:
+        query = start()
+        try:
+            wait(query)
+        except PySparkException as error:
+            failed += 1
+            if failed == ATTEMPTS or "failed to connect back" not in str(error):
+                raise
+        else:
+            failed = 0
+        finally:
+            batches += len([p for p in query.recentProgress if p.numInputRows])
+            query.stop()
+        if not failed:
+            return batches
 
 
 def unpacked(text: str | None) -> bytearray | None:
@@ -41,17 +67,17 @@ class Program:
         assert spark._jvm is not None
         self.java: Any = spark._jvm
         self.open: list[Any] = []
+        self.frames: dict[str, DataFrame] = {}
 
     def read(self, source: str, options: Mapping[str, str], into: str) -> dict[str, Any]:
         rows = self.spark.readStream.format(source).options(**options).load()
-        query = (
+        writer = (
             rows.writeStream.format("parquet")
             .option("checkpointLocation", f"{into}.checkpoint")
             .trigger(availableNow=True)
-            .start(into)
         )
-        query.awaitTermination()
-        return {"schema": rows.schema.simpleString(), "batches": len(query.recentProgress)}
+        batches = ended(lambda: writer.start(into), lambda query: query.awaitTermination())
+        return {"schema": rows.schema.simpleString(), "batches": batches}
 
     def read_batch(
         self, source: str, options: Mapping[str, str], where: list[str], into: str, pushed: bool
@@ -74,6 +100,55 @@ class Program:
             "received": sum(metric.value() for metric in received),
             "plan": plan.toString(),
         }
+
+    def stream(
+        self,
+        sources: list[dict[str, str]],
+        how: str,
+        sink: dict[str, str],
+        checkpoint: str,
+        trigger: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Several of our sources in one query: their `union`, or one with itself (`self-join`). It
+        ends by itself, or, with a trigger that does not, when it has nothing to do.
+        """
+        frames = [self.spark.readStream.format("zkgroup").options(**one).load() for one in sources]
+        if how == "self-join":
+            # Each column has a new name: Spark takes one that has not for that of another source.
+            keys = ["number", "position"]
+            columns = ("concat(value) AS value", "partition AS number", "offset AS position")
+            left = frames[0].selectExpr(*columns)
+            rows = left.join(left.withColumnRenamed("value", "again"), keys)
+        else:
+            rows = reduce(DataFrame.unionByName, frames)
+            rows = rows.selectExpr("value", "topic as origin", "partition", "offset")
+        if sink["format"] == "kafka":
+            rows = rows.select("value")
+        given = {name: value for name, value in sink.items() if name != "format"}
+        writer = rows.writeStream.format(sink["format"]).options(**given)
+        writer = writer.option("checkpointLocation", checkpoint).trigger(**trigger)
+
+        def wait(query: StreamingQuery) -> None:
+            if "availableNow" in trigger:
+                query.awaitTermination()
+            else:
+                query.processAllAvailable()
+
+        return {"batches": ended(writer.start, wait)}
+
+    def frame(
+        self, source: str, options: Mapping[str, str], name: str, where: str
+    ) -> dict[str, Any]:
+        self.frames[name] = self.spark.read.format(source).options(**options).load().where(where)
+        return {}
+
+    def act(self, name: str, action: str, pushed: bool) -> dict[str, Any]:
+        """How many rows an action on a frame made before has found."""
+        self.spark.conf.set("spark.sql.python.filterPushdown.enabled", str(pushed).lower())
+        frame = self.frames[name]
+        if action == "union":
+            return {"rows": frame.union(frame).count()}
+        return {"rows": frame.count() if action == "count" else len(frame.collect())}
 
     def sql(self, statements: list[str]) -> dict[str, Any]:
         """The rows of the last one."""
@@ -142,6 +217,9 @@ def main() -> None:
         "read": program.read,
         "read_batch": program.read_batch,
         "sql": program.sql,
+        "stream": program.stream,
+        "frame": program.frame,
+        "act": program.act,
         "produce": program.produce,
         "abort_open": program.abort_open,
     }

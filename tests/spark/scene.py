@@ -210,6 +210,8 @@ class Scene:
             "startingOffsets": "earliest",
             **options,
         }
+        if options.get("protocol") == "light":
+            given = {n: v for n, v in given.items() if not n.startswith("zookeeper.")}
         job = Job(self.directory / name, given, trigger)
         member = Member(name, job)
         self.members.append(member)

@@ -41,9 +41,11 @@ def run(spark: SparkSession, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_patiently(spark: SparkSession, settings: dict[str, Any]) -> dict[str, Any]:
-    """Spark waits ten seconds for a Python process to begin: too few on a loaded machine."""
-    for _ in range(ATTEMPTS):
-        found = run(spark, settings)
+    """Spark waits ten seconds for a Python process to begin: too few on a loaded machine. Each
+    attempt has a checkpoint of its own, as a memory sink does not go on from another's.
+    """
+    for attempt in range(ATTEMPTS):
+        found = run(spark, {**settings, "checkpoint": f"{settings['checkpoint']}/{attempt}"})
         if "failed to connect back" not in found.get("error", ""):
             break
     return found

@@ -21,7 +21,7 @@ def test_without_the_native_decoder_reading_is_slow_and_that_is_said_once() -> N
 
     assert told.stdout.split() == ["ReferenceDecoder"] * 3
     (line,) = told.stderr.splitlines()
-    assert line.startswith("pyspark_zkgroup.records WARNING Reading will be slow")
+    assert line.startswith("pyspark_zkgroup.records WARNING [ZKG-141] Reading will be slow")
     assert "pyspark_zkgroup.records._decoder" in line
     assert "Rust toolchain" in line
     assert "make setup" in line

@@ -48,6 +48,9 @@ class Store:
     def group_members(self, *, timeout_s: float) -> Collection[BrokerMember]:
         raise AssertionError(f"nobody is live: {timeout_s}")
 
+    def live_namesakes(self, *, timeout_s: float) -> Collection[BrokerMember]:
+        raise AssertionError(f"who keeps offsets there asks for members: {timeout_s}")
+
 
 class Scene:
     def __init__(self) -> None:

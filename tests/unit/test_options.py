@@ -16,8 +16,14 @@ from pyspark_zkgroup.group.positions import StartingOffsets, StartingTimes
 from pyspark_zkgroup.group.registration import Subscription
 from pyspark_zkgroup.group.splitting import Splitting
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.options import Options, parse, security_options, zookeeper_security_options
-from pyspark_zkgroup.options.frozen import BatchRead
+from pyspark_zkgroup.options import (
+    Options,
+    light_options,
+    parse,
+    security_options,
+    zookeeper_security_options,
+)
+from pyspark_zkgroup.options.frozen import BatchRead, LightOptions
 from pyspark_zkgroup.options.refusals import FIXED, REFUSED
 from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
 from pyspark_zkgroup.security import zookeeper_security
@@ -41,6 +47,7 @@ def test_the_least_that_must_be_given_and_every_default() -> None:
         protocol="zookeeper",
         coordinator_candidate=True,
         kafka_group=KafkaGroupSettings(),
+        light=LightOptions(),
         order="new",
         offsets_storage="zookeeper",
         dual_commit=False,
@@ -53,6 +60,7 @@ def test_the_least_that_must_be_given_and_every_default() -> None:
         starting_offsets=StartingOffsets("latest"),
         fail_on_data_loss=True,
         max_offsets_per_trigger=None,
+        ends_by_itself=None,
         limits=BatchLimits(),
         splitting=Splitting(),
         batch=BatchRead(TO_LATEST, push_filters=False),
@@ -200,6 +208,7 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
     ("auto.offset.reset", "smallest", {"starting_offsets": StartingOffsets("earliest")}),
     ("auto.offset.reset", "largest", {"starting_offsets": StartingOffsets("latest")}),
     ("maxOffsetsPerTrigger", str(2**63 - 1), {"max_offsets_per_trigger": 2**63 - 1}),
+    ("endsByItself", "false", {"ends_by_itself": False}),
     ("minOffsetsPerTrigger", "100", {"limits": BatchLimits(offsets_min=100)}),
     ("maxBytesPerTrigger", "10m", {"limits": BatchLimits(bytes_max=10 * 1024 * 1024)}),
     ("minPartitions", "64", {"splitting": Splitting(tasks_min=64)}),
@@ -248,6 +257,7 @@ def test_every_option_of_the_table_is_tried_above() -> None:
     # test_zookeeper_security.py
     elsewhere |= {option.name for option in zookeeper_security_options.OPTIONS}
     elsewhere |= {"coordinator.candidate"}  # test_protocol_options.py
+    elsewhere |= {option.name for option in light_options.OPTIONS}  # test_light_options.py
     elsewhere |= {"session.timeout.ms", "heartbeat.interval.ms"}  # test_kafka_group_options.py
     assert {option.name for option in TABLE} == (tried & {o.name for o in TABLE}) | elsewhere
     assert {old.name for old in OLD_NAMES} <= tried

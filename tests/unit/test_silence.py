@@ -42,8 +42,8 @@ def test_it_warns_at_half_of_the_time_and_gives_up_once_at_the_whole(
     assert silence.look() == pytest.approx(5.0)
     silence.look()
     assert caplog.messages == [
-        "the driver has not called for 5 s: after 5 s more (max.poll.interval.ms) this member "
-        "gives up its partitions"
+        "[ZKG-113] the driver has not called for 5 s: after 5 s more (max.poll.interval.ms) this "
+        "member gives up its partitions"
     ]
     clock.now += 5
     silence.look()

@@ -49,7 +49,7 @@ def test_what_is_loaded_is_frozen_once_and_garbage_is_not() -> None:
 
 def test_the_driver_says_once_that_reading_will_be_slow() -> None:
     (line,) = run(NATIVE_MISSING).splitlines()
-    assert " WARNING zkgroup: Reading will be slow" in line
+    assert " WARNING zkgroup: [ZKG-141] Reading will be slow" in line
     assert "Rust toolchain" in line
 
 

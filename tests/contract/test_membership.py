@@ -1,0 +1,295 @@
+"""What the planner may rely on, whichever protocol decides who reads what: the membership's port.
+
+The same for all protocols, on real servers; what they do not do alike stands in `DIFFERENCES`, with
+the reason. Selected by name: pytest tests/contract -k "membership and coordinator".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pyspark_zkgroup.errors import PlanError
+from pyspark_zkgroup.plan import decode
+from pyspark_zkgroup.sandbox import Sandbox
+from tests.contract.memberships import DIFFERENCES, MADE, Members, settle
+from tests.group import all_rows, twice
+from tests.spark_order import Checkpoint, CrashError, Query, Row
+from tests.waiting import wait_until
+
+RULES = Path(__file__).resolve().parents[2] / "docs" / "protocols.md"
+EACH = 5
+
+
+@pytest.fixture(params=sorted(MADE))
+def members(request: pytest.FixtureRequest, sandbox: Sandbox) -> Iterator[Members]:
+    with MADE[request.param](sandbox) as made:
+        yield made
+
+
+def missing(members: Members, *queries: Query) -> list[Row]:
+    expected = {row for produced in members.made.produced.values() for row in produced.offsets()}
+    return sorted(expected - set(all_rows(*queries)))
+
+
+def at(step: str, act: Callable[[], None]) -> Callable[[str], None]:
+    """Once, when that step of a trigger is reached."""
+    done: list[str] = []
+
+    def reached(name: str) -> None:
+        if name == step and not done:
+            done.append(name)
+            act()
+
+    return reached
+
+
+def die() -> None:
+    raise CrashError
+
+
+def crash(members: Members, query: Query, step: str) -> None:
+    """At that step of the next batch."""
+
+    def crashed() -> bool:
+        try:
+            query.trigger(at(step, die))
+        except CrashError:
+            return True
+        return False
+
+    wait_until(crashed, 20, "a batch to crash in", interval_s=0.0)
+    members.crash(query)
+
+
+def filled(members: Members, partitions: int) -> str:
+    topic = members.made.topic(partitions)
+    members.made.produce(topic, EACH)
+    return topic
+
+
+def test_all_that_a_lone_member_subscribes_to_is_its_own(members: Members) -> None:
+    topic = filled(members, 4)
+    query = members.query(topic)
+    query.trigger()
+    if members.protocol not in DIFFERENCES["holds its share at its first boundary"]:
+        assert len(query.held) == 4
+    settle(query, partitions=4)
+    assert missing(members, query) == [] == twice(query.rows)
+    assert set(query.membership.subscribed()) == query.held
+    assert query.membership.status()["member"] == query.membership.member
+
+
+def test_members_share_and_what_stays_is_read_on(members: Members) -> None:
+    """Nobody reads what another holds, at any batch."""
+    topic = filled(members, 4)
+    first = members.query(topic)
+    settle(first, partitions=4)
+    second = members.query(topic)
+    members.made.produce(topic, EACH)
+    settle(first, second, partitions=4)
+    assert not first.held & second.held
+    members.made.produce(topic, EACH)
+    settle(first, second, partitions=4)
+    assert missing(members, first, second) == [] == twice(all_rows(first, second))
+
+
+def test_a_plan_names_what_is_held_and_commits_come_with_the_next_boundary(
+    members: Members,
+) -> None:
+    topic = filled(members, 2)
+    query = members.query(topic)
+
+    def look() -> None:
+        plan = decode(query.checkpoint.offsets[-1])
+        assert plan.protocol == members.protocol
+        assert plan.member == query.membership.member
+        assert {r.partition for r in plan.ranges} == query.held
+        assert members.committed(topic) == {0: 0, 1: 0}
+
+    query.until(2 * EACH, at=at("sunk", look))
+    assert members.committed(topic) == {0: 0, 1: 0}
+    settle(query, partitions=2)
+    assert members.committed(topic) == {0: EACH, 1: EACH}
+    assert not query.membership.unsettled
+    assert not query.membership.stirred()
+
+
+def test_what_moves_is_given_up_at_the_boundary_and_not_before(members: Members) -> None:
+    """A is in its batch, whatever B asks for."""
+    topic = filled(members, 2)
+    first = members.query(topic)
+    settle(first, partitions=2)
+    second = members.query(topic)
+    members.made.produce(topic, EACH)
+
+    def meanwhile() -> None:
+        for _ in range(3):
+            second.trigger()
+        assert len(first.held) == 2
+        assert second.held == set()
+
+    wait_until(lambda: first.trigger(at("read", meanwhile)), 10, "a batch", interval_s=0.0)
+    settle(first, second, partitions=2)
+    assert missing(members, first, second) == [] == twice(all_rows(first, second))
+
+
+def test_a_late_commit_is_refused_when_another_has_taken_over(members: Members) -> None:
+    topic = filled(members, 1)
+    late, other = members.query(topic), members.query(topic)
+    late.until(EACH)
+    members.lose(late)
+    settle(other, partitions=1)
+    assert len(other.rows) == EACH  # in flight when the membership ended, so it comes twice
+    members.made.produce(topic, EACH)
+    settle(other, partitions=1)
+    late.trigger()
+    assert members.committed(topic) == {0: 2 * EACH}
+    settle(late, other, partitions=1)
+    assert members.committed(topic) == {0: 2 * EACH}
+    assert missing(members, late, other) == []
+    assert len(twice(all_rows(late, other))) == EACH
+
+
+def test_a_lost_membership_is_joined_anew_and_settles(members: Members) -> None:
+    topic = filled(members, 2)
+    query = members.query(topic)
+    query.until(2 * EACH)
+    members.lose(query)
+    members.made.produce(topic, EACH)
+    settle(query, partitions=2)
+    assert missing(members, query) == [] == twice(query.rows)
+
+
+# Without a member.id the restart waits until its predecessor is counted dead.
+MEMBER_ID = pytest.mark.parametrize(
+    "member_id", ["one", pytest.param("", marks=pytest.mark.long)], ids=["member.id", "new name"]
+)
+
+
+def named(member_id: str) -> dict[str, str]:
+    return {"member_id": member_id} if member_id else {}
+
+
+@MEMBER_ID
+def test_a_restart_within_the_session_settles_what_was_finished(
+    members: Members, member_id: str
+) -> None:
+    topic = filled(members, 2)
+    checkpoint = Checkpoint()
+    first = members.query(topic, checkpoint, **named(member_id))
+    settle(first, partitions=2)
+    members.made.produce(topic, EACH)
+    crash(members, first, "finished")
+    again = members.query(topic, checkpoint, **named(member_id))
+    settle(again, partitions=2)
+    assert again.rows == []
+    assert members.committed(topic) == {0: 2 * EACH, 1: 2 * EACH}
+
+
+@MEMBER_ID
+def test_an_unfinished_batch_is_replayed_exactly(members: Members, member_id: str) -> None:
+    topic = filled(members, 2)
+    checkpoint = Checkpoint()
+    first = members.query(topic, checkpoint, **named(member_id))
+    settle(first, partitions=2)
+    members.made.produce(topic, EACH)
+    crash(members, first, "logged")
+    members.made.produce(topic, EACH)
+    again = members.query(topic, checkpoint, **named(member_id))
+    again.trigger()
+    planned = decode(checkpoint.offsets[-1]).ranges
+    assert sorted(again.rows) == sorted(
+        (topic, r.partition.partition, offset)
+        for r in planned
+        for offset in range(r.range.start, r.range.until)
+    )
+    settle(again, partitions=2)
+    assert missing(members, first, again) == [] == twice(all_rows(first, again))
+
+
+def test_the_older_of_two_drivers_on_one_checkpoint_commits_nothing(members: Members) -> None:
+    """It was counted dead in its batch, goes on, and finds the batch done by its replacement."""
+    topic = filled(members, 1)
+    checkpoint = Checkpoint()
+    older = members.query(topic, checkpoint)
+    settle(older, partitions=1)
+    members.made.produce(topic, EACH)
+    newer = members.query(topic, checkpoint)
+
+    def meanwhile() -> None:
+        members.lose(older)
+        newer.trigger()
+        assert [offset for _, _, offset in newer.rows] == [*range(EACH, 2 * EACH)]
+        settle(newer, partitions=1)
+
+    wait_until(lambda: older.trigger(at("logged", meanwhile)), 10, "a batch", interval_s=0.0)
+    assert members.committed(topic) == {0: 2 * EACH}
+    older.trigger()
+    assert members.committed(topic) == {0: 2 * EACH}
+    assert set(older.rows) == set(newer.rows) | {(topic, 0, n) for n in range(EACH)}
+
+
+def test_a_first_position_is_written_before_anything_is_read(members: Members) -> None:
+    """A crash before the first batch must not skip what comes in meanwhile, in any partition."""
+    topic = filled(members, 2)
+    first = members.query(topic, starting="latest", member_id="one")
+    settle(first, partitions=2)
+    assert members.committed(topic) == {0: EACH, 1: EACH}
+    members.crash(first)
+    members.made.produce(topic, EACH)
+    second = members.query(topic, starting="latest", member_id="one")
+    settle(second, partitions=2)
+    assert sorted(o for _, _, o in second.rows) == sorted([*range(EACH, 2 * EACH)] * 2)
+
+
+def test_who_leaves_frees_its_share_at_once(members: Members) -> None:
+    """Not after its session: that one is longer than this test may wait."""
+    topic = filled(members, 2)
+    first = members.query(topic, None, **_long_session(members))
+    second = members.query(topic)
+    settle(first, second, partitions=2)
+    first.stop()
+    first.stop()
+    members.made.produce(topic, EACH)
+    settle(second, partitions=2, deadline_s=15.0)
+    assert missing(members, first, second) == [] == twice(all_rows(first, second))
+
+
+def _long_session(members: Members) -> dict[str, str]:
+    return {"session_timeout_ms" if members.protocol == "kafka" else "session": "25000"}
+
+
+def test_an_offset_that_is_set_by_hand_counts(members: Members) -> None:
+    """In mid-batch: what is read just then is not committed over it."""
+    topic = filled(members, 1)
+    query = members.query(topic)
+    settle(query, partitions=1)
+    members.made.produce(topic, EACH)
+    taken: list[bool] = []
+    reset = at("sunk", lambda: taken.append(members.set_offset(topic, 0, 2)))
+    wait_until(lambda: query.trigger(reset), 10, "a batch", interval_s=0.0)
+    settle(query, partitions=1)
+    refused = members.protocol in DIFFERENCES["an offset is set by hand beside live members"]
+    assert taken == [not refused]
+    assert twice(query.rows) == ([] if refused else [(topic, 0, n) for n in range(2, 2 * EACH)])
+    assert members.committed(topic) == {0: 2 * EACH}
+
+
+def test_a_checkpoint_belongs_to_its_protocol(members: Members) -> None:
+    topic = filled(members, 1)
+    query = members.query(topic)
+    query.until(EACH)
+    last = query.checkpoint.offsets[-1]
+    last["protocol"] = "zookeeper" if members.protocol == "kafka" else "kafka"
+    with pytest.raises(PlanError, match="protocol"):
+        members.query(topic, query.checkpoint).trigger()
+
+
+def test_each_difference_is_of_a_protocol_whose_rules_are_written_down() -> None:
+    lines = RULES.read_text().splitlines()
+    headings = {line.split()[1].strip(":") for line in lines if line.startswith("## ")}
+    for reasons in DIFFERENCES.values():
+        assert reasons.keys() <= headings & MADE.keys()

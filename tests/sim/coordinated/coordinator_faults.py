@@ -1,0 +1,185 @@
+"""What can befall whoever is coordinator, at any of its steps, and what it has left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pyspark_zkgroup.group.ops import Create, Delete, Op
+from pyspark_zkgroup.group.paths import COORDINATOR
+from tests.sim.coordinated.office import Office
+from tests.sim.driver_faults import timeout_s
+from tests.sim.process import Trigger
+
+if TYPE_CHECKING:
+    from tests.sim.coordinated.scene import CoordinatedScene
+
+Fault = Callable[["CoordinatedScene"], bool]
+
+_POINTS = (
+    "candidate ",
+    "candidate ",
+    "candidate stats",
+    "candidate children",
+    "candidate children /consumers/groups",
+    "candidate nodes",
+    "candidate multi",
+    "candidate multi Create /consumers/coordinator",
+    "candidate multi Create /consumers/groups",
+    "candidate multi Delete /consumers/groups",
+    "candidate answer",
+)
+
+
+def draw(scene: CoordinatedScene) -> None:
+    rng = scene.rng
+    for _ in range(rng.choice([1, 2, 3, 4, 6])):
+        name = rng.choices(list(FAULTS), [weight for weight, _ in FAULTS.values()])[0]
+        scene.world.after(0.5 + rng.random() * 25.0, lambda name=name: _befall(scene, name))  # type: ignore[misc]
+
+
+def _befall(scene: CoordinatedScene, name: str) -> None:
+    if not scene.world.over and not scene.healing and FAULTS[name][1](scene):
+        scene.faults += 1
+        scene.counts[f"fault: {name}"] += 1
+
+
+def _at(scene: CoordinatedScene, office: Office, act: Callable[[], None], name: str) -> None:
+    """At one of its next steps as a candidate."""
+    point = scene.rng.choice(_POINTS)
+    skip = scene.rng.choice([0, 0, 1, 2, 4, 8, 16])
+
+    def told() -> None:
+        if not scene.healing and not scene.world.over:
+            scene.world.tell(f"** {name}: {office.process.name} (at {point!r})")
+            act()
+
+    office.process.triggers.append(Trigger(lambda what: what.startswith(point), skip, told))
+
+
+def _each(name: str, act: Callable[[CoordinatedScene, Office], None]) -> Fault:
+    """To the one in office; now and then something makes it work just then."""
+
+    def fault(scene: CoordinatedScene) -> bool:
+        office = scene.coordinator()
+        if office is None or office.process.access.paused:
+            return False
+        _at(scene, office, lambda: act(scene, office), name)
+        if scene.rng.random() < 0.5 and len(scene.queries) < 9:
+            scene.new_query(delay=0.01)
+        return True
+
+    return fault
+
+
+def _kill(scene: CoordinatedScene, office: Office) -> None:
+    office.process.kill()
+
+
+def _kill_again(scene: CoordinatedScene, office: Office) -> None:
+    """Its successor as well, at one of its first steps in office."""
+    office.process.kill()
+
+    def look() -> None:
+        following = scene.coordinator()
+        if scene.healing or scene.world.over or following is office:
+            return
+        if following is None:
+            scene.world.after(0.2, look)
+            return
+        skip = scene.rng.randrange(0, 20)
+        process = following.process
+
+        def told() -> None:
+            if not scene.healing and not scene.world.over:
+                scene.world.tell(f"** killed soon after its election: {process.name}")
+                process.kill()
+
+        process.triggers.append(Trigger(lambda what: what.startswith("candidate"), skip, told))
+
+    scene.world.after(0.2, look)
+
+
+def _pause(scene: CoordinatedScene, office: Office) -> None:
+    """It wakes up in the belief to be coordinator, beside another."""
+    office.process.pause(timeout_s(scene) * scene.rng.choice([0.5, 1.5, 3.0]))
+
+
+def _expire(scene: CoordinatedScene, office: Office) -> None:
+    office.expire()
+
+
+def _cut(silent: bool) -> Callable[[CoordinatedScene, Office], None]:
+    def act(scene: CoordinatedScene, office: Office) -> None:
+        seconds = timeout_s(scene) * scene.rng.choice([0.3, 1.0, 2.0])
+        office.process.cut(seconds, silent=silent)
+
+    return act
+
+
+def _lose(fate: str) -> Callable[[CoordinatedScene, Office], None]:
+    def act(scene: CoordinatedScene, office: Office) -> None:
+        office.access.lose_next = fate  # type: ignore[assignment]
+
+    return act
+
+
+def deposed(scene: CoordinatedScene) -> bool:
+    """Somebody deletes the node of the election: for a moment there are two."""
+    if COORDINATOR not in scene.server.leader.nodes:
+        return False
+    scene.world.tell("** somebody deletes the coordinator's node")
+    scene.server.write(Delete(COORDINATOR, -1))
+    return True
+
+
+def old_command(scene: CoordinatedScene) -> bool:
+    """A command of before stands in the channel once more, as a dead coordinator leaves it."""
+    told = scene.commands.told
+    if not told:
+        return False
+    consumer, data = scene.rng.choice(told[-30:])
+    return _write(scene, Create(scene.coordinated.command(consumer), data, sequential=True))
+
+
+def garbage(scene: CoordinatedScene) -> bool:
+    """In a channel, or among the answers."""
+    kids = scene.server.leader.kids
+    channels = sorted(kids.get(scene.coordinated.channels, ()))
+    if not channels:
+        return False
+    consumer = scene.rng.choice(channels)
+    data = scene.rng.choice([b"", b"{", b'{"version":9,"command":"stop"}', b"\xff"])
+    if scene.rng.random() < 0.5:
+        return _write(scene, Create(scene.coordinated.command(consumer), data, sequential=True))
+    return _write(scene, Create(scene.coordinated.answer(consumer, "x"), data))
+
+
+def _write(scene: CoordinatedScene, create: Op) -> bool:
+    scene.world.tell(f"** somebody writes {create.path}")
+    return not any(isinstance(r, int) for r in scene.server.multi(0, [create]))
+
+
+def stranger(scene: CoordinatedScene) -> bool:
+    """A JVM member of the same group, which decides for itself."""
+    if len(scene.jvms) >= 1:
+        return False
+    scene.world.tell("** a member that decides for itself joins")
+    scene.new_jvm()
+    return True
+
+
+FAULTS: dict[str, tuple[int, Fault]] = {
+    "coordinator killed": (10, _each("kill -9 of the coordinator", _kill)),
+    "coordinator killed, and the next": (5, _each("kill -9 of the coordinator", _kill_again)),
+    "coordinator paused": (6, _each("pause of the coordinator", _pause)),
+    "coordinator's session expires": (6, _each("expiry of the coordinator", _expire)),
+    "coordinator cut off": (3, _each("cut to the coordinator", _cut(False))),
+    "coordinator in silence": (3, _each("silence to the coordinator", _cut(True))),
+    "coordinator's request executed, not answered": (5, _each("lost answer", _lose("executed"))),
+    "coordinator's request lost": (4, _each("lost request", _lose("dropped"))),
+    "coordinator's node deleted": (3, deposed),
+    "old command": (8, old_command),
+    "garbage": (2, garbage),
+    "stranger": (1, stranger),
+}

@@ -1,0 +1,63 @@
+"""A driver whose member a coordinator tells what to read; a candidate may stand beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
+from pyspark_zkgroup.membership.surroundings import Surroundings
+from pyspark_zkgroup.planner import Planner
+from tests.fakes.kafka import FakeKafka
+from tests.fakes.zookeeper import FakeZookeeper
+from tests.sim.coordinated.office import Looker, Office
+from tests.sim.query import Driver, Judge, Query
+from tests.sim.world import World
+
+
+class PlannerBeside(Planner):
+    """`resign` comes after the member has left, as in the reader's `stop`."""
+
+    resign: Callable[[], None] = staticmethod(lambda: None)
+
+    def stop(self) -> None:
+        super().stop()
+        self.resign()
+
+
+class CoordinatedDriver(Driver):
+    def __init__(
+        self,
+        world: World,
+        server: FakeZookeeper,
+        kafka: FakeKafka,
+        judge: Judge,
+        query: Query,
+        ended: Callable[[Driver], None],
+        looker: Looker,
+    ) -> None:
+        super().__init__(world, server, kafka, judge, query, ended)
+        self.office: Office | None = None
+        if self.options.coordinator_candidate:
+            timeout_ms = self.options.zookeeper_session_timeout_ms
+            self.office = Office(world, self.process, kafka, timeout_ms, looker)
+        self.membership: Any = CoordinatorMembership(
+            self.options,
+            self.view,
+            Surroundings(
+                clock=self.process.clock,
+                new_name=lambda _clock: self.name,
+                open_store=self.process.open_store,
+            ),
+        )
+        self.planner = PlannerBeside(
+            self.options,
+            self.membership,
+            self.view,
+            self.process.clock,
+            self.drain,
+            self._is_logged,
+        )
+        if self.office is not None:
+            self.planner.resign = self.office.resign
+            self.office.begin()

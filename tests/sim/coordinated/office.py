@@ -1,0 +1,180 @@
+"""A candidate in the world of virtual time: the real one, over fake sessions, as an actor.
+
+It runs beside a member, in that driver's process but with a session of its own, or alone as
+`zkgroup coordinator` does. Its steps are told apart from the member's by their name.
+"""
+
+from __future__ import annotations
+
+import queue
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
+from pyspark_zkgroup.coordinator.term import Term
+from pyspark_zkgroup.errors import AccessError, ServerError
+from pyspark_zkgroup.group.coordination.candidacy import Candidacy
+from pyspark_zkgroup.membership.surroundings import Surroundings
+from pyspark_zkgroup.zk.session import SessionEvent, SessionLostError, SessionSettings
+from pyspark_zkgroup.zk.store import Store
+from tests.fakes.kafka import FakeKafka, FakeView
+from tests.fakes.session import Access, FakeSession
+from tests.fakes.store import FakeStore
+from tests.sim.process import Process
+from tests.sim.world import KilledError, VirtualClock, World
+
+_RESIGN_S = 10.0
+
+
+@dataclass
+class LeadingAccess(Access):
+    """A process's way to ZooKeeper, where more than one session goes it: what befalls the process
+    befalls all of them, while an answer is lost to one.
+    """
+
+    beside: list[Access] = field(default_factory=list)
+
+    def set_way(self, way: str) -> None:
+        super().set_way(way)  # type: ignore[arg-type]
+        for access in self.beside:
+            access.set_way(way)  # type: ignore[arg-type]
+
+    def pause(self, paused: bool) -> None:
+        super().pause(paused)
+        for access in self.beside:
+            access.pause(paused)
+
+    def die(self) -> None:
+        super().die()
+        for access in self.beside:
+            access.die()
+
+    def changed(self) -> None:
+        super().changed()
+        for access in self.beside:
+            access.changed()
+
+
+class CandidateSteps:
+    """What the candidate's session asks of the world. A SIGTERM is the member's to feel."""
+
+    def __init__(self, world: World, process: Process) -> None:
+        self.world = world
+        self.process = process
+
+    @property
+    def now(self) -> float:
+        return self.world.now
+
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        self.world.after(seconds, act)
+
+    def wake(self) -> None:
+        self.world.wake()
+
+    def step(self, what: str) -> None:
+        self.check()
+        self.world.pause(self.world.latency())
+        if self.world.traced:
+            self.world.tell(f"    {self.process.name} candidate: {what}")
+        if self.process.triggers:
+            self.process._pull(f"candidate {what}")
+        self.check()
+
+    def wait(self, seconds: float, until: Callable[[], bool]) -> None:
+        self.check()
+        self.world.wait(seconds, until)
+        self.check()
+
+    def check(self) -> None:
+        if self.process.driver_dead or self.process.planner_dead:
+            raise KilledError
+
+
+class Looker:
+    """Who is told what candidates do."""
+
+    def stood_up(self, session: int, name: str) -> None: ...
+    def takes_office(self, name: str) -> None: ...
+
+
+class Office(Candidate):
+    """`ended`: its thread is over."""
+
+    def __init__(
+        self,
+        world: World,
+        process: Process,
+        kafka: FakeKafka,
+        timeout_ms: int,
+        looker: Looker,
+    ) -> None:
+        self.world = world
+        self.process = process
+        self.looker = looker
+        self.steps = CandidateSteps(world, process)
+        rate = process.access.clock_rate
+        self.access = Access(clock_rate=rate)
+        process.access = LeadingAccess(clock_rate=rate, beside=[self.access])
+        view = FakeView(kafka, process.reaches, self.steps.step)
+        clock = VirtualClock(world, rate, 0.0, self.steps.check)
+        super().__init__(
+            SessionSettings("zk1:2181", "", timeout_ms, 6000),
+            Candidacy(process.name),
+            Watching(view.partitions, 3.0),
+            Surroundings(clock=clock, open_store=self._open),
+        )
+        self.ended = False
+
+    @property
+    def term(self) -> Term | None:
+        return self._term
+
+    @term.setter
+    def term(self, term: Term | None) -> None:
+        """A term under the same epoch begins with nothing known, like any other."""
+        self._term = term
+        if term is not None:
+            self.looker.takes_office(self.candidacy.name)
+
+    def begin(self) -> None:
+        name = f"{self.process.name} candidate"
+        self.process.actors.append(self.world.start(name, self._body))
+
+    def _body(self) -> None:
+        try:
+            self.run()
+        finally:
+            self.ended = True
+            self.world.wake()
+
+    def resign(self) -> None:
+        """As `close`, which joins a thread."""
+        self.close()
+        self.world.wake()
+        self.world.wait(_RESIGN_S, lambda: self.ended)
+
+    def expire(self) -> None:
+        if self.store is not None:
+            self.store.session.expire()  # type: ignore[attr-defined]
+
+    def _one_session(self) -> None:
+        """What the candidate would only log, and stand up from, is a fault that is looked for."""
+        try:
+            super()._one_session()
+        except (AccessError, ServerError, SessionLostError):
+            raise
+        except Exception as error:
+            self.world.crashes.append("".join(traceback.format_exception(error)))
+            self.world.fail(f"the candidate {self.candidacy.name} fell by {error!r}")
+            raise
+
+    def _open(self, settings: SessionSettings, events: queue.SimpleQueue[SessionEvent]) -> Store:
+        process = self.process
+        session = FakeSession(
+            process.server, self.steps, self.access, process.rng, settings, events
+        )
+        session.open()
+        self.looker.stood_up(session.id, process.name)
+        return FakeStore(session)
