@@ -9,7 +9,6 @@ for. The sources stay as they are, and count where the bytecode is of another Py
 
 from __future__ import annotations
 
-import os
 import py_compile
 import tempfile
 import zipfile
@@ -37,7 +36,7 @@ def add_bytecode(path: Path) -> None:
                 if entry.filename.endswith(".py"):
                     code = bytecode(contents[entry.filename], entry.filename, Path(directory))
                     archive.writestr(entry.filename + "c", code)
-        os.replace(made, path)
+        made.replace(path)
 
 
 def bytecode(source: bytes, name: str, directory: Path) -> bytes:

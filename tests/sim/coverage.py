@@ -163,8 +163,14 @@ def _told(outcome: Outcome) -> str:
 
 
 # Two drivers of one static member, the older of which has a commit refused just then; a JVM member
-# that claims between a batch's end and the settling of it.
-RARE = ("resolve: FENCED", "settle, not held: LATER")
+# that claims between a batch's end and the settling of it; a reset between a crash and its replay
+# by a member that owns the partition again.
+RARE = (
+    "resolve: FENCED",
+    "settle, not held: LATER",
+    "replay: left out, owns it",
+    "fence moved in a replay: done",
+)
 
 
 def missing(total: Counter[str], *, rare: bool) -> list[str]:
