@@ -89,20 +89,11 @@ def _make(home: Path, version: Version) -> None:
         _run(*pip, "--no-deps", f"delta-spark=={version.delta}", "importlib-metadata<8.8", "zipp")
     for packages in _site_packages(home):
         (packages / "zkgroup-checkout.pth").write_text(f"{ROOT}\n")
-        _unpack(packages / "pyspark" / "python" / "lib" / "pyspark.zip", packages)
+    _run(str(home / "bin" / "python"), str(ROOT / "requirements" / "bytecode.py"))
 
 
 def _site_packages(home: Path) -> Iterator[Path]:
     yield from (home / "lib").glob("python*/site-packages")
-
-
-def _unpack(zipped: Path, packages: Path) -> None:
-    """Spark puts this file at the head of its workers' path. What is imported from a zip is
-    compiled anew by each process: 1 s of the 1.5 s that a worker takes to start, of which many
-    start. The same modules stand beside it, compiled.
-    """
-    zipped.unlink()
-    zipped.symlink_to(packages, target_is_directory=True)
 
 
 def _run(*command: str) -> None:
