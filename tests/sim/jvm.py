@@ -39,6 +39,7 @@ _FETCH_S = 0.4
 _COMMIT_S = 1.5
 _FETCH_MAX = 8
 _LAZY_S = 120.0
+_RECONNECT_S = 0.2
 
 
 @dataclass
@@ -75,6 +76,7 @@ class JvmMember:
         self.mine: list[str] = []
         self.gone = False
         self.stopping = False
+        self._restless = False
         self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
         self.session: FakeSession | None = None
         self.process.actors.append(world.start(name, self.run))
@@ -142,7 +144,7 @@ class JvmMember:
         self.process.wait(seconds, lambda: self.stopping or not self._events.empty())
 
     def _stirred(self) -> bool:
-        stirred = False
+        stirred, self._restless = self._restless, False
         while not self._events.empty():
             event = self._events.get()
             if event.kind == "lost":
@@ -173,15 +175,31 @@ class JvmMember:
             path = f"{self.root}/owners/{partition.topic}"
             self._make(path)
             node = f"{path}/{partition.partition}"
-            (result,) = self._ask(
-                Create(node, f"{self.name}-{shares[partition]}".encode(), ephemeral=True)
-            )
-            if isinstance(result, int):
+            if not self._claim(node, f"{self.name}-{shares[partition]}".encode()):
                 return False
             self.mine.append(node)
         self.fetchers = {p: Fetcher(at, at) for p, at in offsets.items() if at is not None}
         self.checkers.counts["jvm claim"] += len(shares)
         return True
+
+    def _claim(self, node: str, data: bytes) -> bool:
+        """Its client sends a request until it is answered; a node that is there by then is its own
+        if it holds the very data.
+        """
+        unanswered = False
+        while True:
+            try:
+                (result,) = self._ask(Create(node, data, ephemeral=True))
+                if not isinstance(result, int):
+                    return True
+                if not unanswered:
+                    return False
+                (there,) = self._store().nodes([node])
+                return there is not None and there.data == data
+            except DisconnectedError:
+                unanswered = True
+                self._restless |= self._stirred()
+                self.process.wait(_RECONNECT_S, lambda: self.stopping)
 
     def _share(self) -> dict[TopicPartition, int]:
         store = self._store()
