@@ -177,8 +177,8 @@ def test_before_a_restart_of_two_one_after_the_other(group: Group, finished: boo
         for checkpoint in checkpoints:
             checkpoint.commits.discard(len(checkpoint.offsets) - 1)
     first = group.query(topic, checkpoints[0], threads="1")
-    for _ in range(3):
-        first.trigger()
+    wait_until(lambda: first.trigger() or first.held, 30, "the first one to hold something")
+    first.trigger()
     # It goes on with what it knows, and leaves the rest to the other one.
     assert len(first.held) == 2
     second = group.query(topic, checkpoints[1], threads="1")

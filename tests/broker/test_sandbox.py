@@ -138,6 +138,7 @@ def test_server_that_cannot_start_shows_its_log(tmp_path: Path) -> None:
     assert broken.status().phase == "stopped"
 
 
+@pytest.mark.long
 def test_killed_server_is_told_and_started_again(directory: Path) -> None:
     """Also: the command starts Kafka, data survives, and nothing listens beyond the loopback."""
     told(run("start", directory, "--kafka", "3.9", "--json"))

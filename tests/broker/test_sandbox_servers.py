@@ -166,6 +166,7 @@ def test_produced_offsets_are_exactly_what_a_consumer_reads(
     assert sorted(map(int, read.values())) == list(range(15_000))
 
 
+@pytest.mark.long
 def test_nothing_is_lost_or_doubled_when_the_broker_dies_under_a_producer(
     new_sandbox: NewSandbox,
 ) -> None:
