@@ -290,6 +290,7 @@ def test_a_static_member_takes_over_at_once_and_the_older_process_ends(group: Li
     rows = all_rows(a, again)
     assert missing(group, rows) == [] == twice(rows)
     assert fenced(a, "fixed")
+    a.brokers.close()
     group.queries.remove(a)
 
 
