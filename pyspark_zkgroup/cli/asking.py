@@ -82,6 +82,12 @@ class Asking:
         wanted = {}
         for consumer, at in self._standings(consumers).items():
             session = at.session or at.rests
+            if at.is_light:
+                raise OptionError(
+                    f"{consumer} is a light member: it sees nothing of ZooKeeper, so it can be "
+                    "asked nothing",
+                    "Stop its query: pyspark_zkgroup.stop(query), or SIGTERM to its job",
+                )
             if not session:
                 raise OptionError(
                     f"{consumer} has left group {self._group!r}",

@@ -20,12 +20,14 @@ from pyspark_zkgroup.zk.store import Node, Store
 class Standing:
     """How it is about one member and what was asked of it. `rests`: the session by which its
     process lives outside of the group; `version` of the request node, -1 where there is none.
+    `is_light`: registered, but by no session of its own.
     """
 
     session: int = 0
     rests: int = 0
     request: Request | None = None
     version: int = -1
+    is_light: bool = False
 
     @property
     def is_registered(self) -> bool:
@@ -50,6 +52,7 @@ def read_standings(store: Store, group: str, consumers: Sequence[str]) -> dict[s
             0 if resting is None else resting.ephemeral_owner,
             None if asked is None else decode_request(asked.data),
             -1 if asked is None else asked.node.version,
+            coordinated is not None and coordinated.ephemeral_owner == 0,
         )
     return found
 

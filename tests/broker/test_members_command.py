@@ -15,6 +15,12 @@ from kazoo.client import KazooClient
 from pyspark_zkgroup import planner
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.errors import StoppedError
+from pyspark_zkgroup.group.registration import (
+    LightSeat,
+    Registration,
+    Subscription,
+    encode_registration,
+)
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, missing, settle, twice
 from tests.spark_order import Query
@@ -245,3 +251,18 @@ def test_a_jvm_consumer_with_a_session_is_neither_asked_nor_evicted(sandbox: San
         arguments = ("members", "evict", group.name, "nobody", "--yes", "--json")
         assert told(zkgroup(group, *arguments))["deleted"] == [owner]
         assert not group.client.exists(owner)
+
+
+def test_a_light_member_is_not_asked_what_it_cannot_see(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        consumer = f"{group.name}_light"
+        seat = LightSeat("one", 10_000)
+        registration = Registration(Subscription.static({"t": 1}), "1", "range", light=seat)
+        path = f"/consumers/groups/{group.name}/ids/{consumer}"
+        group.client.create(path, encode_registration(registration), makepath=True)
+        for command in (("stop",), ("members", "drain")):
+            result = zkgroup(group, *command, group.name, consumer)
+            assert result.exit_code == 1
+            assert f"{consumer} is a light member" in result.stderr
+            assert "Stop its query" in result.stderr
+        assert group.client.exists(path)
