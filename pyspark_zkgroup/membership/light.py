@@ -32,6 +32,7 @@ from pyspark_zkgroup.membership.requests import Requests
 from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.zk.port import SessionEvent, SessionLostError, SessionSettings
 
 _PREDECESSOR_SHARE = 2.0
@@ -125,6 +126,11 @@ class LightMembership(CoordinatorMembership):
         self._find_brokers(footing)
         self._snapshot = Snapshot({}, dict(self.brokers.partitions()))
         self._notes = ()
+        return True
+
+    def _joins_before_replay(self, footing: Footing, plan: Plan) -> bool:
+        """A coordinator executes nothing for a member that is not registered."""
+        del footing, plan
         return True
 
     def _find_brokers(self, footing: Footing) -> None:

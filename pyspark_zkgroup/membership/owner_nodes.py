@@ -122,14 +122,12 @@ class OwnerNodeMembership:
         self._new_query = False
         self._plan = plan
         while True:
-            # Fences only, nothing to settle: they are the evidence for a static take-over.
             self.holdings.known.clear()
-            self.holdings.known.update(
-                {p: replace(k, done=k.value) for p, k in replays.finished(plan).items()}
-            )
+            self.holdings.known.update(replays.fences(plan))
             try:
                 footing = self.keeper.stand()
-                self._join(footing)
+                if self._joins_before_replay(footing, plan):
+                    self._join(footing)
                 # What a static member has taken over it may have to leave again at any moment.
                 for partition in self.holdings.known.keys() - self.holdings.held.keys():
                     del self.holdings.known[partition]
@@ -143,6 +141,10 @@ class OwnerNodeMembership:
             except DisconnectedError as error:
                 self.keeper.note_offline(error)
                 self.keeper.wait(_LOOK_BACKOFF_S)
+
+    def _joins_before_replay(self, footing: Footing, plan: Plan) -> bool:
+        """Not where others took all of it: they would release now what we claim after the batch."""
+        return footing.static or not replays.all_taken(footing, plan)
 
     def stirred(self) -> bool:
         now = self.clock.monotonic()

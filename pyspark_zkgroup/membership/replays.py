@@ -6,10 +6,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from pyspark_zkgroup.group import replay
 from pyspark_zkgroup.group.ops import Done
-from pyspark_zkgroup.group.ownership import Known, OffsetRead, parse_offset, version_of
+from pyspark_zkgroup.group.ownership import (
+    Known,
+    OffsetRead,
+    parse_offset,
+    stands,
+    version_of,
+)
 from pyspark_zkgroup.membership.commits import read_offsets
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import read_owners
@@ -30,6 +37,20 @@ def note_empty_ranges(f: Footing, plan: Plan) -> None:
             until = planned.range.until
             f.holdings.known[planned.partition] = Known(fence, until, until)
             f.holdings.remembered[planned.partition] = until
+
+
+def all_taken(f: Footing, plan: Plan) -> bool:
+    """Whether every fence has moved for good: each range will be left out, whoever is registered.
+    A member that registers nevertheless has the others release partitions at once, which stay
+    unread for all of a batch that takes long although it is empty: a driver's first one. A look
+    only; that each is left out is proved as ever.
+    """
+    ranges = {r.partition: r for r in plan.ranges if len(r.range) > 0}
+    f.store.sync()
+    offsets = read_offsets(f, ranges)
+    return all(
+        p in offsets and not stands(planned.fence, offsets[p]) for p, planned in ranges.items()
+    )
 
 
 def replay_ranges(
@@ -130,3 +151,8 @@ def finished(plan: Plan) -> dict[TopicPartition, Known]:
         if fence is not None:
             known[planned.partition] = Known(fence, planned.range.until, planned.range.start)
     return known
+
+
+def fences(plan: Plan) -> dict[TopicPartition, Known]:
+    """Fences only, nothing to settle: the evidence for a static take-over."""
+    return {p: replace(known, done=known.value) for p, known in finished(plan).items()}

@@ -61,10 +61,14 @@ def test_what_another_member_took_is_left_out(group: Group) -> None:
     settle(other, deadline_s=30)
     assert missing(group, other.rows) == []
     back = group.query(topic, checkpoint, session="2000")
+    registered = group.client.get_children(f"/consumers/{group.name}/ids")
     back.trigger()
     assert back.batches == [(0, [])]
+    # Or the other one would release what nobody reads before this batch is over.
+    assert group.client.get_children(f"/consumers/{group.name}/ids") == registered
     group.produce(topic, 6)
     settle(back, other)
+    assert len(back.held) == 2
     rows = all_rows(back, other)
     assert missing(group, rows) == [] == twice(rows)
 
