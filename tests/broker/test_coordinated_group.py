@@ -16,14 +16,15 @@ from pyspark_zkgroup.group.report import report
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.zk.group_reader import opened, read_group, read_groups, read_topics
-from tests.group import Group, all_rows, known, missing, settle, twice
+from tests.group import all_rows, known, missing, settle, twice
 from tests.spark_order import Checkpoint, Query, abandon
+from tests.told_group import ToldGroup, begin_a_batch, share
 from tests.waiting import wait_until
 
 COORDINATOR = "/consumers/coordinator"
 
 
-class CoordinatedGroup(Group):
+class CoordinatedGroup(ToldGroup):
     def __init__(self, sandbox: Sandbox) -> None:
         super().__init__(sandbox)
         self.candidates: list[Candidate] = []
@@ -52,33 +53,10 @@ class CoordinatedGroup(Group):
         abandon(session.client)
         candidate._closing = True
 
-    def below(self, path: str) -> list[str]:
-        path = f"/consumers/groups/{self.name}/{path}"
-        return self.client.get_children(path) if self.client.exists(path) else []
-
     def close(self) -> None:
         for candidate in self.candidates:
             candidate.close()
         super().close()
-
-
-def share(queries: list[Query], partitions: int) -> None:
-    """Trigger until all is held, and no thread has two more than another: what a member has not
-    been told yet it does not wait for, so that all are settled says less than with members that
-    decide for themselves.
-    """
-
-    def shared() -> bool:
-        for query in queries:
-            query.trigger()
-        loads = [
-            sum(held.thread == number for held in query.membership.holdings.held.values())
-            for query in queries
-            for number in (0, 1)
-        ]
-        return sum(loads) == partitions and max(loads) - min(loads) <= 1
-
-    wait_until(shared, 20, f"{partitions} to be shared", interval_s=0.0)
 
 
 @contextmanager
@@ -284,19 +262,7 @@ def test_a_crash_and_a_restart_replay_exactly(group: CoordinatedGroup) -> None:
     a = group.query(topic, checkpoint, session="2000")
     a.until(40)
     group.produce(topic, 10)
-
-    def crash(step: str) -> None:
-        if step == "logged":
-            raise InterruptedError
-
-    def crashed() -> bool:
-        try:
-            a.trigger(crash)
-        except InterruptedError:
-            return True
-        return False
-
-    wait_until(crashed, 10, "a batch to crash in", interval_s=0.0)
+    begin_a_batch(a)
     a.crash()
     again = group.query(topic, checkpoint, session="2000")
     settle(again)

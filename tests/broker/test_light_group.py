@@ -7,15 +7,10 @@ import queue
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import grpc
 import pytest
 
-from pyspark_zkgroup.cluster_view import ClusterView
-from pyspark_zkgroup.coordinator.candidate import Watching
-from pyspark_zkgroup.coordinator.light_desk import LightDesk
-from pyspark_zkgroup.coordinator.light_office import LightOffice
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError
 from pyspark_zkgroup.group.light.messages import (
     Accepted,
@@ -35,99 +30,15 @@ from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.group.registration import parse_registration
 from pyspark_zkgroup.light.access import METHOD, metadata, open_channel
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.cut import Cut
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
-from pyspark_zkgroup.zk.port import SessionSettings
-from tests.group import Group, all_rows, known, missing, settle, twice
-from tests.spark_order import Checkpoint, Query, abandon
+from tests.group import all_rows, known, missing, settle, twice
+from tests.light import LightGroup, crash
+from tests.spark_order import Checkpoint, Query
+from tests.told_group import begin_a_batch, share
 from tests.waiting import wait_until
-
-TOKEN = StreamAccess(Secret("open sesame"))
-
-
-class LightGroup(Group):
-    """Queries are light members unless they say otherwise."""
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        super().__init__(sandbox)
-        self.offices: list[LightOffice] = []
-
-    def office(self, name: str = "one", **desk: Any) -> LightOffice:
-        hosts, slash, chroot = self._connect().partition("/")
-        settings = SessionSettings(hosts, slash + chroot, 2000, 5000)
-        watching = Watching()
-        if self.sandbox.parameters.kafka != "3.9":
-            # Brokers of KRaft do not register: they are named, and asked for the topics.
-            view = ClusterView(parse(super().options("any")))
-            watching = Watching(view.partitions, 0.3, view.close)
-            desk["bootstrap"] = (self.sandbox.bootstrap_servers,)
-        made = LightOffice(settings, name, watching, LightDesk(**desk), "127.0.0.1:0", TOKEN)
-        made.start()
-        self.offices.append(made)
-        return made
-
-    def in_office(self) -> LightOffice:
-        found = wait_until(
-            lambda: [o for o in self.offices if o.candidate.in_office], 15, "an election"
-        )
-        return found[0]
-
-    def kill(self, office: LightOffice) -> None:
-        """As a kill -9 does: its session stays behind, its streams break."""
-        self.offices.remove(office)
-        store: Any = office.candidate.store
-        abandon(store.session.client)
-        office.candidate._closing = True
-        office.listener.close()
-
-    def options(self, topic: str = "", **changes: str) -> dict[str, str]:
-        if changes.get("protocol", "light") != "light":
-            return super().options(topic, **changes)
-        addresses = ",".join(office.address for office in self.offices)
-        options = {
-            "protocol": "light",
-            "coordinator.addresses": addresses,
-            "coordinator.token": "open sesame",
-            "session.timeout.ms": changes.pop("session", "3000"),
-        }
-        found = {**options, **super().options(topic, **changes)}
-        for name in ("zookeeper.connect", "zookeeper.session.timeout.ms"):
-            found.pop(name)
-        if "bootstrap" not in changes:
-            found.pop("kafka.bootstrap.servers")
-        return found
-
-    def below(self, path: str) -> list[str]:
-        path = f"/consumers/groups/{self.name}/{path}"
-        return self.client.get_children(path) if self.client.exists(path) else []
-
-    def close(self) -> None:
-        super().close()
-        for office in self.offices:
-            office.close()
-
-
-def crash(query: Query) -> None:
-    """Nothing is said to anybody."""
-    session: Any = query.membership.keeper.session
-    session._lost = True
-    session._closing.set()
-    session._thread.join(5.0)
-    query.brokers.close()
-    query.planner._stopped = True
-
-
-def share(queries: list[Query], partitions: int) -> None:
-    def shared() -> bool:
-        for query in queries:
-            query.trigger()
-        loads = [len(query.held) for query in queries]
-        return sum(loads) == partitions and max(loads) - min(loads) <= 2
-
-    wait_until(shared, 20, f"{partitions} to be shared", interval_s=0.0)
 
 
 @pytest.fixture
@@ -271,7 +182,9 @@ def test_a_crash_and_a_restart_replay_exactly(group: LightGroup) -> None:
     checkpoint = Checkpoint()
     a = group.query(topic, checkpoint, session="2000")
     a.until(40)
-    crash_in_batch(group, a, topic)
+    group.produce(topic, 10)
+    begin_a_batch(a)
+    crash(a)
     again = group.query(topic, checkpoint, session="2000")
     settle(again)
     rows = all_rows(a, again)
@@ -284,7 +197,8 @@ def test_a_static_member_takes_over_at_once_and_the_older_process_ends(group: Li
     checkpoint = Checkpoint()
     a = group.query(topic, checkpoint, session="60000", member_id="fixed")
     a.until(40)
-    crash_in_batch(group, a, topic, leave_running=True)
+    group.produce(topic, 10)
+    begin_a_batch(a)
     again = group.query(topic, checkpoint, session="60000", member_id="fixed")
     settle(again)
     rows = all_rows(a, again)
@@ -303,27 +217,6 @@ def fenced(query: Query, name: str) -> bool:
         return False
 
     return wait_until(ended, 10, "the older process to find itself fenced")
-
-
-def crash_in_batch(
-    group: LightGroup, query: Query, topic: str, *, leave_running: bool = False
-) -> None:
-    group.produce(topic, 10)
-
-    def fail(step: str) -> None:
-        if step == "logged":
-            raise InterruptedError
-
-    def crashed() -> bool:
-        try:
-            query.trigger(fail)
-        except InterruptedError:
-            return True
-        return False
-
-    wait_until(crashed, 10, "a batch to crash in", interval_s=0.0)
-    if not leave_running:
-        crash(query)
 
 
 def test_who_is_not_let_in_learns_nothing_and_who_cannot_be_served_learns_why(

@@ -17,10 +17,10 @@ from pyspark_zkgroup.kafka import group_wire, member_wire
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.sandbox import Sandbox
-from tests.broker.test_light_group import LightGroup
-from tests.broker.test_light_group import crash as light_crash
 from tests.group import Group, group_of
 from tests.kafka.members import KafkaGroup, KafkaQuery, kafka_group_of
+from tests.light import LightGroup
+from tests.light import crash as light_crash
 from tests.produced_topics import ProducedTopics
 from tests.spark_order import Checkpoint, Query
 from tests.waiting import wait_until

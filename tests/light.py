@@ -1,0 +1,88 @@
+"""Light members, and the coordinators whose offices they turn to, on real servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark_zkgroup.cluster_view import ClusterView
+from pyspark_zkgroup.coordinator.candidate import Watching
+from pyspark_zkgroup.coordinator.light_desk import LightDesk
+from pyspark_zkgroup.coordinator.light_office import LightOffice
+from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.sandbox import Sandbox
+from pyspark_zkgroup.security.secret import Secret
+from pyspark_zkgroup.security.stream_access import StreamAccess
+from pyspark_zkgroup.zk.port import SessionSettings
+from tests.spark_order import Query, abandon
+from tests.told_group import ToldGroup
+from tests.waiting import wait_until
+
+TOKEN = StreamAccess(Secret("open sesame"))
+
+
+class LightGroup(ToldGroup):
+    """Queries are light members unless they say otherwise."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        super().__init__(sandbox)
+        self.offices: list[LightOffice] = []
+
+    def office(self, name: str = "one", **desk: Any) -> LightOffice:
+        hosts, slash, chroot = self._connect().partition("/")
+        settings = SessionSettings(hosts, slash + chroot, 2000, 5000)
+        watching = Watching()
+        if self.sandbox.parameters.kafka != "3.9":
+            # Brokers of KRaft do not register: they are named, and asked for the topics.
+            view = ClusterView(parse(super().options("any")))
+            watching = Watching(view.partitions, 0.3, view.close)
+            desk["bootstrap"] = (self.sandbox.bootstrap_servers,)
+        made = LightOffice(settings, name, watching, LightDesk(**desk), "127.0.0.1:0", TOKEN)
+        made.start()
+        self.offices.append(made)
+        return made
+
+    def in_office(self) -> LightOffice:
+        found = wait_until(
+            lambda: [o for o in self.offices if o.candidate.in_office], 15, "an election"
+        )
+        return found[0]
+
+    def kill(self, office: LightOffice) -> None:
+        """As a kill -9 does: its session stays behind, its streams break."""
+        self.offices.remove(office)
+        store: Any = office.candidate.store
+        abandon(store.session.client)
+        office.candidate._closing = True
+        office.listener.close()
+
+    def options(self, topic: str = "", **changes: str) -> dict[str, str]:
+        if changes.get("protocol", "light") != "light":
+            return super().options(topic, **changes)
+        addresses = ",".join(office.address for office in self.offices)
+        options = {
+            "protocol": "light",
+            "coordinator.addresses": addresses,
+            "coordinator.token": "open sesame",
+            "session.timeout.ms": changes.pop("session", "3000"),
+        }
+        found = {**options, **super().options(topic, **changes)}
+        for name in ("zookeeper.connect", "zookeeper.session.timeout.ms"):
+            found.pop(name)
+        if "bootstrap" not in changes:
+            found.pop("kafka.bootstrap.servers")
+        return found
+
+    def close(self) -> None:
+        super().close()
+        for office in self.offices:
+            office.close()
+
+
+def crash(query: Query) -> None:
+    """Nothing is said to anybody."""
+    session: Any = query.membership.keeper.session
+    session._lost = True
+    session._closing.set()
+    session._thread.join(5.0)
+    query.brokers.close()
+    query.planner._stopped = True
