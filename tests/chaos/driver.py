@@ -46,6 +46,7 @@ class Listener(StreamingQueryListener):
             batch=progress.batchId,
             timestamp=progress.timestamp,
             ms=progress.durationMs.get("triggerExecution", 0),
+            boundary_ms=progress.durationMs.get("latestOffset", 0),
             rows=progress.numInputRows,
             latest=progress.sources[0].latestOffset,
         )
@@ -88,12 +89,16 @@ class Member:
         frame = self.spark.readStream.format("zkgroup").options(**self.job.options).load()
         writer = frame.writeStream.foreachBatch(self._take)
         writer = writer.option("checkpointLocation", str(self.job.checkpoint))
+        # What Spark has not logged as finished is the first batch of this run.
+        replays = self.job.unlogged()[-1:]
         query = writer.trigger(processingTime=f"{self.job.trigger_s} seconds").start()
-        self.events.add("started", run=str(query.runId))
+        self.events.add("started", run=str(query.runId), replays=replays)
         return query
 
     def _take(self, batch: DataFrame, number: int) -> None:
         began = time.time()
+        # Of a batch in which the query ends, Spark reports no progress: this stays of it.
+        self.events.add("taken", batch=number, planned=self.job.planned_at(number))
         # Read once, for the plain log and for the table.
         batch = batch.persist()
         try:

@@ -46,6 +46,12 @@ class Job:
         )
         return tuple(sorted(planned - logged))
 
+    def planned_at(self, batch: int) -> float:
+        """When Spark logged the plan of this batch, right after the boundary that made it. A replay
+        has the plan of an earlier run.
+        """
+        return (self.checkpoint / "offsets" / str(batch)).stat().st_mtime
+
     def to_json(self) -> str:
         content = {**asdict(self), "directory": str(self.directory), "table": str(self.table)}
         return json.dumps(content)

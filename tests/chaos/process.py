@@ -205,6 +205,9 @@ class Process:
         self._process.wait()
         with contextlib.suppress(OSError):
             self._process.stdin.close()
+        # Of its end a driver that was killed says nothing itself.
+        self.look()
+        self.events.append({"event": "gone", "at": now()})
 
 
 def _event(line: str) -> dict[str, Any]:

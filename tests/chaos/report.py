@@ -44,7 +44,8 @@ def content(
         "unowned": {
             "rule": (
                 "session timeout (where the owner died or fell silent; max.poll.interval.ms where "
-                "only its driver did) + one batch of the claimer "
+                "only its driver did) + for each rightful member in turn, as the assignor has it "
+                "for those registered, one batch: of it what lies in the time of its right "
                 f"+ time without ZooKeeper + {ALLOWANCE_S:.0f} s"
             ),
             "longest_s": _longest(evidence.unowned),
@@ -140,7 +141,16 @@ def _unowned(unowned: Unowned, began: float) -> dict[str, Any]:
         "from": round(unowned.start - began, 2),
         "seconds": round(unowned.seconds, 2),
         "at_most": round(unowned.bound_s, 2),
-        "one_batch": round(unowned.batch_s, 2),
+        "batches": round(unowned.batch_s, 2),
+        "rightful": [
+            {
+                "member": wait.member,
+                "from": round(wait.span.start - began, 2),
+                "seconds": round(wait.span.seconds, 2),
+                "granted": round(wait.granted_s, 2),
+            }
+            for wait in unowned.waits
+        ],
         "before": unowned.before,
         "after": unowned.after,
         "fault": None if unowned.fault is None else unowned.fault.number,

@@ -22,17 +22,19 @@ from typing import Any
 
 from pyspark_zkgroup.errors import ZkgroupError
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.options import parse
 from tests.chaos import report as reports
 from tests.chaos.bag import drawn
 from tests.chaos.calm import disturbances
 from tests.chaos.duplicates import duplicates, lacking, size
 from tests.chaos.faults import KINDS
 from tests.chaos.process import Process, now
+from tests.chaos.rightful import Rightful
 from tests.chaos.settings import TOPIC, Settings
 from tests.chaos.stage import Stage, staged
 from tests.chaos.table import offsets_in, ranges_of
-from tests.chaos.unowned import unowned
-from tests.chaos.values import Fault, Read
+from tests.chaos.unowned import Group, unowned
+from tests.chaos.values import Fault, Read, Unowned
 from tests.chaos.verdict import (
     Evidence,
     deaths,
@@ -159,7 +161,6 @@ class Run:
             self.errors.append(f"at the end: {error}")
 
     def _judge(self, stage: Stage) -> Evidence:
-        names = stage.names()
         produced = produced_ranges(stage.load.so_far)
         held = offsets_in(stage.table)
         in_table = {partition: ranges_of(offsets) for partition, offsets in held.items()}
@@ -190,16 +191,7 @@ class Run:
             never_produced=size(lacking(in_table, produced)),
             faults=self.faults,
             noted=noted,
-            unowned=unowned(
-                tenures,
-                {TopicPartition(TOPIC, p): at for p, at in stage.born.items()},
-                self.faults,
-                names,
-                [t for member in stage.members.values() for t in triggers_of(member.events)],
-                stage.watch.silences,
-                trigger_s=self.settings.trigger_s,
-                ends=self._ends(stage),
-            ),
+            unowned=self._unowned(stage),
             deaths=[
                 death
                 for member in stage.members.values()
@@ -210,6 +202,22 @@ class Run:
             faults_wanted=self.settings.faults_wanted,
             errors=self.errors,
         )
+
+    def _unowned(self, stage: Stage) -> list[Unowned]:
+        members, watch = list(stage.members.values()), stage.watch
+        born = {TopicPartition(TOPIC, p): at for p, at in stage.born.items()}
+        partitions = [TopicPartition(TOPIC, p) for p in range(watch.partitions)]
+        # Where they read from and write to is their own; what they read and who gets it is not.
+        options = parse(members[0].job.options)
+        group = Group(
+            Rightful(watch.memberships, partitions, born, options),
+            stage.names(),
+            self.faults,
+            [t for member in members for t in triggers_of(member.name, member.look())],
+            self.settings.trigger_s,
+        )
+        tenures = list(watch.tenures.values())
+        return unowned(tenures, born, group, watch.silences, ends=self._ends(stage))
 
     def _reads(self, stage: Stage, member: Process) -> list[Read]:
         stopped = [e["at"] for e in member.look() if e["event"] == "stopped" and e["drained"]]

@@ -20,6 +20,10 @@ def check(report: dict[str, Any], *, faults: int) -> None:
     assert report["produced"] > 0
     assert all(d["explained"] and d["fault"] for d in report["duplicates"])
     assert len(report["faults"]) >= faults
+    # Each gap was somebody's by the assignor, and all who were registered are known by name.
+    rightful = {w["member"] for gap in report["unowned"]["longest"] for w in gap["rightful"]}
+    assert rightful
+    assert rightful <= {"a", "b", "c", ""}
 
 
 @pytest.mark.timeout(900)

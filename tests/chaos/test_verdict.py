@@ -9,6 +9,7 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime, timezone
 from itertools import islice, pairwise
 from pathlib import Path
 from types import ModuleType
@@ -26,7 +27,7 @@ from tests.chaos import report
 from tests.chaos.bag import drawn
 from tests.chaos.settings import Settings
 from tests.chaos.table import offsets_in, ranges_of
-from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Unowned
+from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Span, Trigger, Unowned, Wait
 from tests.chaos.verdict import (
     ENDED,
     GAVE_UP,
@@ -100,33 +101,65 @@ def test_a_query_that_dies_after_the_kill_of_its_planner_was_killed() -> None:
     assert len(list(deaths("a", [died, {**died, "at": 15.0}], [KILL]))) == 1
 
 
+def started(at: float, *replays: int) -> dict[str, Any]:
+    return {"event": "started", "at": at, "replays": replays}
+
+
+def progress(batch: int, began: float, ms: int) -> dict[str, Any]:
+    timestamp = datetime.fromtimestamp(began, timezone.utc).isoformat().replace("+00:00", "Z")
+    facts = {"batch": batch, "timestamp": timestamp, "ms": ms, "boundary_ms": 500}
+    return {"event": "progress", "at": began + ms / 1000.0, **facts}
+
+
+def taken(batch: int, at: float, planned: float) -> dict[str, Any]:
+    return {"event": "taken", "at": at, "batch": batch, "planned": planned}
+
+
+def gone(at: float) -> dict[str, Any]:
+    return {"event": "gone", "at": at}
+
+
 def test_triggers_are_read_from_sparks_progress() -> None:
-    event = {
-        "event": "progress",
-        "timestamp": "2026-01-02T03:04:05.500Z",
-        "ms": 1500,
-        "latest": json.dumps({"member": "g_a"}),
-    }
-    (found,) = triggers_of([event, {"event": "appended"}])
-    assert (found.consumer, found.seconds, found.began % 60) == ("g_a", 1.5, 5.5)
+    events = [started(3.0), taken(7, 6.0, 5.9), progress(7, 5.5, 1500), {"event": "appended"}]
+    assert list(triggers_of("a", events)) == [Trigger("a", 5.5, 1.5, 0.5)]
 
 
-def test_a_replay_belongs_to_the_member_of_its_querys_next_batch() -> None:
-    def progress(batch: int, latest: str) -> dict[str, Any]:
-        return {
-            "event": "progress",
-            "timestamp": f"2026-01-02T03:04:{batch:02}.000Z",
-            "ms": 1000,
-            "latest": latest,
-        }
-
-    events: list[dict[str, Any]] = [
-        progress(1, "None"),
-        {"event": "started"},
-        progress(2, "None"),
-        progress(3, json.dumps({"member": "g_a"})),
+def test_a_replay_that_ends_with_its_process_began_with_its_query() -> None:
+    events = [started(30.0, 4), taken(4, 33.0, 11.0), gone(41.0), {"event": "ready", "at": 50.0}]
+    assert list(triggers_of("a", events)) == [Trigger("a", 30.0, 11.0, cut_short=True)]
+    # Not even given to the sink: it waited for the end of its predecessor's session.
+    (found,) = triggers_of("a", [events[0], *events[2:]])
+    assert (found.began, found.until) == (30.0, 41.0)
+    assert list(triggers_of("a", [events[0], progress(4, 30.0, 8000), gone(41.0)])) == [
+        Trigger("a", 30.0, 8.0, 0.5)
     ]
-    assert [trigger.consumer for trigger in triggers_of(events)] == ["g_a", "g_a", ""]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        [gone(20.0)],
+        [{"event": "died", "at": 20.0, "error": "why"}, started(20.5)],
+        [{"event": "stopping", "at": 19.0}, {"event": "stopped", "at": 20.0}],
+        [{"event": "ready", "at": 20.0}],
+    ],
+    ids=["killed", "died", "stopped", "ended by itself"],
+)
+def test_the_batch_in_which_a_run_ends_began_when_it_was_planned(end: list[dict[str, Any]]) -> None:
+    events = [started(3.0), taken(7, 6.0, 5.9), progress(7, 5.5, 1500), taken(8, 12.0, 11.0), *end]
+    assert list(triggers_of("a", events)) == [
+        Trigger("a", 5.5, 1.5, 0.5),
+        Trigger("a", 11.0, 9.0, cut_short=True),
+    ]
+
+
+def test_what_is_reported_after_the_end_of_a_run_is_known_all_the_same() -> None:
+    events = [started(3.0), taken(7, 6.0, 5.9), gone(8.0), progress(7, 5.5, 1500), started(9.0)]
+    assert list(triggers_of("a", events)) == [Trigger("a", 5.5, 1.5, 0.5)]
+
+
+def test_a_member_without_a_batch_at_its_end_had_none() -> None:
+    assert list(triggers_of("a", [started(3.0), gone(60.0)])) == []
 
 
 def test_deliveries_become_reads_with_the_time_of_their_commit() -> None:
@@ -171,7 +204,9 @@ def test_the_report_has_its_keys_and_each_duplicate_its_fault() -> None:
     batch = Batch("a", 7, 9.0, 9.5, FOREVER)
     again = Batch("b", 2, 30.0, 31.0, FOREVER)
     duplicate = Duplicate(P, 0, 9, (batch, again), ((batch, KILL),))
-    evidence = replace(GOOD, duplicates=(duplicate,), unowned=(Unowned(P, 1, 2, 5, 2, "a", "b"),))
+    wait = Wait("b", Span(1.2, 2.0), 0.7)
+    gap = Unowned(P, 1, 2, 5, 2, "a", "b", waits=(wait,))
+    evidence = replace(GOOD, duplicates=(duplicate,), unowned=(gap,))
     found = json.loads(json.dumps(report.content(evidence, Settings(), 1.0, 60.0, 4)))
     assert {"produced", "read", "missing", "duplicates", "delta_duplicates", "faults"} <= set(found)
     assert found["right"]
@@ -184,6 +219,9 @@ def test_the_report_has_its_keys_and_each_duplicate_its_fault() -> None:
     )
     assert found["counts"]["duplicate_records"] == 9
     assert found["unowned"]["longest_s"] == 1.0
+    assert found["unowned"]["longest"][0]["rightful"] == [
+        {"member": "b", "from": 0.2, "seconds": 0.8, "granted": 0.7}
+    ]
     assert len(list(report.lines(found))) == 2
 
 

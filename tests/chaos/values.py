@@ -101,12 +101,28 @@ class Tenure:
 
 
 @dataclass(frozen=True)
-class Trigger:
-    """One trigger of a member's query: from its boundary until its batch was finished."""
+class Membership:
+    """Who was registered, by consumer ids: from the look that showed it first to the next such."""
 
-    consumer: str
+    at: float
+    consumers: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """One trigger of a member's query: from its boundary until its batch was finished or, where
+    that is `cut_short`, until the query ended in it. `boundary_s`: how long the boundary took.
+    """
+
+    member: str
     began: float
     seconds: float
+    boundary_s: float = 0.0
+    cut_short: bool = False
+
+    @property
+    def until(self) -> float:
+        return self.began + self.seconds
 
 
 @dataclass(frozen=True)
@@ -114,13 +130,40 @@ class Span:
     start: float
     until: float
 
+    @property
+    def seconds(self) -> float:
+        return self.until - self.start
+
     def shared(self, other: Span) -> float:
         return max(0.0, min(self.until, other.until) - max(self.start, other.start))
 
 
 @dataclass(frozen=True)
+class Right:
+    """A partition was this member's by the group's assignor; "": nobody was registered. `since`
+    and `gone`: the life of the registration from which that follows.
+    """
+
+    consumer: str
+    span: Span
+    since: float = 0.0
+    gone: float = FOREVER
+
+
+@dataclass(frozen=True)
+class Wait:
+    """The part of a gap in which the partition was `member`'s, and how much of it is granted."""
+
+    member: str
+    span: Span
+    granted_s: float
+
+
+@dataclass(frozen=True)
 class Unowned:
-    """No living member owned the partition. `fault`: the one that ended the claim before."""
+    """No living member owned the partition. `fault`: the one that ended the claim before.
+    `batch_s`: what is granted for `waits` all together.
+    """
 
     partition: TopicPartition
     start: float
@@ -130,6 +173,7 @@ class Unowned:
     before: str
     after: str
     fault: Fault | None = None
+    waits: tuple[Wait, ...] = ()
 
     @property
     def seconds(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,8 +11,7 @@ from typing import Any
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox.produce import Produced
 from tests.chaos.duplicates import committed_at
-from tests.chaos.process import consumer_of
-from tests.chaos.values import Batch, Duplicate, Fault, Read, Trigger, Unowned
+from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Read, Trigger, Unowned
 from tests.spark.sink import Delivery
 
 # A session that has ended was last known to live so many of its timeouts before that was noticed.
@@ -22,6 +21,8 @@ GAVE_UP = re.compile(r"the driver has not called for .* gave up (\d+) partitions
 REBALANCED = re.compile(r"rebalanced group \S+: claimed (\d+), released (\d+), lost (\d+)")
 # A query whose planner was killed fails when it next asks it, at the end of its batch.
 DIES_WITHIN_S = 120.0
+# After one of these a run of a query begins no batch.
+RUN_ENDS = frozenset({"died", "stopped", "ended", "gone"})
 
 
 @dataclass(frozen=True)
@@ -86,18 +87,47 @@ def produced_ranges(produced: Produced) -> dict[TopicPartition, list[tuple[int, 
     return {TopicPartition(produced.topic, p): list(r) for p, r in produced.ranges.items()}
 
 
-def triggers_of(events: Sequence[Mapping[str, Any]]) -> Iterable[Trigger]:
-    """A replay reports no member yet: it is the member of its query's next batch, registered since
-    the replay began.
+def triggers_of(member: str, events: Iterable[Mapping[str, Any]]) -> Iterator[Trigger]:
+    """Those that Spark has reported, and of each run the one in which it ended: known by the batch
+    that the sink was given, or by the replay with which the run began.
     """
-    consumer = ""
-    for event in reversed(events):
-        if event["event"] == "started":
-            consumer = ""
-        elif event["event"] == "progress":
-            consumer = consumer_of(dict(event)) or consumer
+    for run in _runs(events):
+        reported = [event for event in run if event["event"] == "progress"]
+        for event in reported:
             began = datetime.fromisoformat(event["timestamp"].replace("Z", "+00:00")).timestamp()
-            yield Trigger(consumer, began, event["ms"] / 1000.0)
+            boundary_s = event["boundary_ms"] / 1000.0
+            yield Trigger(member, began, event["ms"] / 1000.0, boundary_s)
+        ended = min((e["at"] for e in run if e["event"] in RUN_ENDS), default=FOREVER)
+        begun = _begun(run)
+        for number in begun.keys() - {event["batch"] for event in reported}:
+            if begun[number] < ended:
+                yield Trigger(member, begun[number], ended - begun[number], cut_short=True)
+
+
+def _runs(events: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """The events of one run of a query after the other, with what ended it. Progress may be heard
+    of after the end, but not after the next beginning.
+    """
+    run: list[Mapping[str, Any]] = []
+    for event in events:
+        if event["event"] in ("ready", "started"):
+            # Where no end was noted before it, the run ended here at the latest.
+            yield [*run, {"event": "gone", "at": event["at"]}]
+            run = []
+        run.append(event)
+    yield run
+
+
+def _begun(run: Iterable[Mapping[str, Any]]) -> dict[int, float]:
+    """When the trigger of each batch began, as far as it is known without Spark's report."""
+    found: dict[int, float] = {}
+    for event in run:
+        if event["event"] == "started":
+            found.update(dict.fromkeys(event["replays"], event["at"]))
+        elif event["event"] == "taken":
+            # Of a replay that is the plan of an earlier run.
+            found.setdefault(event["batch"], event["planned"])
+    return found
 
 
 def sessions_ended(

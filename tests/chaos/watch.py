@@ -1,5 +1,5 @@
 """Looks at the group's nodes in ZooKeeper several times a second, by a session of its own that no
-fault is aimed at, and keeps who owned what, and when.
+fault is aimed at, and keeps who was registered and who owned what, and when.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kazoo.retry import KazooRetry
 
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
-from tests.chaos.values import Span, Tenure
+from tests.chaos.values import Membership, Span, Tenure
 
 EVERY_S = 0.2
 ANSWER_S = 2.0
@@ -44,6 +44,7 @@ class Watch:
         self.partitions = partitions
         self.look = Look(at=time.time())
         self.tenures: dict[tuple[TopicPartition, int], Tenure] = {}
+        self.memberships = [Membership(self.look.at, self.look.members)]
         self.silences: list[Span] = []
         self.went_back: list[str] = []
         self.blind = ""
@@ -100,6 +101,8 @@ class Watch:
         before, self.look = self.look, look
         if look.at - before.at > SILENT_AFTER_S:
             self.silences.append(Span(before.at, look.at))
+        if look.members != before.members:
+            self.memberships.append(Membership(look.at, look.members))
         for partition, life in look.lives.items():
             key = (partition, life)
             if key not in self.tenures:
