@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.options.frozen import LightOptions
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
+from tests.planted_secrets import redaction
 
 GIVEN = {
     "protocol": "light",
@@ -87,3 +89,9 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, str | None], na
 def test_a_batch_read_is_refused() -> None:
     with pytest.raises(OptionError, match="a batch read asks no coordinator"):
         parse(GIVEN, "batch")
+
+
+def test_the_expression_of_the_manual_hides_the_token_in_a_plan() -> None:
+    given = "coordinator.token=open sesame, group.id=billing, zookeeper.auth=digest:a:b"
+    plan = re.sub(redaction(), "*", f"Relation zkgroup, [{given}], [key#1]")
+    assert plan == "Relation zkgroup, [*, group.id=billing, *], [key#1]"
