@@ -70,14 +70,12 @@ test-matrix: setup
 test-long: setup
 	@$(TEST_ENV) $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
-SIM := tests.sim$(if $(filter coordinator,$(PROTOCOL)),.coordinated)
-
 sim: environment
-	@$(BIN)/python -m $(SIM) $(if $(SEED),--seed $(SEED) $(SIM_ARGS),--seeds $(SEEDS) $(SIM_ARGS))
+	@$(BIN)/python -m tests.sim --protocol $(PROTOCOL) $(if $(SEED),--seed $(SEED) $(SIM_ARGS),--seeds $(SEEDS) $(SIM_ARGS))
 
 # Whether it would find something: bugs planted in the product, each looked for in up to PLANTED_SEEDS seeds.
 sim-planted: environment
-	@PYTHONHASHSEED=0 $(BIN)/python -m $(SIM).find_planted --seeds $(PLANTED_SEEDS)
+	@PYTHONHASHSEED=0 $(BIN)/python -m tests.sim.find_planted --protocol $(PROTOCOL) --seeds $(PLANTED_SEEDS)
 
 # What it found stands in build/chaos.json.
 chaos: setup

@@ -1,7 +1,7 @@
 """Run many seeds over the cores, or tell the story of one.
 
-python -m tests.sim --seeds 300 [--first N] [--cores N]
-python -m tests.sim --seed 17 [--requests]
+python -m tests.sim [--protocol P] --seeds 300 [--first N] [--cores N]
+python -m tests.sim [--protocol P] --seed 17 [--requests]
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import logging
 import os
 import sys
 
-from tests.sim import scene
+from tests.sim.kinds import KINDS
 from tests.sim.many import run_many
+from tests.sim.scene import story
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--protocol", choices=KINDS, default="zookeeper")
     parser.add_argument("--seeds", type=int, default=300)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
@@ -29,10 +31,10 @@ def main() -> int:
         os.execv(sys.executable, [sys.executable, "-m", "tests.sim", *sys.argv[1:]])
     logging.disable(logging.CRITICAL)
     if asked.seed is not None:
-        outcome = scene.run(asked.seed, traced=asked.requests)
-        print(scene.story(outcome))
+        outcome = KINDS[asked.protocol].run(asked.seed, traced=asked.requests)
+        print(story(outcome))
         return 1 if outcome.violation else 0
-    return run_many(asked.first, asked.seeds, asked.cores)
+    return run_many(asked.protocol, asked.first, asked.seeds, asked.cores)
 
 
 if __name__ == "__main__":

@@ -173,5 +173,5 @@ RARE = (
 )
 
 
-def missing(total: Counter[str], *, rare: bool) -> list[str]:
+def missing(total: Counter[str], rare: bool) -> list[str]:
     return [name for name in EXPECTED if not total[name] and (rare or name not in RARE)]

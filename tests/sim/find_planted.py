@@ -1,6 +1,6 @@
 """Looks for the first seed that finds each planted bug: `make sim-planted`.
 
-    PYTHONHASHSEED=0 python -m tests.sim.find_planted [--seeds N] [--record] [NAME ...]
+    PYTHONHASHSEED=0 python -m tests.sim.find_planted [--protocol P] [--seeds N] [NAME ...]
 
 Ends with status 1 if one is not found. `--record` keeps the seeds, which the daily tests replay.
 """
@@ -8,19 +8,17 @@ Ends with status 1 if one is not found. `--record` keeps the seeds, which the da
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import multiprocessing
 import os
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
-from tests.sim import scene
+from tests.sim.kinds import KINDS
 from tests.sim.many import quiet
-from tests.sim.planted import BUGS, planted
 
-RECORD = Path(__file__).with_name("planted.json")
 SEEDS = 2000
 CRASHED = " ended with "
 
@@ -33,34 +31,28 @@ class Found:
     seconds: float
 
 
-def look_for(task: tuple[str, int]) -> Found:
-    bug, seeds = task
-    quiet()
+def look_for(protocol: str, seeds: int, bug: str) -> Found:
     began = time.monotonic()
-    with planted(bug):
+    kind = KINDS[protocol]
+    with kind.planted(bug):
         for seed in range(seeds):
-            violation = scene.run(seed).violation
-            if violation is not None and CRASHED in violation:
-                # The planted code does not fit the product any more: that is no find.
-                return Found(bug, None, violation, time.monotonic() - began)
+            violation = kind.run(seed).violation
             if violation is not None:
-                return Found(bug, seed, violation, time.monotonic() - began)
+                # Planted code that does not fit the product any more is no find.
+                found = None if CRASHED in violation else seed
+                return Found(bug, found, violation, time.monotonic() - began)
     return Found(bug, None, "", time.monotonic() - began)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--record", action="store_true")
-    parser.add_argument("names", nargs="*", help="parts of the bugs' names; all without any")
-    given = parser.parse_args()
-    bugs = [b for b in BUGS if not given.names or any(name in b for name in given.names)]
-    recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    given = _arguments()
+    kind = KINDS[given.protocol]
+    bugs = [b for b in kind.bugs if not given.names or any(name in b for name in given.names)]
+    recorded = json.loads(kind.record.read_text()) if kind.record.exists() else {}
     missed = 0
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(os.cpu_count() or 1) as pool:
-        tasks = [(bug, given.seeds) for bug in bugs]
-        for found in pool.imap_unordered(look_for, tasks):
+    with multiprocessing.get_context("spawn").Pool(given.cores, quiet) as pool:
+        look = functools.partial(look_for, given.protocol, given.seeds)
+        for found in pool.imap_unordered(look, bugs):
             if found.seed is None:
                 missed += 1
                 why = found.violation or f"in {given.seeds} seeds"
@@ -70,9 +62,19 @@ def main() -> int:
             print(f"seed {found.seed:6d} {found.bug}: {found.violation[:120]}", flush=True)
     print(f"{len(bugs) - missed} of {len(bugs)} planted bugs found")
     if given.record:
-        kept = {bug: recorded[bug] for bug in BUGS if bug in recorded}
-        RECORD.write_text(json.dumps(kept, indent=1) + "\n")
+        kept = {bug: recorded[bug] for bug in kind.bugs if bug in recorded}
+        kind.record.write_text(json.dumps(kept, indent=1) + "\n")
     return 1 if missed else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--protocol", choices=KINDS, default="zookeeper")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("names", nargs="*", help="parts of the bugs' names; all without any")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

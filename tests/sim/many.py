@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import logging
 import multiprocessing
@@ -10,8 +11,9 @@ import statistics
 import time
 from collections import Counter
 
-from tests.sim import coverage, scene
-from tests.sim.faults import FAULTS
+from tests.sim import coverage
+from tests.sim.kinds import KINDS
+from tests.sim.scene import Outcome, story
 
 # From so many seeds on, something that was never reached is a failure; what takes several faults in
 # one scene, from many more.
@@ -20,61 +22,63 @@ _RARE_FROM = 3000
 _SHOWN_MAX = 5
 
 
-def run_one(seed: int) -> tuple[scene.Outcome, Counter[str]]:
+def run_one(protocol: str, seed: int) -> tuple[Outcome, Counter[str]]:
     coverage.watch()
     coverage.counts.clear()
     began = time.process_time()
-    outcome = scene.run(seed)
+    outcome = KINDS[protocol].run(seed)
     outcome.cpu_s = time.process_time() - began
     if outcome.violation is None:
         outcome.story.clear()
     return outcome, coverage.counts.copy()
 
 
-def run_many(first: int, seeds: int, cores: int) -> int:
+def run_many(protocol: str, first: int, seeds: int, cores: int) -> int:
     began = time.monotonic()
     total: Counter[str] = Counter()
     shapes: list[dict[str, int]] = []
-    failed: list[scene.Outcome] = []
+    failed = 0
     cpu_s = 0.0
     with multiprocessing.get_context("spawn").Pool(cores, quiet) as pool:
-        every = pool.imap_unordered(run_one, range(first, first + seeds), chunksize=8)
-        for outcome, reached in every:
+        run = functools.partial(run_one, protocol)
+        for outcome, reached in pool.imap_unordered(run, range(first, first + seeds), chunksize=8):
             total.update(outcome.counts)
             total.update(reached)
             shapes.append(outcome.shape)
             cpu_s += outcome.cpu_s
             if outcome.violation:
-                failed.append(outcome)
-                _show(outcome, len(failed))
+                failed += 1
+                _show(protocol, outcome, failed)
     for name, count in sorted(total.items()):
         print(f"{count:10}  {name}")
     medians = {name: statistics.median(s[name] for s in shapes) for name in shapes[0]}
     print("median seed: " + ", ".join(f"{int(n)} {name}" for name, n in medians.items()))
-    missing = _missing(total, seeds)
+    missing = _missing(protocol, total, seeds)
     if missing:
         print("never reached: " + "; ".join(missing))
     print(
-        f"{seeds} seeds from {first}, {len(failed)} with a violation, in "
+        f"{seeds} seeds from {first}, {failed} with a violation, in "
         f"{time.monotonic() - began:.1f} s on {cores} cores, "
         f"{1000 * cpu_s / seeds:.0f} ms of a core for each"
     )
     return 1 if failed or missing else 0
 
 
-def _show(outcome: scene.Outcome, place: int) -> None:
+def _show(protocol: str, outcome: Outcome, place: int) -> None:
     if place <= _SHOWN_MAX:
-        print(scene.story(outcome))
+        print(story(outcome))
     else:
         print(f"seed {outcome.seed}: {outcome.violation}")
-    print(f"    to see it again: make sim SEED={outcome.seed}", flush=True)
+    again = f"make sim PROTOCOL={protocol} SEED={outcome.seed}"
+    print(f"    to see it again: {again}", flush=True)
 
 
-def _missing(total: Counter[str], seeds: int) -> list[str]:
+def _missing(protocol: str, total: Counter[str], seeds: int) -> list[str]:
     if seeds < _COVERED_FROM:
         return []
-    faults = [f"fault: {name}" for name in FAULTS if not total[f"fault: {name}"]]
-    return faults + coverage.missing(total, rare=seeds >= _RARE_FROM)
+    kind = KINDS[protocol]
+    faults = [f"fault: {name}" for name in kind.faults if not total[f"fault: {name}"]]
+    return faults + kind.missing(total, seeds >= _RARE_FROM)
 
 
 def quiet() -> None:

@@ -7,13 +7,12 @@ name ends with the trace of rules and hazards it stands for where there is one.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from threading import current_thread
-from typing import Any
+from typing import Any, Final
 
 from pyspark_zkgroup.group import claim, replay, settle
 from pyspark_zkgroup.group.ops import Check, Delete, NodeVersion, SetData, Transaction
@@ -30,19 +29,9 @@ from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planner import Planner
+from tests.sim.planting import Bugs, Patches, put
 
-Patches = list[AbstractContextManager[None]]
 _ANY = -1
-
-
-@contextmanager
-def put(owner: object, name: str, instead: object) -> Iterator[None]:
-    before = getattr(owner, name)
-    setattr(owner, name, instead)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
 
 
 def _release_whatever_is_there() -> Patches:
@@ -298,7 +287,7 @@ def _keep_what_the_session_held() -> Patches:
     return [put(SessionKeeper, "lose", lose)]
 
 
-BUGS: dict[str, Callable[[], Patches]] = {
+BUGS: Final[Bugs] = {
     "release whatever is there": _release_whatever_is_there,
     "commit what is planned": _commit_what_is_planned,
     "keep a claim whose answer was lost": _keep_a_claim_whose_answer_was_lost,
@@ -320,11 +309,3 @@ BUGS: dict[str, Callable[[], Patches]] = {
     "drained before the commit": _drained_before_the_commit,
     "keep what the session held (F9)": _keep_what_the_session_held,
 }
-
-
-@contextmanager
-def planted(name: str) -> Iterator[None]:
-    with ExitStack() as stack:
-        for one in BUGS[name]():
-            stack.enter_context(one)
-        yield

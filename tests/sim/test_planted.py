@@ -10,23 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.find_planted import CRASHED, RECORD
-from tests.sim.planted import BUGS
+from tests.sim.find_planted import CRASHED
+from tests.sim.kinds import KINDS, Kind
+from tests.sim.program import find_planted
 
 ROOT = Path(__file__).resolve().parents[2]
-SEEDS = json.loads(RECORD.read_text())
+KIND = KINDS["zookeeper"]
+SEEDS = json.loads(KIND.record.read_text())
 RUN = """
 import json, logging
-from tests.sim import scene
-from tests.sim.find_planted import RECORD
-from tests.sim.planted import planted
+from tests.sim.kinds import KINDS
 logging.disable(logging.CRITICAL)
-seeds = json.loads(RECORD.read_text())
+kind = KINDS["zookeeper"]
+seeds = json.loads(kind.record.read_text())
 found = {}
 for bug, seed in seeds.items():
-    with planted(bug):
-        found[bug] = scene.run(seed).violation
-quiet = {seed: scene.run(seed).violation for seed in set(seeds.values())}
+    with kind.planted(bug):
+        found[bug] = kind.run(seed).violation
+quiet = {seed: kind.run(seed).violation for seed in set(seeds.values())}
 print(json.dumps([found, quiet]))
 """
 Violations = dict[str, str | None]
@@ -48,12 +49,13 @@ def runs() -> tuple[Violations, Violations]:
     return found, quiet
 
 
-def test_every_planted_bug_has_a_seed_that_found_it() -> None:
-    assert SEEDS.keys() == BUGS.keys()
-    assert len(BUGS) >= 12
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_planted_bug_has_a_seed_that_found_it(kind: Kind) -> None:
+    assert json.loads(kind.record.read_text()).keys() == kind.bugs.keys()
+    assert len(kind.bugs) >= 12
 
 
-@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("bug", KIND.bugs)
 def test_a_planted_bug_is_found(runs: tuple[Violations, Violations], bug: str) -> None:
     violation = runs[0][bug]
     assert violation
@@ -63,3 +65,19 @@ def test_a_planted_bug_is_found(runs: tuple[Violations, Violations], bug: str) -
 @pytest.mark.parametrize("seed", sorted(set(SEEDS.values())))
 def test_the_same_seed_is_quiet_without_it(runs: tuple[Violations, Violations], seed: int) -> None:
     assert runs[1][str(seed)] is None
+
+
+def test_bugs_of_coordinated_groups_that_show_in_nearly_every_scene_are_found() -> None:
+    """Which seed finds one changes with the product, and most scenes are long."""
+    shown = (
+        "start before the stop is answered",
+        "elected, whoever is",
+        "channels of the dead stay",
+    )
+    find_planted("--protocol", "coordinator", "--seeds", "8", "--cores", "1", *shown)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_all_bugs_of_coordinated_groups_are_found() -> None:
+    find_planted("--protocol", "coordinator", "--seeds", "400")

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-
-
-def sim(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tests.sim", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": "0"},
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
+from tests.sim.program import sim, story
 
 
 def test_three_hundred_seeds_keep_every_promise() -> None:
-    result = sim("--seeds", "300")
-    assert result.returncode == 0, result.stdout[-20_000:] + result.stderr[-5_000:]
+    sim("--seeds", "300")
 
 
-def test_a_seed_tells_the_same_story_every_time() -> None:
-    for seed in ("7", "31"):
-        first, second = sim("--seed", seed, "--requests"), sim("--seed", seed, "--requests")
-        assert first.returncode == 0, first.stdout[-20_000:] + first.stderr[-5_000:]
-        assert first.stdout.count("\n") > 100
-        assert first.stdout == second.stdout
+def test_sixty_seeds_of_coordinated_groups_keep_every_promise() -> None:
+    sim("--protocol", "coordinator", "--seeds", "60")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_six_hundred_seeds_of_coordinated_groups_keep_every_promise() -> None:
+    sim("--protocol", "coordinator", "--first", "60", "--seeds", "600")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "seed"), [("zookeeper", "7"), ("zookeeper", "31"), ("coordinator", "7")]
+)
+def test_a_seed_tells_the_same_story_every_time(protocol: str, seed: str) -> None:
+    story("--protocol", protocol, "--seed", seed)

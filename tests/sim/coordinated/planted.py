@@ -4,10 +4,9 @@ simulation must find them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from pyspark_zkgroup.coordinator import term
 from pyspark_zkgroup.coordinator.candidate import Candidate
@@ -26,7 +25,7 @@ from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.session import SessionEvent
 from pyspark_zkgroup.zk.store import Store
-from tests.sim.planted import Patches, put
+from tests.sim.planting import Bugs, Patches, put
 
 _ANY = -1
 
@@ -183,7 +182,7 @@ def _the_answers_are_not_asked_for_at_first() -> Patches:
     return [put(Term, "work", work)]
 
 
-BUGS: dict[str, Callable[[], Patches]] = {
+BUGS: Final[Bugs] = {
     "start before the stop is answered": _start_before_the_stop_is_answered,
     "any answer frees": _any_answer_frees,
     "a start only adds": _a_start_only_adds,
@@ -197,16 +196,3 @@ BUGS: dict[str, Callable[[], Patches]] = {
     "one who is back was never away": _one_who_is_back_was_never_away,
     "the answers are not asked for at first": _the_answers_are_not_asked_for_at_first,
 }
-
-
-@contextmanager
-def planted(name: str) -> Iterator[None]:
-    with ExitStack() as stack:
-        for one in BUGS[name]():
-            stack.enter_context(one)
-        yield
-
-
-def parts(names: Collection[str]) -> list[str]:
-    """The bugs whose names contain any of these; all without any."""
-    return [bug for bug in BUGS if not names or any(name in bug for name in names)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pyspark_zkgroup.group.paths import CoordinatedPaths
-from tests.sim import scene as plain
 from tests.sim.coordinated import coordinator_faults
 from tests.sim.coordinated.command_checks import CommandChecks
 from tests.sim.coordinated.member import CoordinatedDriver
@@ -163,8 +162,11 @@ class CoordinatedScene(Scene):
         )
 
 
+EXPECTED = (
+    *("election", "term", "stop", "start", "stopped", "start of one out of office"),
+    *("replay", "refused beside others"),
+)
+
+
 def run(seed: int, *, traced: bool = False) -> Outcome:
     return CoordinatedScene(seed, traced=traced).run()
-
-
-story = plain.story

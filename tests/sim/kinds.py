@@ -1,0 +1,60 @@
+"""The kinds of scenes that there are, one for each protocol that is simulated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from tests.sim import coverage, faults, planted, planting, scene
+from tests.sim.coordinated import coordinator_faults
+from tests.sim.coordinated import planted as coordinated_bugs
+from tests.sim.coordinated import scene as coordinated
+from tests.sim.planting import Bugs
+
+HERE = Path(__file__).parent
+
+
+class Run(Protocol):
+    def __call__(self, seed: int, *, traced: bool = False) -> scene.Outcome: ...
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`missing`: what so many seeds should have reached and did not, by what they counted; `rare`
+    asks for what takes several faults in one scene, too. `record`: the seed that finds each bug.
+    """
+
+    run: Run
+    faults: Collection[str]
+    missing: Callable[[Counter[str], bool], list[str]]
+    bugs: Bugs
+    record: Path
+
+    def planted(self, bug: str) -> AbstractContextManager[None]:
+        return planting.planted(self.bugs, bug)
+
+
+def _untold(total: Counter[str], _rare: bool) -> list[str]:
+    return [name for name in coordinated.EXPECTED if not total[name]]
+
+
+KINDS: Final = {
+    "zookeeper": Kind(
+        run=scene.run,
+        faults=faults.FAULTS,
+        missing=coverage.missing,
+        bugs=planted.BUGS,
+        record=HERE / "planted.json",
+    ),
+    "coordinator": Kind(
+        run=coordinated.run,
+        faults=coordinator_faults.FAULTS,
+        missing=_untold,
+        bugs=coordinated_bugs.BUGS,
+        record=HERE / "coordinated" / "planted.json",
+    ),
+}
