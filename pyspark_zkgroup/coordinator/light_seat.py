@@ -44,6 +44,7 @@ from pyspark_zkgroup.group.light.permits import (
     refusal_of_ensure,
     refusal_of_read,
     refusal_of_write,
+    takes,
     unowned_writes,
 )
 from pyspark_zkgroup.group.light.sessions import Life
@@ -274,6 +275,8 @@ class Seat:
     def _commit(self, asked: Commit) -> Reply:
         consumer = self.hello.consumer
         why = refusal_of_write(self.paths, consumer, asked.transactions)
+        if not why and not self.life and takes(self.paths, asked.transactions):
+            why = "only a member that has registered may own"
         if why:
             return Failed(asked.number, "forbidden", why)
         barred = self._barred(asked.transactions)

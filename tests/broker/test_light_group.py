@@ -12,14 +12,17 @@ import grpc
 import pytest
 
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError
+from pyspark_zkgroup.group.coordination.sticky import STICKY
 from pyspark_zkgroup.group.light.messages import (
     Accepted,
     Commit,
     Executed,
     Failed,
     Hello,
+    Leave,
     Ping,
     Read,
+    Register,
     Rejected,
     ToCoordinator,
     ToMember,
@@ -27,7 +30,13 @@ from pyspark_zkgroup.group.light.messages import (
 from pyspark_zkgroup.group.light.wire import MESSAGE_BYTES_MAX, decode_from_coordinator, encode
 from pyspark_zkgroup.group.ops import Check, Create, Refused, SetData, Transaction
 from pyspark_zkgroup.group.paths import CoordinatedPaths
-from pyspark_zkgroup.group.registration import parse_registration
+from pyspark_zkgroup.group.registration import (
+    LightSeat,
+    Registration,
+    Subscription,
+    encode_registration,
+    parse_registration,
+)
 from pyspark_zkgroup.light.access import METHOD, metadata, open_channel
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox import Sandbox
@@ -255,7 +264,15 @@ def test_what_no_member_sends_ends_its_own_stream_alone(group: LightGroup) -> No
     assert accepted.life == 0
     assert isinstance(forbidden, Failed)
     assert forbidden.why == "forbidden"
-    (_, executed) = answers(address, [hello, Commit(1, (steal, commit))], 2)
+    thread = f"{hello.consumer}-0".encode()
+    free: Transaction = (Create(own.owner(TopicPartition(topic, 7)), thread),)
+    (_, unknown) = answers(address, [hello, Commit(1, (free,))], 2)
+    assert isinstance(unknown, Failed)
+    assert "registered" in unknown.text
+    seat = LightSeat(hello.incarnation, hello.timeout_ms)
+    asks = Registration(Subscription.static({topic: 1}), "1", STICKY, light=seat)
+    entry = Register(1, encode_registration(asks))
+    executed = answers(address, [hello, entry, Commit(2, (steal, commit)), Leave(3)], 4)[2]
     assert isinstance(executed, Executed)
     assert [type(outcome) for outcome in executed.outcomes] == [Refused, Refused]
     assert "another live member" in str(executed.outcomes[0])

@@ -11,6 +11,7 @@ from pyspark_zkgroup.group.light.permits import (
     refusal_of_ensure,
     refusal_of_read,
     refusal_of_write,
+    takes,
     unowned_writes,
 )
 from pyspark_zkgroup.group.ops import Check, Create, Delete, NodeVersion, SetData, Transaction
@@ -90,3 +91,11 @@ def test_what_is_written_without_being_owned_is_looked_at_first() -> None:
     assert unowned_writes(PATHS, take_over, frozenset()) == (OWNER,)
     assert unowned_writes(PATHS, (SetData(OFFSET, b"5", 2),), frozenset()) == (OWNER,)
     assert unowned_writes(PATHS, (Check(OWNER, 1), Check(OFFSET, 2)), frozenset()) == ()
+
+
+def test_what_would_stay_behind_is_told_from_what_settles() -> None:
+    settled = (Create(OWNER, b"g_me-0"), SetData(OFFSET, b"9", 2), Delete(OWNER, 0))
+    take_over = (Delete(OWNER, 1), Create(OWNER, b"g_me-0"), Check(OFFSET, 2))
+    assert not takes(PATHS, [settled, COMMIT, (SetData(OFFSET, b"5", 2),)])
+    assert takes(PATHS, [settled, CLAIM])
+    assert takes(PATHS, [take_over])

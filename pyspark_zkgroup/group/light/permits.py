@@ -58,6 +58,22 @@ def refusal_of_write(
     return ""
 
 
+def takes(paths: CoordinatedPaths, transactions: Collection[Transaction]) -> bool:
+    """Whether an owner node stays behind. Only the end of a registered life deletes it: that of a
+    member without one would be there for ever. To settle takes none.
+    """
+    for transaction in transactions:
+        made: set[str] = set()
+        for op in transaction:
+            if isinstance(op, Create) and op.path.startswith(f"{paths.owners}/"):
+                made.add(op.path)
+            elif isinstance(op, Delete):
+                made.discard(op.path)
+        if made:
+            return True
+    return False
+
+
 def unowned_writes(
     paths: CoordinatedPaths, transaction: Transaction, owned: Collection[str]
 ) -> tuple[str, ...]:
