@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -283,22 +283,31 @@ def _set(
             )
         if copies:
             side.refuse_live_group()
-        saved = undo or Path(f"{live.group}-{int(time.time())}.undo.json")
-        before = {m.partition: m.before for m in wanted if m.before is not None}
-        saved.write_text(json.dumps(written(before), indent=1) + "\n")
+        back = _save(live.group, wanted, undo)
         live.write(wanted, whatever_is_there=force)
         if copies:
             side.write(copies)
         click.echo(
             f"{len(wanted)} offsets are set{f', {len(copies)} in Kafka too' if copies else ''}. "
-            "Back: "
-            f"zkgroup offsets import {live.group} {saved} --execute",
+            f"{back}",
             err=True,
         )
     else:
         click.echo("Nothing was changed: give --execute to set them", err=True)
     if as_json:
         click.echo(json.dumps([_value(move) for move in wanted], indent=1))
+
+
+def _save(group: str, wanted: Sequence[Move], undo: Path | None) -> str:
+    """Keep the offsets as they are, and say how to go back to them."""
+    before = {m.partition: m.before for m in wanted if m.before is not None}
+    if not before:
+        return "There is nothing to go back to: the group had none of them before"
+    saved = undo or Path(f"{group}-{int(time.time())}.undo.json")
+    saved.write_text(json.dumps(written(before), indent=1) + "\n")
+    new = len(wanted) - len(before)
+    rest = f" ({new} that the group did not have before will stay)" if new else ""
+    return f"Back: zkgroup offsets import {group} {saved} --execute{rest}"
 
 
 def _value(move: Move) -> dict[str, Any]:

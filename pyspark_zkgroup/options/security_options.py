@@ -41,7 +41,7 @@ JAAS: Final[Option[LoginModule | None]] = Option(
 KERBEROS_SERVICE: Final[Option[str | None]] = Option(
     "kafka.sasl.kerberos.service.name",
     SECTION,
-    values.PATH,
+    values.SERVICE,
     None,
     "The name of the brokers' service in Kerberos, mostly kafka.",
 )

@@ -43,7 +43,7 @@ def _versions(text: str) -> tuple[str, ...]:
     return found
 
 
-def _path(text: str) -> str:
+def _given(text: str) -> str:
     if not text:
         raise ValueError("is empty")
     return text
@@ -90,7 +90,8 @@ LOGIN_MODULE: Rule[LoginModule] = Rule(
 CERTIFICATES = Rule("certificates as PEM (-----BEGIN CERTIFICATE----- and so on)", pem.certificates)
 KEY: Rule[Secret] = Rule("one private key as PEM (-----BEGIN PRIVATE KEY----- and so on)", _key)
 PASSWORD: Rule[Secret] = Rule("a password", _password)
-PATH: Rule[str] = Rule("the path of a file that the driver can read", _path)
+PATH: Rule[str] = Rule("the path of a file that the driver can read", _given)
+SERVICE: Rule[str] = Rule("the name of a service, such as kafka", _given)
 ENDPOINT_CHECK: Rule[bool] = Rule("https, or nothing (an empty text)", _endpoint_check)
 VERSIONS_OF_TLS: Rule[tuple[str, ...]] = Rule(
     " or ".join([*VERSIONS, "both with a comma between"]), _versions

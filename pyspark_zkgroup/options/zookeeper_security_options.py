@@ -90,7 +90,7 @@ JAAS: Final[Option[LoginModule | None]] = Option(
 SERVICE: Final[Option[str]] = Option(
     "zookeeper.sasl.client.username",
     SECTION,
-    security_values.PATH,
+    security_values.SERVICE,
     "zookeeper",
     "The name of the servers' service in Kerberos. Only for Krb5LoginModule.",
 )

@@ -56,6 +56,22 @@ def test_reset_and_undo(sandbox: Sandbox, tmp_path: Path) -> None:
         assert group.offsets(topic) == {0: b"10", 1: b"10"}
 
 
+def test_a_group_that_had_no_offsets_is_promised_no_way_back(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    with group_of(sandbox) as group:
+        topic = group.topic(2)
+        group.produce(topic, 10)
+        offsets, undo = tmp_path / "offsets.json", tmp_path / "undo.json"
+        offsets.write_text(json.dumps({topic: {"0": 3}}))
+        named = (group.name, str(offsets), "--undo", str(undo), "--execute")
+        assert "nothing to go back to" in run(group, "import", *named).stderr
+        assert not undo.exists()
+        offsets.write_text(json.dumps({topic: {"0": 4, "1": 5}}))
+        assert "(1 that the group did not have" in run(group, "import", *named).stderr
+        assert json.loads(undo.read_text()) == {topic: {"0": 3}}
+
+
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
