@@ -42,6 +42,8 @@ class BatchSize:
         self._last_at = self._before
 
     def holds_back(self, starts: Offsets, latest: Offsets) -> bool:
+        if self.limits.offsets_min is None:
+            return False
         offsets = sum(backlog(starts, latest).values())
         since_last_s = None if self._last_at is None else self.clock.monotonic() - self._last_at
         held_back = is_held_back(

@@ -92,6 +92,9 @@ class LogWatch:
         does, at a transaction that is still open: another member, which reads on there, has
         committed behind it.
         """
+        if not beyond:
+            self._beyond_since, self._open_until = {}, {}
+            return {}
         self._beyond_since = {p: at for p, at in self._beyond_since.items() if p in beyond}
         self._open_until = {p: at for p, at in self._open_until.items() if p in beyond and at > now}
         asked = [

@@ -29,7 +29,7 @@ class TopicPartition(_TopicPartition):
     def __new__(cls, topic: str, partition: int) -> TopicPartition:
         if not topic or partition < 0:
             raise ValueError(f"not a partition of a topic: {topic!r}, {partition!r}")
-        return super().__new__(cls, topic, partition)
+        return tuple.__new__(cls, (topic, partition))
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"

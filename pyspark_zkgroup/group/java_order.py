@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+
+_UNIT = struct.Struct(">H")
+
 
 def compare_key(text: str) -> bytes:
     """A sort key in the order of `String.compareTo`: by UTF-16 code units.
@@ -16,8 +20,8 @@ def hash_code(text: str) -> int:
     """`String.hashCode`: h = 31 * h + unit over the UTF-16 code units, as a signed 32-bit int."""
     units = compare_key(text)
     value = 0
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    for (unit,) in _UNIT.iter_unpack(units):
+        value = (31 * value + unit) & 0xFFFFFFFF
     return signed(value)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.model import Fence, ThreadId
 
-_OFFSET = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_OFFSET = re.compile(rb"[+-]?[0-9]{1,19}")
 _THREAD = re.compile(r"(.+)-([0-9]{1,9})", re.ASCII | re.DOTALL)
 _LONG_MAX = 2**63 - 1
 _FENCE = re.compile(r"([0-9]+)\.([0-9]+)(?:\+([0-9]+))?", re.ASCII)
@@ -80,13 +80,9 @@ def thread_of(text: str) -> ThreadId | None:
 
 def parse_offset(raw: bytes) -> int | None:
     """As Java's Long.parseLong reads it: no blanks, a sign allowed, 64 bits."""
-    try:
-        text = raw.decode("ascii")
-    except UnicodeDecodeError:
+    if not _OFFSET.fullmatch(raw):
         return None
-    if not _OFFSET.fullmatch(text):
-        return None
-    value = int(text)
+    value = int(raw)
     return value if -_LONG_MAX - 1 <= value <= _LONG_MAX else None
 
 

@@ -51,7 +51,7 @@ class GroupPaths:
         return f"{self.owners}/{topic}"
 
     def owner(self, partition: TopicPartition) -> str:
-        return f"{self.owner_topic(partition.topic)}/{partition.partition}"
+        return f"{self.owners}/{partition.topic}/{partition.partition}"
 
     @property
     def offsets(self) -> str:
@@ -61,7 +61,7 @@ class GroupPaths:
         return f"{self.offsets}/{topic}"
 
     def offset(self, partition: TopicPartition) -> str:
-        return f"{self.offset_topic(partition.topic)}/{partition.partition}"
+        return f"{self.offsets}/{partition.topic}/{partition.partition}"
 
     # Beside what JVM consumers and their tools list below a group: ids, owners, offsets.
 

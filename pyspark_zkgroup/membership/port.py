@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.model import (
@@ -22,8 +22,7 @@ from pyspark_zkgroup.model import (
 from pyspark_zkgroup.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A partition that is held: the next record to read, by which thread, under which fence."""
 
     start: int

@@ -45,6 +45,9 @@ class UnreadPartitions:
         self._unowned = {p: thread for p, thread in target.items() if p not in taken}
 
     def boundary(self) -> None:
+        if not self._unowned and not self._unread.boundaries:
+            # As at the last boundary.
+            return
         now = self._clock.monotonic()
         self._unread = self._unread.after(self._unowned, ())
         waiting = self._unread.boundaries

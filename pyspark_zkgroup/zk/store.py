@@ -198,6 +198,8 @@ class Store:
         """One outcome for each transaction, in order. SessionLostError if the session is known to
         have ended; AccessError if one may not be executed, whatever became of the others.
         """
+        if not transactions:
+            return []
         # One without operations is done as it is: a replay asks nothing of a claim it has made.
         outcomes: list[Outcome] = [InDoubt() if t else Done(()) for t in transactions]
         pending = deque(_packets([n for n, t in enumerate(transactions) if t], transactions))
@@ -255,7 +257,7 @@ class Store:
                 outcomes[index] = refusal
                 return [packet[:place], packet[place + 1 :]]
         for place, index in enumerate(packet):
-            outcomes[index] = Done(tuple(r for r in parts[place] if r is not None))
+            outcomes[index] = Done(tuple([r for r in parts[place] if r is not None]))
         return []
 
     def ensure(self, paths: Iterable[str], *, world_open: bool = False) -> None:
@@ -286,6 +288,8 @@ class Store:
         """What could not be made, with the reason."""
         for level in levels:
             missing = [p for p, n in zip(level, self.stats(level), strict=True) if n is None]
+            if not missing:
+                continue
             refused: dict[str, str] = {}
             for path, outcome in zip(
                 missing,
@@ -316,10 +320,9 @@ def _packets(indexes: list[int], transactions: Sequence[Transaction]) -> list[li
     packets: list[list[int]] = []
     size = _PACKET_BYTES_MAX
     for index in indexes:
-        weight = sum(
-            _OP_BYTES + len(op.path.encode()) + len(getattr(op, "data", b""))
-            for op in transactions[index]
-        )
+        weight = 0
+        for op in transactions[index]:
+            weight += _OP_BYTES + len(op.path.encode()) + len(getattr(op, "data", b""))
         if size + weight > _PACKET_BYTES_MAX:
             packets.append([])
             size = 0

@@ -217,7 +217,8 @@ class FakeSession(Session):
         self.heard_at = self.world.now
         self.proved_at = max(self.proved_at, sent)
         self._seen = max(self._seen, self.replica.applied)
-        self._flush()
+        if self._inbox:
+            self._flush()
 
     def _unanswered(self, sent: float, execute: Callable[[], Any]) -> Any:
         """The request lies in some buffer. It may get there, later than anybody waits for it."""
@@ -243,12 +244,11 @@ class FakeSession(Session):
         self.world.after(self.rng.random() ** 4 * 0.2, self._flush)
 
     def _flush(self) -> None:
-        if self._gets_through and self._connected:
+        if self._inbox and self._gets_through and self._connected:
             for path in self._inbox:
                 self.events.put(SessionEvent("changed", path))
-            if self._inbox:
-                self.world.wake()
             self._inbox.clear()
+            self.world.wake()
 
     # -- how it lives and ends
 

@@ -9,7 +9,6 @@ from typing import Any
 from pyspark_zkgroup.group.ops import NodeVersion, Transaction
 from pyspark_zkgroup.zk.store import Children, Node, Store
 from tests.fakes.session import FakeSession
-from tests.fakes.zookeeper import Stat
 
 
 class FakeStore(Store):
@@ -20,7 +19,7 @@ class FakeStore(Store):
     def __init__(self, session: FakeSession) -> None:
         self.session = session
         self.requests = 0
-        self._chroot = session.settings.chroot
+        self._chroot: str = session.settings.chroot
 
     def sync(self, path: str = "/") -> None:
         self.requests += 1
@@ -28,58 +27,59 @@ class FakeStore(Store):
         session.call("sync", lambda: session.server.catch_up(session.replica))
 
     def nodes(self, paths: Sequence[str], *, watch: bool = False) -> list[Node | None]:
-        return self._reads("nodes", paths, lambda p: self._get(p, watch))
+        return self._reads("nodes", paths, self._get, watch)
 
     def stats(self, paths: Sequence[str], *, watch: bool = False) -> list[Node | None]:
-        return self._reads("stats", paths, lambda p: self._exists(p, watch))
+        return self._reads("stats", paths, self._exists, watch)
 
     def children(self, paths: Sequence[str], *, watch: bool = False) -> list[Children | None]:
-        return self._reads("children", paths, lambda p: self._list(p, watch))
+        return self._reads("children", paths, self._list, watch)
 
-    def _reads(self, what: str, paths: Sequence[str], read: Callable[[str], Any]) -> list[Any]:
-        if not self.session.connected:
+    def _reads(
+        self, what: str, paths: Sequence[str], read: Callable[[str, bool], Any], watch: bool
+    ) -> list[Any]:
+        session, count = self.session, len(paths)
+        if not session.connected:
             raise self._offline()
         if not paths:
             return []
-        self.requests += len(paths)
-        shown = f"{what} {paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+        self.requests += count
+        shown = f"{what} {paths[0]}" if count == 1 else f"{what} {paths[0]} and {count - 1} more"
         # They fly together, but others' writes may come in between.
-        cut = len(paths)
-        if cut > 1 and self.session.rng.random() < 0.1:
-            cut = self.session.rng.randrange(1, cut)
-        found: list[Any] = self.session.call(shown, lambda: [read(p) for p in paths[:cut]])
-        if cut < len(paths):
-            found += self.session.call(shown, lambda: [read(p) for p in paths[cut:]])
+        cut = 0
+        found: list[Any] = []
+        if count > 1 and session.rng.random() < 0.1:
+            cut = session.rng.randrange(1, count)
+            found += session.call(shown, lambda: [read(p, watch) for p in paths[:cut]])
+        found += session.call(shown, lambda: [read(p, watch) for p in paths[cut:]])
         return found
 
     def _get(self, path: str, watch: bool) -> Node | None:
-        stat = self._stat(path)
-        if stat is None:
-            return None
-        if watch:
+        node = self.session.replica.nodes.get(self._full(path))
+        if watch and node is not None:
             self._watch(self.session.replica.data_watches, path)
-        return _node(stat.data, stat)
+        return node
 
     def _exists(self, path: str, watch: bool) -> Node | None:
         if watch:
             self._watch(self.session.replica.data_watches, path)
-        stat = self._stat(path)
-        return None if stat is None else _node(b"", stat)
+        node = self.session.replica.nodes.get(self._full(path))
+        return None if node is None else Node(b"", *node[1:])
 
     def _list(self, path: str, watch: bool) -> Children | None:
-        stat = self._stat(path)
-        if stat is None:
+        full = self._full(path)
+        node = self.session.replica.nodes.get(full)
+        if node is None:
             return None
         if watch:
             self._watch(self.session.replica.child_watches, path)
-        names = self.session.replica.kids[self._full(path)]
-        return Children(frozenset(names), stat.cversion, stat.czxid)
-
-    def _stat(self, path: str) -> Stat | None:
-        return self.session.replica.nodes.get(self._full(path))
+        names = self.session.replica.kids[full]
+        return Children(frozenset(names), node.children_version, node.node.czxid)
 
     def _full(self, path: str) -> str:
-        return self._chroot + path if path != "/" else self._chroot or "/"
+        if not self._chroot:
+            return path
+        return self._chroot + path if path != "/" else self._chroot
 
     def _watch(self, watches: dict[str, dict[Any, None]], path: str) -> None:
         full = self._full(path)
@@ -121,14 +121,3 @@ def _fields(op: Any) -> dict[str, Any]:
 
 def _shown(operations: Sequence[Any]) -> str:
     return "multi " + ", ".join(f"{type(op).__name__} {op.path}" for op in operations[:8])
-
-
-def _node(data: bytes, stat: Stat) -> Node:
-    return Node(
-        data=data,
-        node=NodeVersion(stat.czxid, stat.version),
-        ephemeral_owner=stat.owner,
-        children_version=stat.cversion,
-        made_ms=stat.made_ms,
-        modified=stat.mzxid,
-    )

@@ -7,11 +7,11 @@ tests/fakes/session.py. The contract suites of the store and the session run on 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from random import Random
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pyspark_zkgroup.group.ops import Check, Create, Delete, NodeVersion, Op, SetData
+from pyspark_zkgroup.zk.port import Node
 
 NO_NODE, BAD_VERSION, NOT_EMPTY, EXISTS, NO_CHILDREN = -101, -103, -111, -110, -108
 ROLLED_BACK, NOT_REACHED = 0, -2
@@ -26,40 +26,30 @@ class Time(Protocol):
     def after(self, seconds: float, act: Callable[[], None]) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Stat:
-    data: bytes
-    czxid: int
-    version: int = 0
-    cversion: int = 0
-    owner: int = 0
-    made_ms: int = 0
-    mzxid: int = 0
-
-    # Each is called for every write on every server: dataclasses.replace takes five times as long.
-
-    def written(self, data: bytes, zxid: int) -> Stat:
-        version = self.version + 1
-        return Stat(data, self.czxid, version, self.cversion, self.owner, self.made_ms, zxid)
-
-    def counted(self, cversion: int) -> Stat:
-        return Stat(
-            self.data, self.czxid, self.version, cversion, self.owner, self.made_ms, self.mzxid
-        )
+# Each is called for every write on every server: `_replace` takes three times as long.
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+def _written(node: Node, data: bytes, zxid: int) -> Node:
+    _, old, owner, children_version, made_ms, _ = node
+    version = NodeVersion(old.czxid, old.version + 1)
+    return Node(data, version, owner, children_version, made_ms, zxid)
+
+
+def _counted(node: Node, children_version: int) -> Node:
+    data, version, owner, _, made_ms, modified = node
+    return Node(data, version, owner, children_version, made_ms, modified)
+
+
+class Change(NamedTuple):
     """One operation as it was executed: `before` or `after` is None where there is no node."""
 
     path: str
-    before: Stat | None
-    after: Stat | None
+    before: Node | None
+    after: Node | None
     zxid: int
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One transaction, for those that look on. `session` 0 is an operator; `ending`: the nodes go
     because their session has ended.
     """
@@ -76,41 +66,38 @@ class Replica:
     """One server's nodes, and the watches of the clients that are connected to it."""
 
     def __init__(self) -> None:
-        self.nodes: dict[str, Stat] = {"/": Stat(b"", 0)}
+        self.nodes: dict[str, Node] = {"/": Node(b"", NodeVersion(0, 0), 0, 0)}
         self.kids: dict[str, set[str]] = {"/": set()}
         self.applied = 0
         self.data_watches: dict[str, dict[Watcher, None]] = {}
         self.child_watches: dict[str, dict[Watcher, None]] = {}
 
     def apply(self, change: Change) -> None:
-        path, after = change.path, change.after
-        above = parent_of(path)
+        path, before, after, _ = change
+        if before is not None and after is not None:
+            # The number of changes among the children is this server's own count.
+            self.nodes[path] = _counted(after, self.nodes[path].children_version)
+            self._fire(self.data_watches, path)
+            return
+        above, _, name = path.rpartition("/")
+        above = above or "/"
         if after is None:
             del self.nodes[path], self.kids[path]
-            self._count(above, path, False)
-            self._fire(self.data_watches, path, path)
-            self._fire(self.child_watches, path, path)
-            self._fire(self.child_watches, above, above)
-        elif change.before is None:
+            self.kids[above].discard(name)
+        else:
             self.nodes[path] = after
             self.kids[path] = set()
-            self._count(above, path, True)
-            self._fire(self.data_watches, path, path)
-            self._fire(self.child_watches, above, above)
-        else:
-            # The number of changes among the children is this server's own count.
-            self.nodes[path] = after.counted(self.nodes[path].cversion)
-            self._fire(self.data_watches, path, path)
+            self.kids[above].add(name)
+        parent = self.nodes[above]
+        self.nodes[above] = _counted(parent, parent.children_version + 1)
+        self._fire(self.data_watches, path)
+        if after is None:
+            self._fire(self.child_watches, path)
+        self._fire(self.child_watches, above)
 
-    def _count(self, above: str, path: str, made: bool) -> None:
-        name = path.rpartition("/")[2]
-        (self.kids[above].add if made else self.kids[above].discard)(name)
-        stat = self.nodes[above]
-        self.nodes[above] = stat.counted(stat.cversion + 1)
-
-    def _fire(self, watches: dict[str, dict[Watcher, None]], path: str, told: str) -> None:
+    def _fire(self, watches: dict[str, dict[Watcher, None]], path: str) -> None:
         for watcher in watches.pop(path, ()):
-            watcher(told)
+            watcher(path)
 
     def drop_watches(self, belongs: Callable[[Watcher], bool]) -> None:
         for watches in (self.data_watches, self.child_watches):
@@ -159,7 +146,7 @@ class FakeZookeeper:
     def multi(self, session: int, operations: Sequence[Op]) -> list[NodeVersion | int | None]:
         """As the server answers it: each operation's result, or the number of its error."""
         changes: list[Change] = []
-        seen: dict[str, Stat | None] = {}
+        seen: dict[str, Node | None] = {}
         grown: dict[str, int] = {}
         results: list[NodeVersion | int | None] = []
         zxid = self.zxid + 1
@@ -205,29 +192,30 @@ class FakeZookeeper:
         session: int,
         op: Op,
         zxid: int,
-        seen: dict[str, Stat | None],
+        seen: dict[str, Node | None],
         grown: dict[str, int],
         changes: list[Change],
     ) -> NodeVersion | int | None:
         path = op.path
         if isinstance(op, Create) and op.sequential:
             path = self._numbered(path, changes)
-        stat = seen[path] if path in seen else self.leader.nodes.get(path)
+        node = seen[path] if path in seen else self.leader.nodes.get(path)
         if isinstance(op, Create):
             above = parent_of(path)
             parent = seen[above] if above in seen else self.leader.nodes.get(above)
             if parent is None:
                 return NO_NODE
-            if parent.owner:
+            if parent.ephemeral_owner:
                 return NO_CHILDREN
-            if stat is not None:
+            if node is not None:
                 return EXISTS
             owner = session if op.ephemeral else 0
-            after = Stat(op.data, zxid, owner=owner, made_ms=int(self.time.now * 1000), mzxid=zxid)
+            made_ms = int(self.time.now * 1000)
+            after = Node(op.data, NodeVersion(zxid, 0), owner, 0, made_ms, zxid)
             grown[above] = grown.get(above, 0) + 1
-        elif stat is None:
+        elif node is None:
             return NO_NODE
-        elif op.version not in (-1, stat.version):
+        elif op.version not in (-1, node.node.version):
             return BAD_VERSION
         elif isinstance(op, Check):
             return None
@@ -235,27 +223,27 @@ class FakeZookeeper:
             if len(self.leader.kids.get(path, ())) + grown.get(path, 0) > 0:
                 return NOT_EMPTY
             grown[parent_of(path)] = grown.get(parent_of(path), 0) - 1
-            changes.append(Change(path, stat, None, zxid))
+            changes.append(Change(path, node, None, zxid))
             seen[path] = None
             return None
         else:
             assert isinstance(op, SetData)
-            after = stat.written(op.data, zxid)
-        changes.append(Change(path, stat, after, zxid))
+            after = _written(node, op.data, zxid)
+        changes.append(Change(path, node, after, zxid))
         seen[path] = after
-        return None if stat is None else NodeVersion(after.czxid, after.version)
+        return None if node is None else after.node
 
     def _numbered(self, path: str, changes: list[Change]) -> str:
         """With the count of all that has happened below the parent, as the servers number."""
         above = parent_of(path)
         parent = self.leader.nodes.get(above)
-        before = 0 if parent is None else parent.cversion
+        before = 0 if parent is None else parent.children_version
         return f"{path}{before + sum(parent_of(c.path) == above for c in changes):010d}"
 
     def _execute(self, write: Write) -> None:
         for change in write.changes:
             self._note_owner(change)
-            self.log.append(change)
+        self.log += write.changes
         # Each server fires its own watches when it gets there, the leader at once.
         self.catch_up(self.leader)
         for look in self.lookers:
@@ -268,10 +256,12 @@ class FakeZookeeper:
             )
 
     def _note_owner(self, change: Change) -> None:
-        if change.before is not None and change.after is None and change.before.owner:
-            self.ephemerals.get(change.before.owner, {}).pop(change.path, None)
-        if change.before is None and change.after is not None and change.after.owner:
-            self.ephemerals[change.after.owner][change.path] = None
+        path, before, after, _ = change
+        if after is None:
+            if before is not None and before.ephemeral_owner:
+                self.ephemerals.get(before.ephemeral_owner, {}).pop(path, None)
+        elif before is None and after.ephemeral_owner:
+            self.ephemerals[after.ephemeral_owner][path] = None
 
 
 def parent_of(path: str) -> str:

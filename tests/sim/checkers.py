@@ -19,11 +19,10 @@ from pyspark_zkgroup.errors import (
     PlanError,
     ServerError,
 )
-from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.group.ownership import OffsetRead, parse_offset, stands, version_of
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
-from tests.fakes.zookeeper import Stat
+from pyspark_zkgroup.zk.port import Node
 from tests.sim.ledger import Delivery, Progress
 from tests.sim.node_checks import NodeChecks
 from tests.sim.query import Batch, Driver
@@ -91,18 +90,17 @@ class Checkers(NodeChecks):
             if not mine and not paused and not unheard and lost_at < proved_at:
                 self.world.fail(f"P2: {driver.name} plans {partition} without a claim")
                 return
-            stat = self._offset_node(partition)
-            if stat is None or not mine:
+            node = self._offset_node(partition)
+            if node is None or not mine:
                 continue
-            node = NodeVersion(stat.czxid, stat.version)
-            standing = stands(planned.fence, OffsetRead(stat.data, node))
+            standing = stands(planned.fence, OffsetRead(node.data, node.node))
             # Its own commit, executed and never answered, has moved it.
-            self.counts["plan in doubt"] += standing and version_of(planned.fence) != node
+            self.counts["plan in doubt"] += standing and version_of(planned.fence) != node.node
             moved = not standing and progress.changed_at < session.multi_at  # type: ignore[attr-defined]
             if moved and online and not paused:
                 self.world.fail(f"P2: {driver.name} plans {partition} under a fence that has moved")
                 return
-            value = parse_offset(stat.data)
+            value = parse_offset(node.data)
             if value is None or not standing:
                 continue
             gap = self._gap(partition, progress, progress.epoch, value, planned.range.start)
@@ -142,16 +140,14 @@ class Checkers(NodeChecks):
             if len(planned.range):
                 self.open.setdefault(planned.partition, []).append(batch)
 
-    def _offset_node(self, partition: TopicPartition) -> Stat | None:
+    def _offset_node(self, partition: TopicPartition) -> Node | None:
         return self.server.leader.nodes.get(
             f"{self.offsets_at}{partition.topic}/{partition.partition}"
         )
 
     def _stands(self, planned: PlannedRange) -> bool:
-        stat = self._offset_node(planned.partition)
-        if stat is None:
-            return False
-        return stands(planned.fence, OffsetRead(stat.data, NodeVersion(stat.czxid, stat.version)))
+        node = self._offset_node(planned.partition)
+        return node is not None and stands(planned.fence, OffsetRead(node.data, node.node))
 
     def replayed(self, driver: Driver, batch: Batch, ranges: set[TopicPartition]) -> None:
         left_out = {r.partition for r in batch.plan.ranges if len(r.range)} - ranges
@@ -285,8 +281,8 @@ class Checkers(NodeChecks):
     def uncommitted(self) -> list[str]:
         found = []
         for partition in sorted(self.kafka.logs):
-            stat = self._offset_node(partition)
-            value = parse_offset(stat.data) if stat else None
+            node = self._offset_node(partition)
+            value = parse_offset(node.data) if node else None
             if value != self.kafka.logs[partition].latest:
                 found.append(f"{partition} at {value} of {self.kafka.logs[partition].latest}")
         return found

@@ -12,7 +12,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark_zkgroup.group import claim, replay, settle
-from pyspark_zkgroup.group.ops import Create, Done, Outcome, Refused, Transaction
+from pyspark_zkgroup.group.ops import (
+    Check,
+    Create,
+    Delete,
+    Done,
+    Op,
+    Outcome,
+    Refused,
+    SetData,
+    Transaction,
+)
 from pyspark_zkgroup.group.settle import NotHeld, Verdict
 from pyspark_zkgroup.membership import first_offsets, registrations
 from tests.fakes.store import FakeStore
@@ -141,7 +151,7 @@ def _first(_found: Any, args: tuple[Any, ...]) -> str:
 
 
 def _kind(transaction: Transaction) -> str:
-    shape = " ".join(_operation(op) for op in transaction)
+    shape = " ".join([_operation(op) for op in transaction])
     if shape in _SHAPES:
         return _SHAPES[shape]
     if set(shape.split()) == {"Cf"}:
@@ -149,11 +159,14 @@ def _kind(transaction: Transaction) -> str:
     return "parents made" if isinstance(transaction[0], Create) else shape
 
 
-def _operation(op: Any) -> str:
-    letter = {"Create": "C", "SetData": "S", "Check": "K", "Delete": "D"}[type(op).__name__]
-    parts = op.path.split("/")
+_LETTERS: dict[type[Op], str] = {Create: "C", SetData: "S", Check: "K", Delete: "D"}
+_PLACES = {"owners": "o", "offsets": "f", "ids": "i"}
+
+
+def _operation(op: Op) -> str:
+    parts = op.path.split("/", 4)
     place = parts[3] if len(parts) > 4 else ""
-    return letter + {"owners": "o", "offsets": "f", "ids": "i"}.get(place, "-")
+    return _LETTERS[type(op)] + _PLACES.get(place, "-")
 
 
 def _told(outcome: Outcome) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import gc
 import json
 import multiprocessing
 import os
@@ -37,6 +38,7 @@ def look_for(protocol: str, seeds: int, bug: str) -> Found:
     with kind.planted(bug):
         for seed in range(seeds):
             violation = kind.run(seed).violation
+            gc.collect()
             if violation is not None:
                 # Planted code that does not fit the product any more is no find.
                 found = None if CRASHED in violation else seed

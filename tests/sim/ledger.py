@@ -60,4 +60,7 @@ class Progress:
     was_lost: bool = False
 
     def cover(self, epoch: int) -> Covered:
-        return self.covered.setdefault(epoch, Covered())
+        covered = self.covered.get(epoch)
+        if covered is None:
+            covered = self.covered[epoch] = Covered()
+        return covered

@@ -7,8 +7,9 @@ from collections import Counter
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.group.ownership import parse_offset
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.zk.port import Node
 from tests.fakes.kafka import FakeKafka
-from tests.fakes.zookeeper import Change, FakeZookeeper, Stat, Write
+from tests.fakes.zookeeper import Change, FakeZookeeper, Write
 from tests.sim.ledger import Progress
 from tests.sim.query import Batch, Driver, Judge
 from tests.sim.world import World
@@ -35,7 +36,10 @@ class NodeChecks(Judge):
         server.lookers.append(self.on_write)
 
     def of(self, partition: TopicPartition) -> Progress:
-        return self.progress.setdefault(partition, Progress())
+        progress = self.progress.get(partition)
+        if progress is None:
+            progress = self.progress[partition] = Progress()
+        return progress
 
     # -- ZooKeeper's transactions
 
@@ -54,19 +58,19 @@ class NodeChecks(Judge):
         if partition is None:
             return
         if change.before is None and change.after is not None:
-            self.owner[partition] = change.after.owner
+            self.owner[partition] = change.after.ephemeral_owner
         elif change.after is None and change.before is not None:
-            holder = change.before.owner
+            holder = change.before.ephemeral_owner
             self.owner.pop(partition, None)
             self.lost_at[holder, partition] = self.world.now
             if write.session == 0:
                 self._vandalised(holder, partition)
             if not write.ending and write.session not in (0, holder):
                 self._foreign_delete(write, change, partition, holder)
-        elif change.after is not None and change.after.owner != write.session:
+        elif change.after is not None and change.after.ephemeral_owner != write.session:
             self.world.fail(
                 f"P2: {self._who(write.session)} rewrites the owner node of {partition}, which is "
-                f"{change.after.owner:#x}'s"
+                f"{change.after.ephemeral_owner:#x}'s"
             )
 
     def _vandalised(self, holder: int, partition: TopicPartition) -> None:
@@ -138,19 +142,16 @@ class NodeChecks(Judge):
         for batch in self.open.get(partition, ()):
             batch.excuses.setdefault(partition, []).append(reason)
 
-    def _as_unanswered(self, partition: TopicPartition, stat: Stat | None) -> bool:
+    def _as_unanswered(self, partition: TopicPartition, node: Node | None) -> bool:
         """Whether the node is just what the owner's unanswered commit would have made of it: then
         nothing tells whose write it was, and the owner reads on from there as it is told to.
         """
         driver = self.drivers.get(self.owner.get(partition, 0))
         known = driver.membership.holdings.known.get(partition) if driver else None
-        if stat is None or known is None or known.doubt is None:
+        if node is None or known is None or known.doubt is None:
             return False
         moved = NodeVersion(known.fence.czxid, known.fence.version + 1)
-        return (
-            NodeVersion(stat.czxid, stat.version) == moved
-            and parse_offset(stat.data) == known.doubt
-        )
+        return node.node == moved and parse_offset(node.data) == known.doubt
 
     def _first(
         self, partition: TopicPartition, progress: Progress, new: int | None, session: int

@@ -65,9 +65,10 @@ class Process:
 
     def step(self, what: str) -> None:
         self.check()
-        self.world.pause(self.world.latency())
-        if self.world.traced:
-            self.world.tell(f"    {self.name}: {what}")
+        world = self.world
+        world.pause(world.latency())
+        if world.traced:
+            world.tell(f"    {self.name}: {what}")
         if self.triggers:
             self._pull(what)
         self.check()

@@ -28,8 +28,8 @@ def lose(trace: Trace, path: str) -> None:
 
 
 def version(trace: Trace) -> int | None:
-    stat = trace.server.leader.nodes.get(trace.paths.offset(ONLY))
-    return None if stat is None else stat.version
+    node = trace.server.leader.nodes.get(trace.paths.offset(ONLY))
+    return None if node is None else node.node.version
 
 
 def in_its_second_batch(trace: Trace) -> Driver:

@@ -269,10 +269,10 @@ def test_f10_the_group_is_deleted_and_imported_meanwhile(step: str, lower: bool)
         trace.go_until_gone(first)
         saved = {path: trace.server.leader.nodes[path] for path in trace.group_nodes()}
         trace.server.delete_tree(trace.paths.offsets)
-        for path, stat in saved.items():
-            value = b"%d" % (3 if lower else int(stat.data))
+        for path, node in saved.items():
+            value = b"%d" % (3 if lower else int(node.data))
             trace.server.make(path, value)
-            for _ in range(stat.version):
+            for _ in range(node.node.version):
                 trace.server.write(SetData(path, value, -1))
         trace.begin(a)
         trace.read_all()

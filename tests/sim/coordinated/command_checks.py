@@ -68,7 +68,7 @@ class CommandChecks(Checkers, Looker):
             return
         self.world.tell(f"{name} is elected")
         self.counts["election"] += 1
-        self.epoch = change.after.czxid
+        self.epoch = change.after.node.czxid
 
     def _command(self, write: Write, change: Change) -> None:
         consumer, slash, _ = change.path[len(self.paths.channels) + 1 :].partition("/")
@@ -103,7 +103,7 @@ class CommandChecks(Checkers, Looker):
                         f"read and has not given up"
                     )
             registered = self.server.leader.nodes.get(self.paths.id(consumer))
-            if registered is not None and registered.czxid == command.life:
+            if registered is not None and registered.node.czxid == command.life:
                 self.may_read.setdefault(consumer, set()).update(command.share)
 
     def _answer(self, change: Change) -> None:
