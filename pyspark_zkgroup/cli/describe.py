@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.live import live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
+from pyspark_zkgroup.group.coordination.generation import Generation
+from pyspark_zkgroup.group.coordination.incumbent import Incumbent
+from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.report import GroupReport, MemberRow, PartitionRow
 
+_NAMED = 5
 _STATES = {
     "owned": "",
     "moving": "[cyan]moving[/]",
@@ -36,7 +42,8 @@ def describe(
     """Show the members of GROUP, and for each partition its owner, offsets and lag.
 
     A partition is owned by whom it shall be, moving from one member to another, free to be
-    claimed, stuck with an owner that is not registered, or unread by any member.
+    claimed, stuck with an owner that is not registered, or unread by any member. A member waits
+    for what it shall have and another one still owns.
     """
     with live_group(
         connect, bootstrap, group, exclude_internal=not include_internal_topics
@@ -45,13 +52,15 @@ def describe(
     if as_json:
         click.echo(json.dumps(as_value(seen), indent=1))
     else:
-        _show(seen)
+        show(seen)
 
 
 def as_value(seen: GroupReport) -> dict[str, Any]:
     return {
         "group": seen.group,
-        "protocol": "zookeeper",
+        "protocol": seen.protocol,
+        "generation": _text(seen.generation),
+        "coordinator": None if seen.coordinator is None else _incumbent_value(seen.coordinator),
         "lag": seen.lag,
         "partitions_without_lag": seen.unknown_lags,
         "members": [_member_value(member) for member in seen.members],
@@ -73,7 +82,29 @@ def _member_value(member: MemberRow) -> dict[str, Any]:
         "order": member.order,
         "static": member.static,
         "trouble": member.trouble,
+        "protocol": member.protocol,
+        "generation": _text(member.generation),
+        "unanswered": member.unanswered,
+        "waiting": None
+        if member.waiting is None
+        else [
+            {"topic": w.partition.topic, "partition": w.partition.partition, "owner": w.owner}
+            for w in member.waiting
+        ],
     }
+
+
+def _incumbent_value(seen: Incumbent) -> dict[str, Any]:
+    return {
+        "id": seen.name,
+        "address": seen.address,
+        "epoch": seen.epoch,
+        "since_ms": seen.since_ms,
+    }
+
+
+def _text(generation: Generation | None) -> str | None:
+    return None if generation is None else str(generation)
 
 
 def _partition_value(row: PartitionRow) -> dict[str, Any]:
@@ -92,31 +123,81 @@ def _partition_value(row: PartitionRow) -> dict[str, Any]:
     }
 
 
-def _show(seen: GroupReport) -> None:
+def show(seen: GroupReport) -> None:
     console = Console()
     now_ms = time.time() * 1000
-    members = Table(title=f"group {seen.group}: {len(seen.members)} members")
+    members = Table(title=_title(seen, now_ms))
     for name in ("member", "kind", "since", "reads", "threads", "assigns by"):
         members.add_column(name, overflow="fold")
-    members.add_column("owns", justify="right")
+    for name in ("owns", "waits for"):
+        members.add_column(name, justify="right")
     for member in seen.members:
-        rule = f"{member.strategy} ({member.order})" if member.strategy else ""
+        rule = f"{member.strategy} ({member.order})" if member.order else member.strategy or ""
         reads = ", ".join(member.subscription) if member.trouble is None else ""
         members.add_row(
             member.consumer + (" (static)" if member.static else ""),
-            member.kind,
+            _kind(seen, member),
             age(now_ms - member.since_ms),
             f"{member.pattern} {reads}" if member.pattern != "static" else reads,
             str(member.threads or ""),
             rule,
             str(member.owns),
+            "?" if member.waiting is None else str(len(member.waiting)),
         )
     console.print(members)
     console.print(_partitions(seen, now_ms))
     notes = [f"{m.consumer}: {m.trouble}" for m in seen.members if m.trouble]
     notes += [f"{r.partition}: {r.trouble}" for r in seen.partitions if r.trouble]
+    for text in (*_waits(seen), *_unanswered(seen)):
+        console.print(text, markup=False, highlight=False)
     for note in (*seen.notes, *notes):
         console.print(note, style="yellow", markup=False, highlight=False)
+
+
+def _title(seen: GroupReport, now_ms: float) -> str:
+    """Escaped, since a group may be named [red]."""
+    number = "1 member" if len(seen.members) == 1 else f"{len(seen.members)} members"
+    parts = [f"group {seen.group}: {number}"]
+    if seen.protocol is not None:
+        text = "both protocols" if seen.protocol == "both" else f"protocol {seen.protocol}"
+        parts.append(text)
+    if seen.generation is not None:
+        parts.append(f"generation {seen.generation}")
+    title = ", ".join(parts)
+    at = seen.coordinator
+    if at is not None:
+        where = f" at {at.address}" if at.address else ""
+        title += f"\ncoordinator {at.name or '?'}{where}, for {age(now_ms - at.since_ms)}"
+        title += f", epoch {at.epoch}"
+    return escape(title)
+
+
+def _kind(seen: GroupReport, member: MemberRow) -> str:
+    """With the protocol where not all members have the same."""
+    if member.protocol is None or member.protocol == seen.protocol:
+        return member.kind
+    return f"{member.kind} {member.protocol}"
+
+
+def _waits(seen: GroupReport) -> Iterator[str]:
+    for member in seen.members:
+        of_owners: dict[str, list[str]] = {}
+        for waiting in member.waiting or ():
+            owner = consumer_of(waiting.owner) or waiting.owner
+            of_owners.setdefault(owner, []).append(str(waiting.partition))
+        for owner, partitions in of_owners.items():
+            more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
+            named = ", ".join(partitions[:_NAMED])
+            yield f"{member.consumer} waits for {owner} to let go of {named}{more}"
+
+
+def _unanswered(seen: GroupReport) -> Iterator[str]:
+    for member in seen.members:
+        if member.unanswered:
+            yield (
+                f"{member.consumer} has yet to follow {member.unanswered} of its coordinator's "
+                f"commands, the newest of generation {member.generation}"
+            )
 
 
 def _partitions(seen: GroupReport, now_ms: float) -> Table:

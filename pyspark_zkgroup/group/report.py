@@ -7,46 +7,81 @@ shall be: a partition owned by one member and wanted by another is on the move, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pyspark_zkgroup.errors import AssignmentError
-from pyspark_zkgroup.group.coordination.sticky import STICKY, assign_sticky
+from pyspark_zkgroup.group.coordination.commands import Command
+from pyspark_zkgroup.group.coordination.generation import Generation
+from pyspark_zkgroup.group.coordination.incumbent import (
+    Incumbent,
+    incumbent_of,
+    newest,
+    standing,
+    told,
+)
 from pyspark_zkgroup.group.java_order import compare_key
 from pyspark_zkgroup.group.ownership import consumer_of, parse_offset, thread_of
+from pyspark_zkgroup.group.paths import GroupPaths, coordinated_ids
 from pyspark_zkgroup.group.registration import Registration
-from pyspark_zkgroup.group.snapshot import Snapshot, expand, read_snapshot
-from pyspark_zkgroup.group.target import target
+from pyspark_zkgroup.group.snapshot import Snapshot, expand, read_registrations
+from pyspark_zkgroup.group.wanted import wanted_by_rule
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 State = Literal["owned", "moving", "free", "stuck", "unread"]
-_ASSUMED = ("range", "new")
+Protocol = Literal["zookeeper", "coordinator", "light"]
+GroupProtocol = Literal["zookeeper", "coordinator", "both"]
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A node as it was read; `session` is 0 for one that is not ephemeral."""
+    """A node as it was read; `session` is 0 for one that is not ephemeral. `life`: the transaction
+    that made it.
+    """
 
     data: bytes
     session: int
     made_ms: int
+    life: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """All nodes of a group. `topics` are those of the cluster that its members may mean."""
+    """All nodes of a group. `topics` are those of the cluster that its members may mean.
+
+    `told` are those of its members that are registered where a coordinator tells them what to read;
+    if there are any, `coordinator` is the node of the one in office, and `commands` has what stands
+    in the channel of each, by path. `stirred`: members came and went all the while it was read.
+    """
 
     group: str
     ids: Mapping[str, Seen] = field(default_factory=dict)
     topics: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     owners: Mapping[TopicPartition, Seen] = field(default_factory=dict)
     offsets: Mapping[TopicPartition, bytes] = field(default_factory=dict)
+    told: frozenset[str] = frozenset()
+    coordinator: Seen | None = None
+    commands: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
+    stirred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A partition that a member shall have, and the text of the node of whom it waits for."""
+
+    partition: TopicPartition
+    owner: str
 
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """`trouble` is why nobody can assign it anything; then what it asks for is not known."""
+    """`trouble` is why nobody can assign it anything; then what it asks for is not known.
+
+    `generation` is the newest decision of a coordinator about it that is to be seen; `unanswered`,
+    how many commands it has not followed yet, is known of members of `coordinator`. `waiting` is
+    None where nobody says by which rule the group is assigned.
+    """
 
     consumer: str
     kind: Literal["zkgroup", "jvm", "unreadable"]
@@ -60,6 +95,10 @@ class MemberRow:
     order: str | None = None
     static: bool = False
     trouble: str | None = None
+    protocol: Protocol | None = None
+    generation: Generation | None = None
+    unanswered: int | None = None
+    waiting: tuple[Waiting, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +130,19 @@ class PartitionRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
+    """`protocol` is None where there is no member. `generation`: the newest that is to be seen."""
+
     group: str
     members: tuple[MemberRow, ...]
     partitions: tuple[PartitionRow, ...]
     notes: tuple[str, ...]
+    protocol: GroupProtocol | None = None
+    coordinator: Incumbent | None = None
+
+    @property
+    def generation(self) -> Generation | None:
+        found = [member.generation for member in self.members if member.generation is not None]
+        return max(found, default=None)
 
     @property
     def lag(self) -> int:
@@ -110,35 +158,113 @@ def report(
     facts: GroupFacts, ends: Mapping[TopicPartition, int], *, exclude_internal: bool = True
 ) -> GroupReport:
     snapshot = _snapshot(facts)
-    strategy, order, notes = _rules(snapshot)
-    try:
-        wanted: Mapping[TopicPartition, ThreadId]
-        if strategy == STICKY:
-            wanted = _told(facts, snapshot, exclude_internal)
-        else:
-            wanted = target(snapshot, strategy, order, exclude_internal)
-    except AssignmentError as error:
-        wanted = {}
-        notes = (*notes, f"who shall own what cannot be said: {error}")
+    protocol = _protocol(facts)
+    seat = facts.coordinator
+    coordinator = None if seat is None else incumbent_of(seat.data, seat.life, seat.made_ms)
+    commands, notes = _commands(facts)
+    notes += _faults(facts, snapshot, protocol, coordinator)
+    shall = wanted_by_rule(
+        snapshot, _current(facts, commands), exclude_internal, is_mixed=protocol == "both"
+    )
+    wanted = shall.threads
     every = wanted.keys() | facts.owners.keys() | facts.offsets.keys()
     rows = tuple(
         _partition(p, facts, wanted.get(p), ends.get(p))
         for p in sorted(every, key=lambda p: (compare_key(p.topic), p.partition))
     )
-    return GroupReport(facts.group, _members(facts, snapshot, rows), rows, notes)
+    waiting = _waiting(rows, wanted) if shall.is_known else None
+    members = _members(facts, snapshot, rows, commands, waiting)
+    return GroupReport(facts.group, members, rows, notes + shall.notes, protocol, coordinator)
 
 
-def _told(
-    facts: GroupFacts, snapshot: Snapshot, exclude_internal: bool
-) -> Mapping[TopicPartition, ThreadId]:
-    """What a coordinator that knew no more than these nodes would tell the members."""
-    threads = expand(snapshot, exclude_internal)
-    partitions = {topic: facts.topics.get(topic, ()) for topic in threads}
-    owners = {
-        p: thread_of(seen.data.decode("utf-8", "replace")) for p, seen in facts.owners.items()
-    }
-    current = {p: thread for p, thread in owners.items() if thread is not None}
-    return assign_sticky(partitions, threads, current)
+def _protocol(facts: GroupFacts) -> GroupProtocol | None:
+    alone = facts.ids.keys() - facts.told
+    if alone and facts.told:
+        return "both"
+    if facts.told:
+        return "coordinator"
+    return "zookeeper" if alone else None
+
+
+def _faults(
+    facts: GroupFacts,
+    snapshot: Snapshot,
+    protocol: GroupProtocol | None,
+    coordinator: Incumbent | None,
+) -> tuple[str, ...]:
+    notes: list[str] = []
+    if facts.stirred:
+        notes.append(
+            "members came or went each time this was read: its rows may be of different moments"
+        )
+    if protocol == "both":
+        notes.append(
+            f"{_named(facts.ids.keys() - facts.told)} decide for themselves, and "
+            f"{_named(facts.told)} are told by a coordinator, which tells nobody anything as long "
+            "as there are members of both kinds: stop those of one kind"
+        )
+    if not facts.told:
+        return tuple(notes)
+    if coordinator is None:
+        notes.append(
+            "nobody is in office: members go on with what they hold, and who joins waits. Start a "
+            "candidate: `zkgroup coordinator`, or a query with coordinator.candidate=true"
+        )
+    elif coordinator.trouble is not None:
+        notes.append(coordinator.trouble)
+    elif coordinator.address is None:
+        light = [c for c, member in snapshot.members.items() if member.light is not None]
+        if light:
+            notes.append(
+                f"coordinator {coordinator.name} serves no light members, and {_named(light)} need "
+                "one that does: `zkgroup coordinator --listen`"
+            )
+    return tuple(notes)
+
+
+def _named(consumers: Collection[str]) -> str:
+    names = sorted(consumers)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _commands(facts: GroupFacts) -> tuple[dict[str, tuple[Command, ...]], tuple[str, ...]]:
+    found: dict[str, tuple[Command, ...]] = {}
+    notes: list[str] = []
+    for consumer, nodes in facts.commands.items():
+        if consumer in facts.ids:
+            found[consumer], troubles = standing(facts.ids[consumer].life, nodes)
+            notes += troubles
+    return found, tuple(notes)
+
+
+def _current(
+    facts: GroupFacts, commands: Mapping[str, tuple[Command, ...]]
+) -> dict[TopicPartition, ThreadId]:
+    """Who reads what, or was told to and may begin at any moment; without what it was told to give
+    up.
+    """
+    current: dict[TopicPartition, ThreadId] = {}
+    stopped: dict[str, set[TopicPartition]] = {}
+    for consumer, ones in commands.items():
+        share, stopped[consumer] = told(consumer, ones)
+        current |= share
+    for partition, seen in facts.owners.items():
+        thread = thread_of(seen.data.decode("utf-8", "replace"))
+        if thread is not None and partition not in stopped.get(thread.consumer, ()):
+            current[partition] = thread
+    return current
+
+
+def _waiting(
+    rows: tuple[PartitionRow, ...], wanted: Mapping[TopicPartition, ThreadId]
+) -> dict[str, tuple[Waiting, ...]]:
+    found: dict[str, list[Waiting]] = {}
+    for row in rows:
+        thread = wanted.get(row.partition)
+        if row.state in ("moving", "stuck") and thread is not None and row.owner is not None:
+            found.setdefault(thread.consumer, []).append(Waiting(row.partition, row.owner))
+    return {consumer: tuple(waits) for consumer, waits in found.items()}
 
 
 def topics_read(facts: GroupFacts, *, exclude_internal: bool = True) -> frozenset[str]:
@@ -148,32 +274,14 @@ def topics_read(facts: GroupFacts, *, exclude_internal: bool = True) -> frozense
 
 
 def _snapshot(facts: GroupFacts) -> Snapshot:
+    def path_of(consumer: str) -> str:
+        if consumer in facts.told:
+            return f"{coordinated_ids(facts.group)}/{consumer}"
+        return GroupPaths(facts.group).id(consumer)
+
     ids = {consumer: seen.data for consumer, seen in facts.ids.items()}
-    return read_snapshot(facts.group, ids, facts.topics)
-
-
-def _rules(snapshot: Snapshot) -> tuple[str, str, tuple[str, ...]]:
-    """By what the group is assigned. Only zkgroup members publish it; JVM members are believed."""
-    published = Counter(
-        (member.strategy or "", member.order or _ASSUMED[1])
-        for member in snapshot.members.values()
-        if member.is_zkgroup
-    )
-    notes: list[str] = []
-    if len(published) > 1:
-        said = ", ".join(
-            f"{strategy} ({order}) by {n}" for (strategy, order), n in published.items()
-        )
-        notes.append(
-            f"members assign by different rules: {said}. Set partition.assignment.strategy and "
-            "partition.assignment.order alike in all of them"
-        )
-    if not published:
-        if snapshot.members:
-            notes.append(f"JVM members do not say how they assign: {_ASSUMED[0]} is assumed")
-        return (*_ASSUMED, tuple(notes))
-    (strategy, order), _ = published.most_common(1)[0]
-    return strategy, order, tuple(notes)
+    members, skipped = read_registrations(path_of, ids)
+    return Snapshot(members, facts.topics, skipped)
 
 
 def _partition(
@@ -208,19 +316,42 @@ def _state(owner: str | None, wanted: ThreadId | None, facts: GroupFacts) -> Sta
 
 
 def _members(
-    facts: GroupFacts, snapshot: Snapshot, rows: tuple[PartitionRow, ...]
+    facts: GroupFacts,
+    snapshot: Snapshot,
+    rows: tuple[PartitionRow, ...],
+    commands: Mapping[str, tuple[Command, ...]],
+    waiting: Mapping[str, tuple[Waiting, ...]] | None,
 ) -> tuple[MemberRow, ...]:
     owned = Counter(row.member for row in rows if row.member is not None)
-    return tuple(
-        _member(
+    found = []
+    for consumer in sorted(facts.ids, key=compare_key):
+        registration = snapshot.members.get(consumer)
+        row = _member(
             consumer,
             facts.ids[consumer],
             owned[consumer],
-            snapshot.members.get(consumer),
+            registration,
             snapshot.skipped.get(consumer),
         )
-        for consumer in sorted(facts.ids, key=compare_key)
-    )
+        waits = None if waiting is None else waiting.get(consumer, ())
+        if registration is not None:
+            own = commands.get(consumer, ())
+            protocol = _protocol_of(consumer, registration, facts)
+            row = replace(
+                row,
+                protocol=protocol,
+                generation=newest(registration, own) if protocol != "zookeeper" else None,
+                unanswered=len(own) if protocol == "coordinator" else None,
+                waiting=waits,
+            )
+        found.append(row)
+    return tuple(found)
+
+
+def _protocol_of(consumer: str, registration: Registration, facts: GroupFacts) -> Protocol:
+    if consumer not in facts.told:
+        return "zookeeper"
+    return "coordinator" if registration.light is None else "light"
 
 
 def _member(

@@ -18,6 +18,7 @@ from pyspark_zkgroup.group.paths import (
     CONSUMERS,
     COORDINATED,
     COORDINATOR,
+    CoordinatedPaths,
     GroupPaths,
     broker_path,
     coordinated_ids,
@@ -32,6 +33,7 @@ from pyspark_zkgroup.zk.store import Node, Store, partitions_below
 
 _SESSION_MS = 10_000
 _CONNECT_MS = 5_000
+_LOOKS_MAX = 5
 
 
 @contextmanager
@@ -69,32 +71,90 @@ def read_groups(store: Store) -> tuple[str, ...]:
 
 
 def read_group(store: Store, group: str, topics: Mapping[str, tuple[int, ...]]) -> GroupFacts:
-    """`topics` are the cluster's (`read_topics`), or none where they do not matter. Owner and
-    offset of a partition are read in one request: together they were true at one time.
+    """`topics` are the cluster's (`read_topics`), or none where they do not matter.
+
+    Looks again while members come and go, since rows of two moments contradict each other: an owner
+    that registered after the registrations were read seems to be nobody, and one that let go
+    between two reads seems to have committed what its successor did.
+    """
+    for _ in range(_LOOKS_MAX):
+        facts, stirred = _look(store, group, topics)
+        if not stirred:
+            return facts
+    return replace(_with_newcomers(store, GroupPaths(group), facts), stirred=True)
+
+
+def _look(
+    store: Store, group: str, topics: Mapping[str, tuple[int, ...]]
+) -> tuple[GroupFacts, bool]:
+    """And whether anything came or went meanwhile. If not, the registrations are those of the
+    moment at which owners and offsets were read: had a session ended before, its registration would
+    be missing behind.
     """
     paths = GroupPaths(group)
-    ids, coordinated, owned, kept = store.children(
-        [paths.ids, coordinated_ids(group), paths.owners, paths.offsets]
-    )
-    consumers = [*_names(ids), *_names(coordinated)]
+    registries = [paths.ids, coordinated_ids(group)]
+    ids, coordinated, owned, kept = store.children([*registries, paths.owners, paths.offsets])
+    told = _names(coordinated)
+    consumers = [*_names(ids), *told]
     registered = [f"{paths.ids}/{consumer}" for consumer in _names(ids)]
-    registered += [f"{coordinated_ids(group)}/{consumer}" for consumer in _names(coordinated)]
+    registered += [f"{coordinated_ids(group)}/{consumer}" for consumer in told]
     registrations = store.nodes(registered)
+    coordinator, commands = _office(store, group, told)
     below_owners = _below(store, [paths.owner_topic(t) for t in _names(owned)], _names(owned))
     below_offsets = _below(store, [paths.offset_topic(t) for t in _names(kept)], _names(kept))
     # By a key: two that are compared themselves take ten times as long, and there may be many.
     partitions = sorted(below_owners | below_offsets, key=attrgetter("topic", "partition"))
-    both = store.nodes([path for p in partitions for path in (paths.owner(p), paths.offset(p))])
-    owners = dict(zip(partitions, both[0::2], strict=True))
-    offsets = dict(zip(partitions, both[1::2], strict=True))
+    owner_nodes, offset_nodes, stirred = _owners_and_offsets(store, paths, partitions)
+    owners = dict(zip(partitions, owner_nodes, strict=True))
+    offsets = dict(zip(partitions, offset_nodes, strict=True))
+    present = {c: _seen(n) for c, n in zip(consumers, registrations, strict=True) if n is not None}
     facts = GroupFacts(
         group=group,
-        ids={c: _seen(n) for c, n in zip(consumers, registrations, strict=True) if n is not None},
+        ids=present,
         topics=topics,
         owners={p: _seen(n) for p, n in owners.items() if n is not None},
         offsets={p: n.data for p, n in offsets.items() if n is not None},
+        told=frozenset(told) & present.keys(),
+        coordinator=coordinator,
+        commands=commands,
     )
-    return _with_newcomers(store, paths, facts)
+    return facts, stirred or store.children(registries) != [ids, coordinated]
+
+
+def _owners_and_offsets(
+    store: Store, paths: GroupPaths, partitions: Sequence[TopicPartition]
+) -> tuple[list[Node | None], list[Node | None], bool]:
+    """And whether owners came or went meanwhile. Many nodes are read in one request (500 partitions
+    in each), few one after the other: of those an owner may let go, and its successor commit,
+    between two reads, so that owners are looked at once more.
+    """
+    owners = [paths.owner(p) for p in partitions]
+    before = store.requests
+    both = store.nodes([path for p in partitions for path in (paths.owner(p), paths.offset(p))])
+    stirred = False
+    if store.requests - before == len(both):
+        again = store.nodes(owners)
+        stirred = [n and n.node for n in again] != [n and n.node for n in both[0::2]]
+    return both[0::2], both[1::2], stirred
+
+
+def _office(
+    store: Store, group: str, told: Sequence[str]
+) -> tuple[Seen | None, dict[str, dict[str, bytes]]]:
+    """Who tells these members what to read, and what they were told and have not followed yet."""
+    if not told:
+        return None, {}
+    paths = CoordinatedPaths(group)
+    (coordinator,) = store.nodes([COORDINATOR])
+    channels = store.children([paths.channel(consumer) for consumer in told])
+    names = {c: _names(listed) for c, listed in zip(told, channels, strict=True)}
+    commands = {c: [paths.command(c, name) for name in names[c]] for c in told}
+    found = store.nodes([path for c in told for path in commands[c]])
+    of = dict(zip([path for c in told for path in commands[c]], found, strict=True))
+    return None if coordinator is None else _seen(coordinator), {
+        consumer: {path: node.data for path in listed if (node := of[path]) is not None}
+        for consumer, listed in commands.items()
+    }
 
 
 def _with_newcomers(store: Store, paths: GroupPaths, facts: GroupFacts) -> GroupFacts:
@@ -104,22 +164,31 @@ def _with_newcomers(store: Store, paths: GroupPaths, facts: GroupFacts) -> Group
     so does one that left between two reads, since its nodes go all together. Whoever still owns
     after its registration was looked for once more, and not found, is truly not registered.
     """
-    strays = {
-        p: consumer_of(owner.data.decode("utf-8", "replace")) for p, owner in facts.owners.items()
-    }
-    strays = {p: consumer for p, consumer in strays.items() if consumer not in facts.ids}
-    consumers = sorted({c for c in strays.values() if c and "/" not in c})
-    if not strays:
-        return facts
-    partitions = list(strays)
-    registrations = store.nodes([paths.id(c) for c in consumers])
-    told = store.nodes([f"{coordinated_ids(facts.group)}/{c}" for c in consumers])
-    registrations = [one or other for one, other in zip(registrations, told, strict=True)]
-    again = store.nodes([paths.owner(p) for p in partitions])
-    found = {c: _seen(n) for c, n in zip(consumers, registrations, strict=True) if n is not None}
-    owners = {p: owner for p, owner in facts.owners.items() if p not in strays}
-    owners.update((p, _seen(n)) for p, n in zip(partitions, again, strict=True) if n is not None)
-    return replace(facts, ids={**facts.ids, **found}, owners=owners)
+    absent: set[str] = set()
+    for _ in range(_LOOKS_MAX):
+        known = facts.ids.keys() | absent
+        of = {p: consumer_of(o.data.decode("utf-8", "replace")) for p, o in facts.owners.items()}
+        strays = [p for p, consumer in of.items() if consumer not in known]
+        if not strays:
+            break
+        asked = sorted({of[p] for p in strays if of[p] and "/" not in of[p]})
+        alone = store.nodes([paths.id(consumer) for consumer in asked])
+        told = store.nodes([f"{coordinated_ids(facts.group)}/{consumer}" for consumer in asked])
+        again = store.nodes([paths.owner(p) for p in strays])
+        both = zip(asked, alone, told, strict=True)
+        came = {c: _seen(node) for c, one, other in both if (node := one or other) is not None}
+        owners = {p: owner for p, owner in facts.owners.items() if p not in strays}
+        now = zip(strays, again, strict=True)
+        owners.update((p, _seen(node)) for p, node in now if node is not None)
+        where = zip(asked, told, strict=True)
+        absent |= {of[p] for p in strays} - came.keys()
+        facts = replace(
+            facts,
+            ids={**facts.ids, **came},
+            owners=owners,
+            told=facts.told | {consumer for consumer, node in where if node is not None},
+        )
+    return facts
 
 
 def read_topics(store: Store) -> dict[str, tuple[int, ...]]:
@@ -161,4 +230,4 @@ def _below(store: Store, paths: Sequence[str], topics: Sequence[str]) -> set[Top
 
 
 def _seen(node: Node) -> Seen:
-    return Seen(node.data, node.ephemeral_owner, node.made_ms)
+    return Seen(node.data, node.ephemeral_owner, node.made_ms, node.node.czxid)

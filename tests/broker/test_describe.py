@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, settle
+from tests.light import LightGroup
+from tests.told_group import share
 from tests.waiting import wait_until
 
 
@@ -45,6 +47,67 @@ def test_describe_tells_who_owns_what_and_how_far_they_are(sandbox: Sandbox) -> 
             (q.membership.consumer, "zkgroup", 2) for q in (a, b)
         }
         assert (seen["lag"], seen["partitions_without_lag"], seen["notes"]) == (20, 0, [])
+
+
+def test_describe_tells_protocols_generation_coordinator_and_who_waits(sandbox: Sandbox) -> None:
+    group = LightGroup(sandbox)
+    try:
+        office = group.office("one")
+        group.in_office()
+        topic = group.topic(4)
+        light = group.query(topic)
+        share([light], 4)
+        ours = group.query(topic, protocol="coordinator", coordinator_candidate="false")
+        ours.trigger()
+
+        def waiting() -> Any:
+            seen = told(group, "describe", group.name)
+            return (
+                seen
+                if len(seen["members"]) == 2 and any(m["waiting"] for m in seen["members"])
+                else None
+            )
+
+        seen = wait_until(waiting, 10.0, "the newcomer to wait")
+        _, stat = group.client.get("/consumers/coordinator")
+        assert (seen["protocol"], seen["coordinator"]) == (
+            "coordinator",
+            {
+                "id": "one",
+                "address": office.address,
+                "epoch": stat.czxid,
+                "since_ms": stat.ctime,
+            },
+        )
+        assert seen["generation"].startswith(f"{stat.czxid}.")
+        assert seen["notes"] == []
+        by = {member["consumer"]: member for member in seen["members"]}
+        old, new = by[light.membership.consumer], by[ours.membership.consumer]
+        assert (old["protocol"], old["unanswered"], old["waiting"]) == ("light", None, [])
+        assert new["protocol"] == "coordinator"
+        owners = group.owners(topic)
+        assert [(w["partition"], w["owner"]) for w in new["waiting"]] == [
+            (row["partition"], owners[row["partition"]])
+            for row in seen["partitions"]
+            if row["state"] == "moving"
+        ]
+        assert len(new["waiting"]) == 2
+
+        share([light, ours], 4)
+
+        def followed() -> Any:
+            seen = told(group, "describe", group.name)
+            return seen if not any(m["unanswered"] for m in seen["members"]) else None
+
+        seen = wait_until(followed, 10.0, "all commands to be followed")
+        assert [m["waiting"] for m in seen["members"]] == [[], []]
+        generations = {m["protocol"]: m["generation"] for m in seen["members"]}
+        assert seen["generation"] == generations["light"]
+        path = f"/consumers/groups/{group.name}/ids/{light.membership.consumer}"
+        registered = json.loads(group.client.get(path)[0])
+        assert registered["zkgroup"]["generation"] == generations["light"]
+    finally:
+        group.close()
 
 
 def test_a_dead_member_is_described_until_its_session_ends(sandbox: Sandbox) -> None:

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from pyspark_zkgroup.group.registration import Registration, Subscription, encode_registration
-from pyspark_zkgroup.group.report import GroupFacts, GroupReport, Seen, report, topics_read
+from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
+from pyspark_zkgroup.group.coordination.command_json import encode
+from pyspark_zkgroup.group.coordination.commands import Assigned, Command, Start, Stop
+from pyspark_zkgroup.group.coordination.generation import Generation
+from pyspark_zkgroup.group.registration import (
+    LightSeat,
+    Registration,
+    Subscription,
+    encode_registration,
+)
+from pyspark_zkgroup.group.report import (
+    GroupFacts,
+    GroupReport,
+    Seen,
+    Waiting,
+    report,
+    topics_read,
+)
 from pyspark_zkgroup.model import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -100,3 +116,133 @@ def test_the_topics_of_a_group_are_those_read_now_or_before() -> None:
         "g", {"a": member()}, {"t": (0,), "other": (0,)}, {}, {TopicPartition("old", 3): b"1"}
     )
     assert topics_read(facts) == {"t", "old"}
+
+
+def told(life: int = 3, generation: str | None = None) -> Seen:
+    seat = None if generation is None else LightSeat("one", 3000, generation)
+    made = Registration(Subscription.static({"t": 1}), "1", "sticky", light=seat)
+    return Seen(encode_registration(made), 0 if seat else 7, 1000, life)
+
+
+def channel(*commands: Command) -> dict[str, bytes]:
+    return {f"/channel/{n}": encode(command) for n, command in enumerate(commands)}
+
+
+IN_OFFICE = Seen(encode_candidacy(Candidacy("one", "h:1")), 5, 3000, life=90)
+
+
+def coordinated(ids: dict[str, Seen], **facts: object) -> GroupReport:
+    return seen(ids=ids, told=frozenset(ids), **{"coordinator": IN_OFFICE, **facts})  # type: ignore[arg-type]
+
+
+def test_of_members_that_decide_for_themselves_there_is_no_coordinator_and_no_generation() -> None:
+    found = seen(owners={T0: owner("a"), T1: owner("b")})
+    assert (found.protocol, found.coordinator, found.generation) == ("zookeeper", None, None)
+    assert [(m.protocol, m.generation, m.unanswered) for m in found.members] == [
+        ("zookeeper", None, None)
+    ] * 2
+
+
+def test_without_members_no_protocol_is_guessed() -> None:
+    assert seen(ids={}, offsets={T0: b"5"}).protocol is None
+
+
+def test_the_coordinator_in_office_and_the_newest_decision_that_is_to_be_seen() -> None:
+    stop = Stop(Generation(90, 4), 3, frozenset({T0}))
+    start = Start(Generation(90, 5), 3, {T1: Assigned(0)}, {"t": (0, 1)})
+    late = Stop(Generation(99, 9), 2, frozenset({T1}))
+    found = coordinated(
+        {"a": told(), "b": told(), "c": told(generation="90.3")},
+        commands={"a": channel(late, stop, start)},
+    )
+    assert found.coordinator is not None
+    at = found.coordinator
+    assert (at.name, at.address, at.epoch, at.since_ms) == ("one", "h:1", 90, 3000)
+    assert (found.protocol, str(found.generation)) == ("coordinator", "90.5")
+    assert [(m.protocol, str(m.generation), m.unanswered) for m in found.members] == [
+        ("coordinator", "90.5", 2),
+        ("coordinator", "None", 0),
+        ("light", "90.3", None),
+    ]
+    assert not found.notes
+
+
+def test_what_was_told_to_a_member_is_wanted_by_it() -> None:
+    start = Start(Generation(90, 5), 3, {T0: Assigned(0)}, {"t": (0, 1)})
+    found = coordinated({"a": told(), "b": told()}, commands={"b": channel(start)})
+    assert [row.wanted_by for row in found.partitions] == ["b-0", "a-0"]
+
+
+def test_what_a_member_was_told_to_give_up_is_wanted_by_another() -> None:
+    stop = Stop(Generation(90, 5), 3, frozenset({T0}))
+    given: dict[str, object] = {"owners": {T0: owner("a"), T1: owner("a")}}
+    found = coordinated({"a": told(), "b": told()}, commands={"a": channel(stop)}, **given)
+    assert [(row.state, row.wanted_by) for row in found.partitions] == [
+        ("moving", "b-0"),
+        ("owned", "a-0"),
+    ]
+    assert [m.waiting for m in found.members] == [(), (Waiting(T0, "a-0"),)]
+
+
+def test_a_command_that_cannot_be_read_is_named() -> None:
+    found = coordinated({"a": told()}, commands={"a": {"/channel/7": b"rubbish"}})
+    assert found.members[0].unanswered == 0
+    assert "/channel/7 holds no command" in found.notes[0]
+
+
+def test_that_nobody_is_in_office_is_said() -> None:
+    found = coordinated({"a": told()}, coordinator=None)
+    assert found.coordinator is None
+    assert "nobody is in office" in found.notes[0]
+
+
+def test_a_node_that_names_no_coordinator_is_said() -> None:
+    found = coordinated({"a": told()}, coordinator=Seen(b"rubbish", 5, 3000, 90))
+    assert found.coordinator is not None
+    assert (found.coordinator.name, found.coordinator.epoch) == (None, 90)
+    assert "/consumers/coordinator names no coordinator" in found.notes[0]
+
+
+def test_light_members_under_a_coordinator_that_serves_none_are_named() -> None:
+    deaf = Seen(encode_candidacy(Candidacy("driver")), 5, 3000, 90)
+    found = coordinated({"a": told(), "c": told(generation="80.3")}, coordinator=deaf)
+    assert "coordinator driver serves no light members, and c need" in found.notes[0]
+
+
+def test_members_of_both_registries_are_a_fault_that_is_named() -> None:
+    found = seen(ids={"a": member(), "b": told()}, told=frozenset({"b"}), coordinator=IN_OFFICE)
+    assert found.protocol == "both"
+    assert [m.protocol for m in found.members] == ["zookeeper", "coordinator"]
+    assert [m.waiting for m in found.members] == [None, None]
+    (note,) = found.notes
+    assert note.startswith("a decide for themselves, and b are told by a coordinator")
+    assert "stop those of one kind" in note
+
+
+def test_a_told_member_that_cannot_be_read_is_named_by_its_path() -> None:
+    found = coordinated({"bad": Seen(b"rubbish", 8, 1)})
+    assert found.members[0].protocol is None
+    assert "/consumers/groups/g/ids/bad" in (found.members[0].trouble or "")
+
+
+def test_a_member_waits_for_what_it_shall_have_and_another_owns() -> None:
+    found = seen(owners={T0: owner("gone"), T1: owner("a")})
+    assert [m.waiting for m in found.members] == [
+        (Waiting(T0, "gone-0"),),
+        (Waiting(T1, "a-0"),),
+    ]
+
+
+def test_nobody_waits_for_what_is_free_or_its_own() -> None:
+    assert [m.waiting for m in seen(owners={T0: owner("a")}).members] == [(), ()]
+
+
+def test_who_waits_is_not_known_where_the_rule_is_not() -> None:
+    jvms = seen(ids={"j": member(None, None)}, owners={T0: owner("gone")})
+    differing = seen(ids={"a": member(), "b": member("roundrobin")}, owners={T0: owner("gone")})
+    for found in (jvms, differing):
+        assert [m.waiting for m in found.members] == [None] * len(found.members)
+
+
+def test_rows_that_may_be_of_different_moments_are_said_to_be() -> None:
+    assert "of different moments" in seen(stirred=True).notes[0]

@@ -1,0 +1,107 @@
+"""What `describe` prints and tells programs, of a group as a value."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pyspark_zkgroup.cli.describe import as_value, show
+from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
+from pyspark_zkgroup.group.coordination.command_json import encode
+from pyspark_zkgroup.group.coordination.commands import Stop
+from pyspark_zkgroup.group.coordination.generation import Generation
+from pyspark_zkgroup.group.registration import (
+    LightSeat,
+    Registration,
+    Subscription,
+    encode_registration,
+)
+from pyspark_zkgroup.group.report import GroupFacts, GroupReport, Seen, report
+from pyspark_zkgroup.model import TopicPartition
+
+T = [TopicPartition("orders", n) for n in range(8)]
+
+
+def registration(light: LightSeat | None = None) -> bytes:
+    made = Registration(Subscription.static({"orders": 2}), "1", "sticky", light=light)
+    return encode_registration(made)
+
+
+def coordinated(now_ms: int) -> GroupReport:
+    """A light member has come, and the first one has not let go of its half yet."""
+    facts = GroupFacts(
+        "[billing]",
+        {
+            "first": Seen(registration(), 7, now_ms - 900_000, 4),
+            "second": Seen(registration(LightSeat("x", 3000, "90.7")), 0, now_ms - 300_000, 5),
+        },
+        {"orders": tuple(range(8))},
+        {p: Seen(b"first-%d" % (p.partition % 2), 7, now_ms - 90_000) for p in T},
+        dict.fromkeys(T, b"10"),
+        frozenset({"first", "second"}),
+        Seen(encode_candidacy(Candidacy("one", "host:7000")), 3, now_ms - 400_000, 90),
+        {"first": {"/c/1": encode(Stop(Generation(90, 8), 4, frozenset(T[:4])))}},
+    )
+    return report(facts, dict.fromkeys(T, 15))
+
+
+@pytest.mark.parametrize("columns", [100, 160])
+def test_protocol_generation_coordinator_and_who_waits_are_shown(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    show(coordinated(int(time.time() * 1000)))
+    lines = capsys.readouterr().out.splitlines()
+    shown = [" ".join(line.split()) for line in lines]
+    assert max(map(len, lines)) <= columns
+    assert shown[0] == "group [billing]: 2 members, protocol coordinator, generation 90.8"
+    assert shown[1] == "coordinator one at host:7000, for 7 min, epoch 90"
+    assert "│ first │ zkgroup │ 15 min │ orders │ 2 │ sticky │ 8 │ 0 │" in shown
+    assert "│ second │ zkgroup light │ 5 min │ orders │ 2 │ sticky │ 0 │ 4 │" in shown
+    text = " ".join(shown)
+    assert "second waits for first to let go of orders-0, orders-1, orders-2, orders-3" in text
+    assert "first has yet to follow 1 of its coordinator's commands" in text
+
+
+def test_the_same_for_programs() -> None:
+    value = as_value(coordinated(1_000_000))
+    assert (value["protocol"], value["generation"]) == ("coordinator", "90.8")
+    assert value["coordinator"] == {
+        "id": "one",
+        "address": "host:7000",
+        "epoch": 90,
+        "since_ms": 600_000,
+    }
+    first, second = value["members"]
+    assert (first["protocol"], first["generation"], first["unanswered"]) == (
+        "coordinator",
+        "90.8",
+        1,
+    )
+    assert (second["protocol"], second["generation"], second["unanswered"]) == (
+        "light",
+        "90.7",
+        None,
+    )
+    assert first["waiting"] == []
+    assert second["waiting"] == [
+        {"topic": "orders", "partition": n, "owner": f"first-{n % 2}"} for n in range(4)
+    ]
+
+
+def test_what_is_not_known_is_null_and_shown_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    jvm = encode_registration(Registration(Subscription.static({"orders": 1}), "1"))
+    seen = report(GroupFacts("g", {"j": Seen(jvm, 7, 1)}, {"orders": (0,)}), {})
+    value = as_value(seen)
+    assert (value["protocol"], value["generation"], value["coordinator"]) == (
+        "zookeeper",
+        None,
+        None,
+    )
+    assert value["members"][0]["waiting"] is None
+    show(seen)
+    out = capsys.readouterr().out
+    assert "group g: 1 member, protocol zookeeper" in out
+    assert "? │" in out
+    assert as_value(report(GroupFacts("g"), {}))["protocol"] is None
