@@ -194,9 +194,8 @@ def _check_refusal(options: dict[str, str], error: OptionError) -> None:
     hidden = [name for name in named if is_secret(name)] or "'*****'" in message
     assert shown or hidden or missing, f"{options}: {message} does not show what was given"
     for name, given in options.items():
-        known = _KNOWN.get(name.lower())
         # Messages may say any of our own words for a reason of their own.
-        public = " ".join(_WORDS) + ("" if known is None else known.rule.allowed)
+        public = " ".join((*_WORDS, *(known.rule.allowed for known in _KNOWN.values())))
         public += "".join(text for other, text in options.items() if not is_secret(other))
         if is_secret(name) and len(given) > 8 and given.lower() not in f"{public} {name}".lower():
             assert given not in message, f"{options}: {message} shows a secret"
