@@ -13,11 +13,12 @@ from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import SessionSettings
+from tests.planted_secrets import COORDINATOR_TOKEN
 from tests.spark_order import Query, abandon
 from tests.told_group import ToldGroup
 from tests.waiting import wait_until
 
-TOKEN = StreamAccess(Secret("open sesame"))
+TOKEN = StreamAccess(Secret(COORDINATOR_TOKEN))
 
 
 class LightGroup(ToldGroup):
@@ -62,7 +63,7 @@ class LightGroup(ToldGroup):
         options = {
             "protocol": "light",
             "coordinator.addresses": addresses,
-            "coordinator.token": "open sesame",
+            "coordinator.token": COORDINATOR_TOKEN,
             "session.timeout.ms": changes.pop("session", "3000"),
         }
         found = {**options, **super().options(topic, **changes)}

@@ -19,6 +19,7 @@ WRONG_PASSWORD = "planted-wrong-password-83b2"
 TOKEN = "planted-token-c47e"
 KEY_PASSWORD = "planted-key-password-9a06"
 ZOOKEEPER_PASSWORD = "planted-zookeeper-password-e7b8"
+COORDINATOR_TOKEN = "planted-coordinator-token-71d3"
 ZOOKEEPER_LOGIN = secured_zookeeper.USERS["zoe"]
 
 PLANTED = (
@@ -27,6 +28,7 @@ PLANTED = (
     TOKEN,
     KEY_PASSWORD,
     ZOOKEEPER_PASSWORD,
+    COORDINATOR_TOKEN,
     ZOOKEEPER_LOGIN,
 )
 KEY_MARK = "MIGHAgEAMBMGByqGSM49AgEG"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import queue
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import grpc
 import pytest
@@ -45,6 +47,7 @@ from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from tests.group import all_rows, known, missing, settle, twice
 from tests.light import LightGroup, crash
+from tests.planted_secrets import COORDINATOR_TOKEN, WRONG_PASSWORD, leaks_in, leaks_of
 from tests.spark_order import Checkpoint, Query
 from tests.told_group import begin_a_batch, share
 from tests.waiting import wait_until
@@ -243,6 +246,24 @@ def test_who_is_not_let_in_learns_nothing_and_who_cannot_be_served_learns_why(
     assert group.below("ids") == []
 
 
+def test_nothing_tells_the_token(
+    group: LightGroup, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    topic = group.topic(2)
+    group.produce(topic, 5)
+    query = group.query(topic, Checkpoint(directory=tmp_path))
+    query.until(10)
+    stranger = group.query(topic, coordinator_token=WRONG_PASSWORD)
+    with pytest.raises(AccessError) as refused:
+        stranger.trigger()
+    told = [json.dumps([known(q), q.membership.status()]) for q in (query, stranger)]
+    nodes = [data for data, _ in group.dump().values()]
+    options = [repr(query.options), repr(stranger.options)]
+    assert leaks_of(caplog.text, repr(refused.value), *told, *options, *nodes) == []
+    assert leaks_in(tmp_path) == []
+
+
 def test_what_no_member_sends_ends_its_own_stream_alone(group: LightGroup) -> None:
     topic = group.topic(2)
     query = group.query(topic)
@@ -289,7 +310,7 @@ def test_a_flood_of_members_is_bounded_and_those_inside_go_on(group: LightGroup)
     query = group.query(topic)
     share([query], 2)
     address = group.offices[0].address
-    held = [Talk(address, "open sesame") for _ in range(6)]
+    held = [Talk(address, COORDINATOR_TOKEN) for _ in range(6)]
     for number, one in enumerate(held):
         one.say(Hello(group.name, f"{group.name}_{number}", str(number), 5000))
     found = [next(one.heard) for one in held]
@@ -347,7 +368,7 @@ class Talk:
         self.channel.close()
 
 
-def talk(address: str, messages: list[bytes], token: str = "open sesame") -> grpc.StatusCode:
+def talk(address: str, messages: list[bytes], token: str = COORDINATOR_TOKEN) -> grpc.StatusCode:
     """How the stream ends."""
     one = Talk(address, token)
     for message in messages:
@@ -363,7 +384,7 @@ def talk(address: str, messages: list[bytes], token: str = "open sesame") -> grp
 
 
 def answers(address: str, messages: list[ToCoordinator], count: int) -> list[ToMember]:
-    one = Talk(address, "open sesame")
+    one = Talk(address, COORDINATOR_TOKEN)
     for message in messages:
         one.say(message)
     found = (m for m in one.heard if not isinstance(m, Ping))

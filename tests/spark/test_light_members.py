@@ -13,6 +13,7 @@ from kazoo.exceptions import NoNodeError
 
 from pyspark_zkgroup.group.coordination.candidacy import parse_candidacy
 from pyspark_zkgroup.sandbox.ports import free_ports
+from tests.planted_secrets import COORDINATOR_TOKEN
 from tests.spark.scene import PATIENCE_S, Scene
 from tests.waiting import wait_until
 
@@ -57,7 +58,7 @@ class Coordinators:
 @pytest.fixture
 def coordinators(scene: Scene, tmp_path: Path) -> Iterator[Coordinators]:
     token = tmp_path / "token"
-    token.write_text("open sesame\n")
+    token.write_text(f"{COORDINATOR_TOKEN}\n")
     made = Coordinators(scene, token)
     try:
         yield made
@@ -72,7 +73,7 @@ def test_a_coordinator_and_a_driver_are_killed(scene: Scene, coordinators: Coord
     options = {
         "protocol": "light",
         "coordinator.addresses": coordinators.addresses,
-        "coordinator.token": "open sesame",
+        "coordinator.token": COORDINATOR_TOKEN,
         "session.timeout.ms": "6000",
     }
     members = [scene.member(name, topic, "0", **options) for name in "ab"]
