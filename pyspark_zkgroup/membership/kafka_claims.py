@@ -20,6 +20,13 @@ from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import Fence, TopicPartition
 
 _IN_DOUBT = (codes.SILENCE, codes.REQUEST_TIMED_OUT)
+_FOR_NOW = (
+    *_IN_DOUBT,
+    codes.NOT_COORDINATOR,
+    codes.COORDINATOR_NOT_AVAILABLE,
+    codes.COORDINATOR_LOAD_IN_PROGRESS,
+    codes.REBALANCE_IN_PROGRESS,
+)
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
@@ -42,23 +49,33 @@ class KafkaClaims:
         self.may_lose = may_lose
         self.fresh: frozenset[str] = frozenset()
         """Topics that a new query has found when it looked first."""
+        self.is_put_off = False
+        """The last commit was not done, and another try of the same may be: until then nothing is
+        given back.
+
+        The coordinator moves, so a commit is refused; all is given back for a join, which finds the
+        new coordinator; whoever is assigned the partition reads the finished batch again.
+        """
         self._led_generation = (-1, -1)
 
     def commit_finished(self, member: Member) -> bool:
         """Whether all finished work of what is held is committed now."""
         known = self.holdings.known
+        untold = self._drop_what_was_voided(member)
         writes: dict[TopicPartition, Write] = {}
         before: dict[TopicPartition, Known] = {}
         tokens: dict[TopicPartition, Fence] = {}
         for partition in sorted(self.holdings.held):
             at = known[partition]
-            if at.unsettled and member.may_commit:
+            if at.unsettled and member.may_commit and partition not in untold:
                 token = self.tokens.next()
                 before[partition] = at
                 tokens[partition] = token
                 known[partition] = replace(at, doubts=(*at.doubts, (token, at.done)))
                 writes[partition] = Write(at.done, metadata_of(token))
-        for partition, code in self.requests.write(member, writes).items():
+        answers = self.requests.write(member, writes)
+        self.is_put_off = bool(untold) or any(code in _FOR_NOW for code in answers.values())
+        for partition, code in answers.items():
             sent = known[partition]
             if code == codes.NONE:
                 known[partition] = Known(tokens[partition], sent.done, sent.done)
@@ -68,6 +85,30 @@ class KafkaClaims:
             elif code not in _IN_DOUBT:
                 known[partition] = before[partition]
         return not self.holdings.unsettled
+
+    def _drop_what_was_voided(self, member: Member) -> set[TopicPartition]:
+        """Before the first commit after a replay. What is not told now is committed later.
+
+        Two drivers on one checkpoint, both in its replay: one includes a range; the other takes it
+        for another member's, moves the fence and leaves it out; its batch reaches the sink, which
+        skips that of the first, who would commit what nobody has written. It sees here that the
+        fence has moved, since that came before the other's batch.
+        """
+        holdings = self.holdings
+        asked = {p for p in holdings.replayed & holdings.held if holdings.known[p].unsettled}
+        if not asked or not member.may_commit:
+            return set()
+        found = self.requests.read(sorted(asked))
+        for partition, committed in found.items():
+            holdings.replayed.discard(partition)
+            if not holdings.known[partition].is_untouched(committed):
+                _log.warning(
+                    "[ZKG-180] %s was replayed, and left out by another driver: not committed",
+                    partition,
+                )
+                holdings.held.discard(partition)
+                del holdings.known[partition]
+        return asked - found.keys()
 
     def claim(self, member: Member, wanted: Collection[TopicPartition]) -> None:
         """What has become held stands in the holdings; the rest, with the reason, in `waiting`."""

@@ -70,12 +70,9 @@ class KafkaMembership:
         place = f"in group {options.group_id!r}"
         self.losses = Losses(lambda p: f"the offset of {p} {place}", fail=options.fail_on_data_loss)
         self.keeper = GroupKeeper(
-            options.group_id,
-            options.member_id,
-            settings,
-            options.max_poll_interval_ms,
+            *(options.group_id, options.member_id, settings, options.max_poll_interval_ms),
             connect,
-            clock,
+            surroundings,
         )
         self.requests = GroupRequests(self.keeper, connect)
         # The name ends in what makes it unique; the host before it may be longer than a token.
@@ -210,7 +207,13 @@ class KafkaMembership:
         committed = self.claims.commit_finished(member)
         self._notice_topics(member)
         member = self.keeper.member
+        if member.life != self.holdings.life:
+            # The commit was told so. A join from here would list what we have just lost, and its
+            # leader wait for us to give it back.
+            return False
         if member.needs_join:
+            if self.claims.is_put_off and not self.settings.is_cooperative:
+                return False
             self._begin_join(member)
         if self.keeper.member.phase == "rebalancing":
             self._await_join(wait_until)
@@ -218,7 +221,8 @@ class KafkaMembership:
         member = self.keeper.member
         if member.life != self.holdings.life or member.needs_join:
             return False
-        if member.phase != "stable" or self._adopted == (member.life, member.generation):
+        adopted = self._adopted == (member.life, member.generation)
+        if member.phase != "stable" or (adopted and member.assigned <= self.holdings.held):
             if not committed:
                 self._again_at = self.clock.monotonic() + _AGAIN_S
             return True
@@ -303,9 +307,7 @@ class KafkaMembership:
             self.keeper.ask_to_join("partitions have appeared or gone")
 
     def _begin_join(self, member: Member) -> None:
-        """Everything is committed by now, or cannot be; what is not settled stays known, and
-        settles what comes back untouched.
-        """
+        """What is not settled by now stays known, and settles what comes back untouched."""
         if not self.settings.is_cooperative:
             for partition in list(self.holdings.held):
                 self.holdings.give_back(partition)
@@ -322,17 +324,15 @@ class KafkaMembership:
             self.keeper.await_change(member, left_s)
 
     def _renew_lease(self) -> None:
-        """While a join is pending nobody sends heartbeats, and a boundary that has nothing to
-        commit would find the lease run out.
+        """While a join or a sync is pending nobody sends heartbeats: a boundary with nothing to
+        commit would find the lease run out, and one whose join was lost, nothing for minutes.
         """
         member = self.keeper.member
-        if self.holdings.held and member.may_commit and not self._has_lease():
+        if member.may_commit and not self._has_lease():
             self.requests.heartbeat(member)
 
     def _adopt(self, member: Member) -> bool:
-        """A new assignment: give back, then claim. What is not complete is done at a later
-        boundary, and nothing is given back before its last batch is committed.
-        """
+        """A new assignment: give back what is committed, then claim; the rest at a later time."""
         self._ever_joined = True
         moving = self.holdings.held - member.assigned
         if any(self.holdings.known[p].unsettled for p in moving) and not (

@@ -15,12 +15,14 @@ from pyspark_zkgroup.model import Fence, TopicPartition
 @dataclass(slots=True)
 class KafkaHoldings:
     """`known` outlives a membership, `held` does not: it belongs to `life`. `waiting` says for each
-    partition that is assigned and not held, why.
+    partition that is assigned and not held, why. `replayed` was included in a replay, and nothing
+    of it is committed yet.
     """
 
     known: dict[TopicPartition, Known] = field(default_factory=dict)
     held: set[TopicPartition] = field(default_factory=set)
     waiting: dict[TopicPartition, str] = field(default_factory=dict)
+    replayed: set[TopicPartition] = field(default_factory=set)
     life: int = 0
     dropped: int = 0
 
@@ -33,11 +35,13 @@ class KafkaHoldings:
         self.life = life
         self.dropped += len(self.held)
         self.held.clear()
+        self.replayed.clear()
         self.waiting.clear()
 
     def give_back(self, partition: TopicPartition) -> None:
         """What is committed is the group's to know from here on."""
         self.held.discard(partition)
+        self.replayed.discard(partition)
         if not self.known[partition].unsettled:
             del self.known[partition]
 

@@ -9,11 +9,9 @@ new assignment means for what is held, is decided at the boundary, by its reader
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.kafka_group import codes
 from pyspark_zkgroup.group.kafka_group.assignors import GroupMember, assign
@@ -41,6 +39,7 @@ from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
 from pyspark_zkgroup.kafka import member_wire, metadata
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership
+from pyspark_zkgroup.membership.surroundings import Running, Surroundings
 from pyspark_zkgroup.model import TopicPartition
 
 _GRACE_S = 5.0
@@ -70,17 +69,18 @@ class GroupKeeper:
         settings: KafkaGroupSettings,
         rebalance_timeout_ms: int,
         connect: Callable[[], GroupCoordinator],
-        clock: Clock,
+        surroundings: Surroundings,
     ) -> None:
         self.group = group
         self.settings = settings
-        self.clock = clock
+        self.clock = surroundings.clock
         self.led = Led()
         self.heard_at = float("-inf")
         """When the newest request was sent that the coordinator has answered as one of ours."""
         self._rebalance_timeout_ms = rebalance_timeout_ms or _NO_LIMIT_MS
         self._connect = connect
-        self._changed = threading.Condition()
+        self._start_thread = surroundings.start_thread
+        self._changed = surroundings.new_condition()
         self._member = Member(instance=instance)
         self.joined_topics: tuple[str, ...] = ()
         """What the newest join has subscribed to."""
@@ -88,7 +88,7 @@ class GroupKeeper:
         self._farewell: Member | None = None
         self._closing = False
         self._beat_at = 0.0
-        self._thread: threading.Thread | None = None
+        self._thread: Running | None = None
 
     # -- for the planner's thread
 
@@ -113,8 +113,7 @@ class GroupKeeper:
             self._member = begin_join(self._member, owned).member
             self.joined_topics = tuple(topics)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="zkgroup-kafka", daemon=True)
-                self._thread.start()
+                self._thread = self._start_thread("zkgroup-kafka", self._run)
             self._changed.notify_all()
             return True
 
@@ -339,7 +338,8 @@ class GroupKeeper:
         if member == before:
             return
         if member.life > before.life:
-            _log.warning("[ZKG-165] membership in group %s is lost: %s", self.group, member.rejoin)
+            why = member.rejoin or "the group has rebalanced without us"
+            _log.warning("[ZKG-165] membership in group %s is lost: %s", self.group, why)
             self.heard_at = float("-inf")
         elif member.phase == "stable" and before.phase != "stable":
             _log.info(

@@ -57,6 +57,7 @@ class KafkaReplay:
             self._exclude(self.included - (self.holdings.held & member.assigned), ranges)
             others = self._decide(member)
             if not self.open and membership.prove():
+                self.holdings.replayed = set(self.included)
                 return frozenset(self.included)
             move_at = min(move_at, self.clock.monotonic() + patience_s)
             if others and self.clock.monotonic() >= move_at:

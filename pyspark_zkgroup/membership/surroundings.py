@@ -1,4 +1,5 @@
-"""What a member meets of the world outside: time, its own name, and the way to ZooKeeper.
+"""What a member meets of the world outside: time, its own name, a thread of its own, and the way
+to ZooKeeper.
 
 Handed in, so that the simulation runs these very members in a world of its own.
 """
@@ -7,16 +8,50 @@ from __future__ import annotations
 
 import queue
 import socket
+import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
 
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.zk.port import NodeStore, SessionEvent, SessionSettings
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.zk.store import Store
+
+
+class Changed(Protocol):
+    """What two threads of a member share of a threading.Condition."""
+
+    def __enter__(self) -> bool: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+    def wait(self, timeout: float | None = None) -> bool: ...
+
+    def wait_for(self, predicate: Callable[[], bool], timeout: float | None = None) -> bool: ...
+
+    def notify_all(self) -> None: ...
+
+
+class Running(Protocol):
+    """A thread that was started."""
+
+    def join(self, timeout: float | None = None) -> None: ...
+
+
+def start_thread(name: str, body: Callable[[], None]) -> Running:
+    thread = threading.Thread(target=body, name=name, daemon=True)
+    thread.start()
+    return thread
 
 
 def unique_name(clock: EventClock) -> str:
@@ -40,6 +75,8 @@ class Surroundings:
     clock: EventClock = SYSTEM
     new_name: Callable[[EventClock], str] = unique_name
     open_store: Callable[[SessionSettings, queue.SimpleQueue[SessionEvent]], NodeStore] = open_store
+    new_condition: Callable[[], Changed] = threading.Condition
+    start_thread: Callable[[str, Callable[[], None]], Running] = start_thread
 
 
 REAL = Surroundings()

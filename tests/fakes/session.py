@@ -52,7 +52,7 @@ class Access:
     way: Way = "up"
     paused: bool = False
     dead: bool = False
-    lose_next: Literal["", "executed", "dropped"] = ""
+    lose_next: Literal["", "executed", "dropped", "late"] = ""
     clock_rate: float = 1.0
     sessions: list[FakeSession] = field(default_factory=list)
     refusals: int = 0

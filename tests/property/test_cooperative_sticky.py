@@ -88,14 +88,31 @@ def test_what_somebody_owns_is_given_to_nobody_else(
 ) -> None:
     members, counts = group
     assigned = cooperative_sticky(members, counts)
-    generations = [m.subscription.generation for m in members if m.subscription.owned]
-    newest = max((g for g in generations if g is not None), default=-1)
     for member in members:
-        generation = member.subscription.generation
-        if generation is None or generation == newest:
-            for other in members:
-                if other is not member:
-                    assert not assigned[other.id] & member.subscription.owned
+        for partition in member.subscription.owned:
+            takers = [m for m in members if m is not member and partition in assigned[m.id]]
+            assert all(is_newer(m, member, partition) for m in takers)
+
+
+def is_newer(one: GroupMember, other: GroupMember, partition: TopicPartition) -> bool:
+    """The only one to whom a partition may go that somebody owns: its owner of a later time."""
+    mine, theirs = one.subscription, other.subscription
+    if mine.generation is None or theirs.generation is None:
+        return False
+    return partition in mine.owned and mine.generation > theirs.generation
+
+
+def test_who_alone_owns_it_is_believed_whatever_the_generation() -> None:
+    p0, p1, p2 = (TopicPartition("t", n) for n in range(3))
+    members = [
+        GroupMember("a", MemberSubscription(("t",), frozenset({p0, p1}), 4)),
+        GroupMember("b", MemberSubscription(("t",), frozenset({p1, p2}), 5)),
+        GroupMember("c", MemberSubscription(("t",), frozenset(), 5)),
+    ]
+    assigned = cooperative_sticky(members, {"t": range(3)})
+    assert p0 in assigned["a"]
+    assert p1 not in assigned["a"] | assigned["c"]
+    assert p2 not in assigned["a"] | assigned["c"]
 
 
 @settings(max_examples=40)

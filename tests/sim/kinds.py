@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from tests.sim import coverage, faults, planted, planting, scene
+from tests.sim.brokered import group_coverage, group_faults
+from tests.sim.brokered import planted as brokered_bugs
+from tests.sim.brokered import scene as brokered
 from tests.sim.coordinated import coordinator_faults
 from tests.sim.coordinated import planted as coordinated_bugs
 from tests.sim.coordinated import scene as coordinated
@@ -56,5 +59,12 @@ KINDS: Final = {
         missing=_untold,
         bugs=coordinated_bugs.BUGS,
         record=HERE / "coordinated" / "planted.json",
+    ),
+    "kafka": Kind(
+        run=brokered.run,
+        faults=group_faults.FAULTS,
+        missing=group_coverage.missing,
+        bugs=brokered_bugs.BUGS,
+        record=HERE / "brokered" / "planted.json",
     ),
 }

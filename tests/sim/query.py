@@ -155,15 +155,7 @@ class Driver:
         self.drain = SimDrain()
         self.options: Options = parse(query.options)
         self.view = FakeView(kafka, self.process.reaches, self.process.step)
-        self.membership = ZookeeperMembership(
-            self.options,
-            self.view,
-            Surroundings(
-                clock=self.process.clock,
-                new_name=lambda _clock: self.name,
-                open_store=self.process.open_store,
-            ),
-        )
+        self.membership = self.new_membership()
         self.planner = Planner(
             self.options,
             self.membership,
@@ -183,6 +175,17 @@ class Driver:
         query.driver = self
         self.process.actors.append(world.start(self.name, self.run))
         world.tell(f"{self.name} starts")
+
+    def new_membership(self) -> ZookeeperMembership:
+        return ZookeeperMembership(
+            self.options,
+            self.view,
+            Surroundings(
+                clock=self.process.clock,
+                new_name=lambda _clock: self.name,
+                open_store=self.process.open_store,
+            ),
+        )
 
     # -- the life of it
 

@@ -20,7 +20,6 @@ from tests.sim.query import Driver, Query, SinkKind
 from tests.sim.world import World
 
 GROUP = "g"
-_HEAL_S_MAX = 300.0
 
 
 @dataclass
@@ -196,13 +195,11 @@ class Scene:
     # -- the end
 
     def run(self) -> Outcome:
-        from tests.sim import faults
-
         world = self.world
         try:
             self.set_up()
             self.produce()
-            faults.draw(self)
+            self.draw_faults()
             lasts = self.rng.choice([20.0, 30.0, 40.0])
             self._sleep(lasts)
             if not world.over:
@@ -226,6 +223,11 @@ class Scene:
                 "switches": world.switches,
             },
         )
+
+    def draw_faults(self) -> None:
+        from tests.sim import faults
+
+        faults.draw(self)
 
     def _sleep(self, seconds: float) -> None:
         until = self.world.now + seconds
@@ -265,9 +267,11 @@ class Scene:
             if one.access.way != "up":
                 one.access.set_way("up")
 
+    heal_s_max = 300.0
+
     def _read_on(self) -> None:
         world = self.world
-        give_up_at = world.now + _HEAL_S_MAX
+        give_up_at = world.now + self.heal_s_max
         look_again_s = 1.0
         while not world.over:
             self._sleep(look_again_s)

@@ -81,3 +81,14 @@ def test_bugs_of_coordinated_groups_that_show_in_nearly_every_scene_are_found() 
 @pytest.mark.timeout(1800)
 def test_all_bugs_of_coordinated_groups_are_found() -> None:
     find_planted("--protocol", "coordinator", "--seeds", "400")
+
+
+def test_bugs_of_brokered_groups_that_show_soon_are_found() -> None:
+    shown = ("commit what is planned", "go on from memory", "give out what is owned")
+    find_planted("--protocol", "kafka", "--seeds", "16", "--cores", "1", *shown)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_all_bugs_of_brokered_groups_are_found() -> None:
+    find_planted("--protocol", "kafka", "--seeds", "400")

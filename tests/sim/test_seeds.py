@@ -21,8 +21,19 @@ def test_six_hundred_seeds_of_coordinated_groups_keep_every_promise() -> None:
     sim("--protocol", "coordinator", "--first", "60", "--seeds", "600")
 
 
+def test_sixty_seeds_of_brokered_groups_keep_every_promise() -> None:
+    sim("--protocol", "kafka", "--seeds", "60")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_two_thousand_seeds_of_brokered_groups_keep_every_promise() -> None:
+    sim("--protocol", "kafka", "--first", "60", "--seeds", "2000")
+
+
 @pytest.mark.parametrize(
-    ("protocol", "seed"), [("zookeeper", "7"), ("zookeeper", "31"), ("coordinator", "7")]
+    ("protocol", "seed"),
+    [("zookeeper", "7"), ("zookeeper", "31"), ("coordinator", "7"), ("kafka", "7")],
 )
 def test_a_seed_tells_the_same_story_every_time(protocol: str, seed: str) -> None:
     story("--protocol", protocol, "--seed", seed)

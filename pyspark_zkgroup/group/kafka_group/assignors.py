@@ -90,22 +90,33 @@ def cooperative_sticky(members: Sequence[GroupMember], partitions: Partitions) -
 
 
 _NOBODY = ""
-"""Claimed by two of one generation: neither keeps it, and nobody else may have it yet."""
+"""Claimed by two of one generation, or of one that is not told: neither keeps it, and nobody else
+may have it yet.
+"""
 
 
 def _claims(members: Sequence[GroupMember]) -> dict[TopicPartition, str]:
-    """Who owns what. Owned partitions of an older generation than others' are given up already: who
-    has missed a generation was taken for dead. Those of no known generation are believed.
+    """Who owns what. Of two who say so, the one of the newer generation: the other has missed one,
+    and was taken for dead. Who alone says so is believed, whatever the generation.
+
+    The coordinator counts A out; B joins generation 5 and is told so; the coordinator moves, and
+    the next one knows generation 4 only, with A in it, who has not noticed anything. B joins again
+    with what it owns in 5, A with what it owns in 4 and still reads.
     """
-    known = [m.subscription.generation for m in members if m.subscription.owned]
-    newest = max((generation for generation in known if generation is not None), default=None)
     claims: dict[TopicPartition, str] = {}
+    since: dict[TopicPartition, int | None] = {}
     for member in members:
         generation = member.subscription.generation
-        if newest is not None and generation is not None and generation < newest:
-            continue
         for partition in member.subscription.owned:
-            claims[partition] = _NOBODY if partition in claims else member.id
+            other = since.get(partition)
+            if partition not in claims:
+                claims[partition], since[partition] = member.id, generation
+            elif generation is None or other is None:
+                claims[partition], since[partition] = _NOBODY, None
+            elif generation == other:
+                claims[partition] = _NOBODY
+            elif generation > other:
+                claims[partition], since[partition] = member.id, generation
     return claims
 
 

@@ -87,12 +87,21 @@ def join_answered(member: Member, code: int, joined: Joined | None) -> Turn:
         begun = replace(
             member, id=joined.id, generation=joined.generation, leads=joined.leads, assigned=_NONE
         )
+        if _has_missed_one(member, joined):
+            begun = replace(begun, life=member.life + 1, owned=_NONE)
         return Turn(begun, "sync")
     if code == codes.MEMBER_ID_REQUIRED and joined is not None:
         return Turn(replace(member, id=joined.id), "join")
     if code in _JOIN_REFUSALS:
         return Turn(replace(member, fatal=_JOIN_REFUSALS[code]), "rest")
     return _answered(member, code)
+
+
+def _has_missed_one(member: Member, joined: Joined) -> bool:
+    """A static member is cut off. The group rebalances without it, keeps its place and gives what
+    it holds to others; it joins again under its id, and nobody says that it was away.
+    """
+    return member.may_commit and joined.generation > member.generation + 1
 
 
 def sync_answered(member: Member, code: int, assignment: MemberAssignment) -> Turn:

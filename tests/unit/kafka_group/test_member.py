@@ -85,6 +85,15 @@ def test_a_generation_that_ended_while_we_join_is_no_loss() -> None:
     assert heartbeat_answered(before, codes.REBALANCE_IN_PROGRESS, 4) == Turn(before, "rest")
 
 
+@pytest.mark.parametrize(("generation", "lives"), [(4, 0), (5, 0), (6, 1), (9, 1)])
+def test_who_has_missed_a_generation_holds_nothing_from_before(generation: int, lives: int) -> None:
+    """A static member keeps its place through them, and nobody tells it."""
+    turn = join_answered(rejoining(), codes.NONE, replace(JOINED, generation=generation))
+    assert turn.step == "sync"
+    assert (turn.member.life, turn.member.generation) == (lives, generation)
+    assert sync_answered(turn.member, codes.NONE, ASSIGNMENT).member.phase == "stable"
+
+
 def test_a_member_unknown_to_the_coordinator_joins_on_with_nothing() -> None:
     turn = join_answered(rejoining(), codes.UNKNOWN_MEMBER_ID, None)
     assert turn.step == "join"
@@ -172,7 +181,7 @@ def test_whatever_is_answered_the_standing_makes_sense(events: list[tuple[str, i
         if member.life > before.life:
             assert not member.owned
             assert not member.assigned
-            assert not member.may_commit
+            assert not member.may_commit or member.generation > before.generation + 1
         if member.assigned:
             assert member.phase == "stable"
             assert member.may_commit

@@ -1,0 +1,289 @@
+"""A broker's group coordinator without a broker: one group of the classic protocol.
+
+States and answers are those of Kafka's: a join waits for all members, or for the longest rebalance
+timeout among them; a sync waits for the leader; commits name a generation. What the coordinator
+writes to `__consumer_offsets` outlives it, and nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup.model import TopicPartition
+from tests.fakes.broker_group import GroupMember, Reply, Stored
+from tests.fakes.group_answers import (
+    WORDS,
+    committed,
+    fetched,
+    joined,
+    not_joined,
+    refused,
+    synced,
+)
+from tests.fakes.group_rounds import GroupRounds
+from tests.fakes.kafka import FakeKafka
+from tests.fakes.zookeeper import Time
+
+
+class FakeGroupCoordinator(GroupRounds):
+    def __init__(self, time: Time, kafka: FakeKafka, *, first_join_s: float) -> None:
+        super().__init__(time, first_join_s)
+        self.kafka = kafka
+        self.node = 1
+        self.offsets: dict[TopicPartition, Stored] = {}
+        self.late = False
+        """What is being done was sent long ago: nobody waits for an answer."""
+        self.away_until = self.loading_until = float("-inf")
+        self._names = 0
+        self._handlers: dict[str, Callable[[int, Any, Reply], None]] = {
+            "JoinGroupRequest": self._join,
+            "SyncGroupRequest": self._sync,
+            "HeartbeatRequest": self._heartbeat,
+            "LeaveGroupRequest": self._leave,
+            "OffsetCommitRequest": self._commit,
+            "OffsetFetchRequest": self._fetch,
+        }
+
+    # -- from outside
+
+    @property
+    def away(self) -> bool:
+        return self.time.now < self.away_until
+
+    def find(self) -> Any:
+        code = codes.COORDINATOR_NOT_AVAILABLE if self.away else codes.NONE
+        return SimpleNamespace(error_code=code, node_id=-1 if self.away else self.node)
+
+    def ask(self, client: int, node: int, request: Any, reply: Reply) -> None:
+        """At once, or, for a join and a sync, when others have done their part."""
+        kind = type(request).__name__
+        code = codes.NONE
+        if node != self.node:
+            code = codes.NOT_COORDINATOR
+        elif self.time.now < self.loading_until:
+            code = codes.COORDINATOR_LOAD_IN_PROGRESS
+        if code:
+            self._told(client, WORDS[kind], code)
+            reply(refused(kind, request, code))
+        else:
+            self._handlers[kind](client, request, reply)
+
+    def move(self, *, away_s: float, loading_s: float) -> None:
+        """Another broker has it, when it is back: only what is written."""
+        group, self.group = self.group, self.written.kept()
+        self.node = self.node % 3 + 1
+        self.away_until = self.time.now + away_s
+        self.loading_until = self.away_until + loading_s
+        self._round += 1
+        self._promised.clear()
+        for member in group.members.values():
+            self._drop(member, codes.NOT_COORDINATOR)
+
+        def load() -> None:
+            for member in self.group.members.values():
+                self._rest(member)
+
+        # Nobody's time runs before.
+        self.time.after(away_s + loading_s, load)
+        if self.looker is not None:
+            self.looker.loaded(self.group)
+
+    def set_offset(self, partition: TopicPartition, offset: int) -> None:
+        """By a tool, which may do so while nobody is in the group."""
+        if self.group.members:
+            raise ValueError(f"the group has members: {sorted(self.group.members)}")
+        self._put(0, partition, Stored(offset, ""))
+
+    # -- joining
+
+    def _join(self, client: int, request: Any, reply: Reply) -> None:
+        group, instance, name = self.group, request.group_instance_id, request.member_id
+        (offered,) = request.protocols
+        if group.members and group.protocol not in ("", offered.name):
+            self._answer_join(client, codes.INCONSISTENT_GROUP_PROTOCOL, name, reply)
+            return
+        statics = self._statics()
+        if not name and instance is None:
+            name = self._name()
+            self._promise(name, client, request.session_timeout_ms / 1000.0)
+            self._answer_join(client, codes.MEMBER_ID_REQUIRED, name, reply)
+        elif not name and instance in statics:
+            self._replace(group.members[statics[instance]], client, request, reply)
+        elif not name or name in self._promised:
+            self._promised.pop(name, None)
+            member = self._member(name or self._name(), client, request)
+            group.members[member.id] = member
+            group.protocol = offered.name
+            member.join = self._joining(member, reply)
+            self._rebalance()
+        elif (code := self._known(name, instance)) != codes.NONE:
+            self._answer_join(client, code, name, reply)
+        else:
+            self._join_again(group.members[name], client, request, reply)
+
+    def _join_again(self, member: GroupMember, client: int, request: Any, reply: Reply) -> None:
+        """Who sends what it sent before has perhaps not heard the answer, and is told again."""
+        group, subscription = self.group, bytes(request.protocols[0].metadata)
+        same = subscription == member.subscription
+        leads = group.leader == member.id
+        if same and (group.state == "completing" or (group.state == "stable" and not leads)):
+            member.client = client
+            self._joining(member, reply)(joined(self.group, member))
+            return
+        self._update(member, client, request)
+        member.join = self._joining(member, reply)
+        self._rebalance()
+
+    def _replace(self, old: GroupMember, client: int, request: Any, reply: Reply) -> None:
+        """A static member is back: it has another id from now on, and its predecessor is nobody."""
+        group = self.group
+        del group.members[old.id]
+        self._removed(old, "fenced")
+        self._drop(old, codes.FENCED_INSTANCE_ID)
+        new = self._member(self._name(), client, request)
+        new.assignment = old.assignment
+        group.members[new.id] = new
+        group.unsynced.discard(old.id)
+        if group.leader == old.id:
+            group.leader = new.id
+        if group.state == "stable":
+            self._rest(new)
+            self.written = group.kept()
+            self._joining(new, reply)(joined(self.group, new, skip=group.leader == new.id))
+        else:
+            new.join = self._joining(new, reply)
+            self._rebalance()
+
+    # -- the rest of a member's life
+
+    def _sync(self, client: int, request: Any, reply: Reply) -> None:
+        group = self.group
+        code = self._standing(request.member_id, request.group_instance_id, request.generation_id)
+        if code == codes.NONE and group.state == "preparing":
+            code = codes.REBALANCE_IN_PROGRESS
+        if code != codes.NONE:
+            self._told(client, "sync", code)
+            reply(synced(code))
+            return
+        member = group.members[request.member_id]
+
+        def told(response: Any) -> None:
+            self._told(client, "sync", response.error_code)
+            reply(response)
+
+        group.unsynced.discard(member.id)
+        if group.state == "stable":
+            self._rest(member)
+            told(synced(codes.NONE, member.assignment))
+            return
+        member.sync = told
+        if member.id != group.leader:
+            return
+        shares = {a.member_id: bytes(a.assignment) for a in request.assignments}
+        group.state = "stable"
+        for each in group.members.values():
+            each.assignment = shares.get(each.id, b"")
+        self.written = group.kept()
+        for each in list(group.members.values()):
+            if each.sync is not None:
+                sync, each.sync = each.sync, None
+                self._rest(each)
+                sync(synced(codes.NONE, each.assignment))
+
+    def _heartbeat(self, client: int, request: Any, reply: Reply) -> None:
+        code = self._standing(request.member_id, request.group_instance_id, request.generation_id)
+        if code == codes.NONE:
+            self._rest(self.group.members[request.member_id])
+            if self.group.state == "preparing":
+                code = codes.REBALANCE_IN_PROGRESS
+        self._told(client, "heartbeat", code)
+        reply(SimpleNamespace(error_code=code))
+
+    def _leave(self, client: int, request: Any, reply: Reply) -> None:
+        (one,) = request.members
+        code = self._known(one.member_id, one.group_instance_id)
+        if one.member_id in self._promised:
+            del self._promised[one.member_id]
+            self._complete_if_waiting()
+        elif code == codes.NONE:
+            self._remove(self.group.members[one.member_id], "left")
+        self._told(client, "leave", code)
+        reply(SimpleNamespace(error_code=code))
+
+    def _commit(self, client: int, request: Any, reply: Reply) -> None:
+        group = self.group
+        code = self._standing(
+            request.member_id, request.group_instance_id, request.generation_id_or_member_epoch
+        )
+        if code == codes.NONE:
+            self._rest(group.members[request.member_id])
+            if group.state == "completing":
+                code = codes.REBALANCE_IN_PROGRESS
+        self._told(client, "commit", code)
+
+        def put(topic: str, one: Any) -> int:
+            partition = TopicPartition(topic, one.partition_index)
+            if code == codes.NONE and partition not in self.kafka.logs:
+                return codes.UNKNOWN_TOPIC_OR_PARTITION
+            if code == codes.NONE:
+                self._put(client, partition, Stored(one.committed_offset, one.committed_metadata))
+            return code
+
+        reply(committed(request, put))
+
+    def _fetch(self, _client: int, request: Any, reply: Reply) -> None:
+        reply(fetched(request, self.offsets))
+
+    # -- what all of them do
+
+    def _put(self, client: int, partition: TopicPartition, after: Stored) -> None:
+        before = self.offsets.get(partition)
+        self.offsets[partition] = after
+        if self.looker is not None:
+            self.looker.committed(client, partition, before, after)
+
+    def _known(self, name: str, instance: str | None) -> int:
+        holder = self._statics().get(instance) if instance is not None else name
+        if holder is not None and holder != name:
+            return codes.FENCED_INSTANCE_ID
+        return codes.NONE if name in self.group.members else codes.UNKNOWN_MEMBER_ID
+
+    def _standing(self, name: str, instance: str | None, generation: int) -> int:
+        code = self._known(name, instance)
+        if code == codes.NONE and generation != self.group.generation:
+            return codes.ILLEGAL_GENERATION
+        return code
+
+    def _statics(self) -> dict[str | None, str]:
+        return {m.instance: m.id for m in self.group.members.values() if m.instance is not None}
+
+    def _name(self) -> str:
+        self._names += 1
+        return f"m{self._names}"
+
+    def _promise(self, name: str, client: int, session_s: float) -> None:
+        self._promised[name] = client
+
+        def end() -> None:
+            if self._promised.pop(name, None) is not None:
+                self._complete_if_waiting()
+
+        self.time.after(session_s, end)
+
+    def _member(self, name: str, client: int, request: Any) -> GroupMember:
+        member = GroupMember(name, request.group_instance_id, client, b"", 0.0, 0.0)
+        self._update(member, client, request)
+        return member
+
+    def _update(self, member: GroupMember, client: int, request: Any) -> None:
+        member.client = client
+        member.subscription = bytes(request.protocols[0].metadata)
+        member.session_s = request.session_timeout_ms / 1000.0
+        member.rebalance_s = request.rebalance_timeout_ms / 1000.0
+
+    def _answer_join(self, client: int, code: int, name: str, reply: Reply) -> None:
+        self._told(client, "join", code)
+        reply(not_joined(code, name))

@@ -1,0 +1,266 @@
+"""The promises, where the brokers coordinate: who planned what under which write, and what the
+coordinator then knew of it.
+
+Taken from what the coordinator did: every commit, everyone it removed, what it forgot when it
+moved. Sessions are numbers of drivers here; 0 is an operator.
+"""
+
+from __future__ import annotations
+
+from pyspark_zkgroup.errors import ZkgroupError
+from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup.group.kafka_group.fencing import Committed
+from pyspark_zkgroup.model import Fence, TopicPartition
+from pyspark_zkgroup.plan import Plan, PlannedRange
+from tests.fakes.broker_group import Group, GroupMember, Stored
+from tests.fakes.group_coordinator import FakeGroupCoordinator
+from tests.fakes.kafka import FakeKafka
+from tests.fakes.zookeeper import FakeZookeeper
+from tests.sim.brokered.member import brokered
+from tests.sim.checkers import Checkers
+from tests.sim.query import Batch, Driver
+from tests.sim.world import World
+
+_LATELY_S = 5.0
+# Removed by the coordinator while its session lasted: nothing it could know of.
+_UNHEARD = ("fenced", "it did not join in time", "it did not ask for its share in time", "left")
+_NAMES = {
+    value: name for name, value in vars(codes).items() if name.isupper() and isinstance(value, int)
+}
+
+
+class GroupChecks(Checkers):
+    def __init__(
+        self,
+        world: World,
+        server: FakeZookeeper,
+        kafka: FakeKafka,
+        group: str,
+        coordinator: FakeGroupCoordinator,
+    ) -> None:
+        super().__init__(world, server, kafka, group)
+        self.coordinator = coordinator
+        coordinator.looker = self
+        self.proved_at: dict[int, float] = {}
+        self.refused_at: dict[int, float] = {}
+        self.removed_by: dict[int, str] = {}
+        self.generation_of: dict[int, int] = {}
+        self.moved_by_replay: set[TopicPartition] = set()
+        self.set_back_late: set[TopicPartition] = set()
+
+    # -- what the coordinator does
+
+    def answered(self, client: int, kind: str, code: int) -> None:
+        self.counts[f"{kind}: {_NAMES.get(code, str(code))}"] += 1
+        if kind in ("heartbeat", "commit") and code in (codes.NONE, codes.REBALANCE_IN_PROGRESS):
+            self.proved_at[client] = self.world.now
+        if kind == "commit" and code != codes.NONE:
+            self.refused_at[client] = self.world.now
+        if kind == "join" and code == codes.NONE:
+            self.generation_of[client] = self.coordinator.group.generation
+            self.removed_by.pop(client, None)
+
+    def removed(self, member: GroupMember, why: str) -> None:
+        self.counts[f"removed: {why}"] += 1
+        driver = self.drivers[member.client]
+        self.removed_by[member.client] = why
+        if why != "left":
+            self.fault(driver, f"removed from the group: {why}")
+        elif not driver.process.leaving:
+            self.fault(driver, "it has given up its membership")
+
+    def loaded(self, group: Group) -> None:
+        """Whoever was told of a generation that is not written is a newcomer now."""
+        self.counts["coordinator moved"] += 1
+        at = {m.client: group.generation for m in group.members.values()}
+        for client, generation in sorted(self.generation_of.items()):
+            driver = self.drivers[client]
+            if not driver.gone and at.get(client) != generation:
+                self.counts["a generation was forgotten"] += 1
+                self.removed_by[client] = "forgotten"
+                self.fault(driver, "the coordinator has moved and does not know its generation")
+            elif self.removed_by.get(client, "left") not in ("left", "fenced"):
+                self._is_back(driver, client)
+
+    def _is_back(self, driver: Driver, client: int) -> None:
+        """Removed by a coordinator whose word is forgotten: a member as if nothing had been."""
+        self.counts["a removal was forgotten"] += 1
+        why = f"removed from the group: {self.removed_by.pop(client)}"
+        self.world.tell(f"{driver.name} is a member as before")
+        for partition, batches in self.open.items():
+            for batch in batches:
+                reasons = batch.excuses.get(partition, [])
+                if batch.query is driver.query and why in reasons:
+                    reasons.remove(why)
+
+    def committed(
+        self, client: int, partition: TopicPartition, before: Stored | None, after: Stored
+    ) -> None:
+        progress = self.of(partition)
+        progress.changed_at = self.world.now
+        progress.writer = client
+        self.moved_by_replay.discard(partition)
+        self.set_back_late.discard(partition)
+        driver = self.drivers.get(client)
+        if driver is not None and driver.replaying:
+            self.moved_by_replay.add(partition)
+        old, new = None if before is None else before.offset, after.offset
+        if client == 0:
+            progress.epoch += 1
+            progress.owed_from[progress.epoch] = new
+            self.world.tell(f"operator sets {partition} to {new} (was {old})")
+        elif old is None:
+            self._first(partition, progress, new, client)
+        elif new != old:
+            self.world.tell(f"{self._who(client)} commits {partition} {old} -> {new}")
+            if new < old and self._may_set_back(client, partition):
+                progress.set_back_at = self.world.now
+            else:
+                self._commit(partition, progress, old, new, self._who(client))
+        self._settle(partition, progress, new)
+
+    def _may_set_back(self, client: int, partition: TopicPartition) -> bool:
+        """docs/protocols.md: a request that comes late, within one generation, and a fence that is
+        moved in a replay over another's commit. Each costs records twice.
+        """
+        if self.coordinator.late:
+            self.counts["set back by a late request"] += 1
+            self.set_back_late.add(partition)
+            return True
+        if self.drivers[client].replaying:
+            self.counts["set back by a moved fence"] += 1
+            return True
+        return False
+
+    # -- what Spark and the members do
+
+    def opened(self, driver: Driver, session: int) -> None:
+        self.drivers[session] = driver
+        if self._has_twin(driver):
+            self.fault(driver, "it is the second driver of its checkpoint")
+
+    def boundary(self, driver: Driver, offset: object) -> None:
+        self.counts["boundary"] += 1
+        self.counts[f"boundary: {brokered(driver).keeper.member.phase}"] += 1
+
+    def planned(self, driver: Driver, plan: Plan) -> None:
+        self.counts["plan"] += 1
+        number = self.number_of(driver)
+        if driver.process.paused_at >= driver.call_began:
+            self.counts["plan after a pause"] += 1
+            return
+        for planned in plan.ranges:
+            partition, progress = planned.partition, self.of(planned.partition)
+            if not self._stands(planned):
+                if self._moved_unfairly(driver, number, partition):
+                    self.world.fail(
+                        f"P2: {driver.name} plans {partition} under a fence that has moved, by "
+                        f"{self._who(progress.writer)}"
+                    )
+                    return
+                continue
+            stored = self.coordinator.offsets[partition]
+            start = planned.range.start
+            gap = self._gap(partition, progress, progress.epoch, stored.offset, start)
+            if gap is not None:
+                self.world.fail(
+                    f"P1: {driver.name} plans {partition} {planned.range} past {gap}, "
+                    f"which is in no finished batch (the group's offset is {stored.offset})"
+                )
+                return
+            if other := self._other_holder(driver, partition):
+                self.world.fail(
+                    f"P2: {driver.name} plans {partition}, which {other.name} may plan, too"
+                )
+                return
+
+    def _moved_unfairly(self, driver: Driver, number: int, partition: TopicPartition) -> bool:
+        progress = self.of(partition)
+        writer = self.drivers.get(progress.writer)
+        if writer is not None and writer.query is driver.query:
+            # Its twin's, or its own write that came late.
+            return False
+        if partition in self.moved_by_replay or self.removed_by.get(number) in _UNHEARD:
+            self.counts["plan under a fence moved unheard"] += 1
+            return False
+        return self._believes(driver) and progress.changed_at <= driver.call_began
+
+    def _other_holder(self, driver: Driver, partition: TopicPartition) -> Driver | None:
+        """Another whose next boundary would plan it without asking anybody."""
+        mine = self.removed_by.get(self.number_of(driver))
+        for number, other in self.drivers.items():
+            if other is driver or other.gone or other.process.planner_dead:
+                continue
+            if other.process.access.paused or partition not in brokered(other).holdings.held:
+                continue
+            unheard = {mine, self.removed_by.get(number)} & {*_UNHEARD, "forgotten"}
+            if self._believes(other) and not unheard:
+                return other
+        return None
+
+    def _believes(self, driver: Driver) -> bool:
+        return brokered(driver)._has_lease()
+
+    def number_of(self, driver: Driver) -> int:
+        return int(driver.number)  # type: ignore[attr-defined]
+
+    def _stands(self, planned: PlannedRange) -> bool:
+        """Whether the newest write is one of those that the range's fence names."""
+        stored = self.coordinator.offsets.get(planned.partition)
+        token = None if stored is None else Committed(stored.offset, stored.metadata).token
+        return token in _tokens(planned.fence)
+
+    def logged(self, driver: Driver, batch: Batch) -> None:
+        rows = [r for r in batch.plan.ranges if len(r.range)]
+        self.world.tell(
+            f"{driver.name} logs batch {batch.number}: "
+            + ", ".join(f"{r.partition}{r.range}" for r in rows)
+        )
+        self.counts["batch"] += 1
+        self.counts["row"] += sum(len(r.range) for r in rows)
+        number = self.number_of(driver)
+        group = self.coordinator.group
+        is_member = any(m.client == number for m in group.members.values())
+        for planned in batch.plan.ranges:
+            partition, progress = planned.partition, self.of(planned.partition)
+            batch.epochs[partition] = progress.epoch
+            excuses = batch.excuses.setdefault(partition, [])
+            writer = self.drivers.get(progress.writer)
+            if not self._stands(planned) and (writer is None or writer.query is not driver.query):
+                batch.epochs[partition] = -1
+            if not is_member or number in self.removed_by:
+                excuses.append("lost between proof and log")
+            if self._has_twin(driver):
+                excuses.append("a second driver")
+            if len(planned.range):
+                self.open.setdefault(partition, []).append(batch)
+
+    def left(self, driver: Driver) -> None:
+        number = self.number_of(driver)
+        if self.world.now - self.refused_at.get(number, float("-inf")) < _LATELY_S:
+            self.counts["left without a last commit"] += 1
+            driver.process.access.refusals += 1
+        super().left(driver)
+
+    def failed(self, driver: Driver, error: BaseException) -> None:
+        if isinstance(error, ZkgroupError):
+            self.counts[f"fatal: {type(error).__name__}"] += 1
+        super().failed(driver, error)
+
+    # -- at the end
+
+    def uncommitted(self) -> list[str]:
+        """What a late request has set back stays so until there is more to read."""
+        found = []
+        for partition, log in sorted(self.kafka.logs.items()):
+            if partition in self.set_back_late:
+                continue
+            stored = self.coordinator.offsets.get(partition)
+            if stored is None or stored.offset != log.latest:
+                at = None if stored is None else stored.offset
+                found.append(f"{partition} at {at} of {log.latest}")
+        return found
+
+
+def _tokens(fence: Fence) -> set[str]:
+    return {each.rpartition("@")[0] or each for each in fence.split("+")}

@@ -1,0 +1,65 @@
+"""What scenes of brokered groups have to reach, and the counting of what only the product knows."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from pyspark_zkgroup.membership import kafka_claims, kafka_keeper, kafka_replay
+from tests.sim.coverage import counts
+
+EXPECTED = (
+    *(f"boundary: {phase}" for phase in ("unjoined", "rebalancing", "stable")),
+    *("join: NONE", "join: MEMBER_ID_REQUIRED", "join: UNKNOWN_MEMBER_ID"),
+    *("sync: NONE", "sync: REBALANCE_IN_PROGRESS", "sync: ILLEGAL_GENERATION"),
+    *("heartbeat: NONE", "heartbeat: REBALANCE_IN_PROGRESS", "heartbeat: UNKNOWN_MEMBER_ID"),
+    *("heartbeat: ILLEGAL_GENERATION", "heartbeat: FENCED_INSTANCE_ID", "leave: NONE"),
+    *("heartbeat: NOT_COORDINATOR", "heartbeat: COORDINATOR_LOAD_IN_PROGRESS"),
+    *("commit: NONE", "commit: REBALANCE_IN_PROGRESS", "commit: UNKNOWN_MEMBER_ID"),
+    *("commit: ILLEGAL_GENERATION", "fatal: FencedError", "a generation was forgotten"),
+    "a removal was forgotten",
+    *("removed: left", "removed: fenced", "removed: its session has ended"),
+    "removed: it did not join in time",
+    *("replayed: include", "replayed: leave out", "replayed: wait"),
+    *("goes on: first position", "goes on: own progress", "goes on: group's offset"),
+    *("phase: unjoined", "phase: rebalancing", "phase: stable"),
+    *("set back by a late request", "left without a last commit"),
+)
+RARE = ("set back by a late request",)
+
+
+def watch() -> None:
+    """Wrap once; the wrappers only count."""
+    if hasattr(vars(kafka_replay)["replayed"], "__wrapped__"):
+        return
+    _wrap(kafka_replay, "replayed", lambda found, _: f"replayed: {found}")
+    _wrap(kafka_claims, "position", _position)
+    for step in ("join_answered", "sync_answered", "heartbeat_answered"):
+        _wrap(kafka_keeper, step, lambda found, _: f"phase: {found.member.phase}")
+
+
+def missing(total: Counter[str], rare: bool) -> list[str]:
+    return [name for name in EXPECTED if not total[name] and (rare or name not in RARE)]
+
+
+def _wrap(owner: Any, name: str, label: Callable[[Any, tuple[Any, ...]], str]) -> None:
+    plain = getattr(owner, name)
+
+    @functools.wraps(plain)
+    def counted(*args: Any, **named: Any) -> Any:
+        found = plain(*args, **named)
+        counts[label(found, args)] += 1
+        return found
+
+    setattr(owner, name, counted)
+
+
+def _position(found: int | None, args: tuple[Any, ...]) -> str:
+    known, committed = args
+    if found is None:
+        return "goes on: first position"
+    if known is not None and known.is_untouched(committed):
+        return "goes on: own progress"
+    return "goes on: group's offset" if committed.offset is not None else "goes on: rebuilt"

@@ -1,0 +1,196 @@
+"""Bugs of members of a brokered group, each planted by replacing one function: the simulation must
+find them all.
+
+"join before the last commit" and "commit what was voided" were the product's own, until the
+simulation found them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from pyspark_zkgroup.group import positions
+from pyspark_zkgroup.group.kafka_group import assignors, codes
+from pyspark_zkgroup.group.kafka_group.assignors import GroupMember
+from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, Outcome
+from pyspark_zkgroup.group.kafka_group.member import Member, Turn
+from pyspark_zkgroup.kafka.member_wire import Write
+from pyspark_zkgroup.membership import kafka_claims, kafka_keeper, kafka_replay
+from pyspark_zkgroup.membership.kafka_claims import KafkaClaims
+from pyspark_zkgroup.membership.kafka_group import KafkaMembership
+from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings
+from pyspark_zkgroup.membership.kafka_keeper import GroupKeeper
+from pyspark_zkgroup.membership.kafka_requests import GroupRequests
+from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
+from pyspark_zkgroup.plan import TaskInput
+from pyspark_zkgroup.planner import Planner
+from tests.sim.planting import Bugs, Patches, put
+
+
+def _commit_what_is_planned() -> Patches:
+    real = Planner.partitions
+
+    def partitions(self: Planner, start: Any, end: Any) -> list[TaskInput]:
+        tasks = real(self, start, end)
+        self.membership.boundary({p: r.until for p, r in self._run.items()})
+        return tasks
+
+    return [put(Planner, "partitions", partitions)]
+
+
+def _go_on_from_memory() -> Patches:
+    """Whoever has written there since."""
+
+    def position(known: Known | None, committed: Committed) -> int | None:
+        return known.done if known is not None else committed.offset
+
+    return [put(kafka_claims, "position", position)]
+
+
+def _replay_what_is_assigned() -> Patches:
+    """Whatever the group holds of it by now."""
+
+    def replayed(
+        _planned: OffsetRange, _fence: Fence, _committed: Committed, *, mine: bool
+    ) -> Outcome:
+        return "include" if mine else "leave out"
+
+    return [put(kafka_replay, "replayed", replayed)]
+
+
+def _never_move_the_fence() -> Patches:
+    return [put(KafkaClaims, "move_fence", lambda _self, _member, _read: None)]
+
+
+def _give_out_what_is_owned() -> Patches:
+    """Balanced at once, as if nobody read."""
+
+    def cooperative(members: Sequence[GroupMember], partitions: Any) -> Any:
+        shares = assignors._balanced(members, partitions, assignors._claims(members))
+        return {member: frozenset(own) for member, own in shares.items()}
+
+    return [put(assignors, "cooperative_sticky", cooperative)]
+
+
+def _join_before_the_last_commit() -> Patches:
+    real = KafkaClaims.commit_finished
+
+    def commit_finished(self: KafkaClaims, member: Member) -> bool:
+        done = real(self, member)
+        self.is_put_off = False
+        return done
+
+    return [put(KafkaClaims, "commit_finished", commit_finished)]
+
+
+def _commit_what_was_voided() -> Patches:
+    """By another driver, in the replay of the same batch."""
+    return [put(KafkaClaims, "_drop_what_was_voided", lambda _self, _member: set())]
+
+
+def _join_first() -> Patches:
+    """What is finished is committed after it."""
+    real = KafkaMembership.step
+
+    def step(self: KafkaMembership, wait_until: float) -> bool:
+        member = self.keeper.member
+        self._check(member)
+        if member.needs_join:
+            self._begin_join(member)
+        return real(self, wait_until)
+
+    return [put(KafkaMembership, "step", step)]
+
+
+def _a_lease_for_ever() -> Patches:
+    """As long as nobody says anything else."""
+
+    def has_lease(self: KafkaMembership) -> bool:
+        return self.keeper.member.life == self.holdings.life
+
+    return [put(KafkaMembership, "_has_lease", has_lease)]
+
+
+def _a_refused_commit_is_done() -> Patches:
+    real = GroupRequests.write
+
+    def write(
+        self: GroupRequests, member: Member, writes: Mapping[TopicPartition, Write]
+    ) -> dict[TopicPartition, int]:
+        return dict.fromkeys(real(self, member, writes), codes.NONE)
+
+    return [put(GroupRequests, "write", write)]
+
+
+def _begin_at_starting_offsets() -> Patches:
+    """A partition that appears later as well."""
+    real = positions.first_positions
+
+    def first_positions(starting: Any, _known: bool, *args: Any, **named: Any) -> Any:
+        return real(starting, False, *args, **named)
+
+    return [put(kafka_claims, "first_positions", first_positions)]
+
+
+def _held_outlives_membership() -> Patches:
+    def lose(self: KafkaHoldings, life: int) -> None:
+        self.life = life
+
+    return [put(KafkaHoldings, "lose", lose)]
+
+
+def _list_nothing_as_owned() -> Patches:
+    real = GroupKeeper.begin_join
+
+    def begin_join(
+        self: GroupKeeper, seen: Member, _owned: frozenset[TopicPartition], topics: list[str]
+    ) -> bool:
+        return real(self, seen, frozenset(), topics)
+
+    return [put(GroupKeeper, "begin_join", begin_join)]
+
+
+def _deaf_heartbeat() -> Patches:
+    """Whatever it is told, nothing follows from it."""
+
+    def heartbeat_answered(member: Member, _code: int, _generation: int) -> Turn:
+        return Turn(member, "rest")
+
+    return [put(kafka_keeper, "heartbeat_answered", heartbeat_answered)]
+
+
+def _leave_at_once() -> Patches:
+    return [put(KafkaMembership, "_commit_last", lambda _self: True)]
+
+
+def _claim_without_reading() -> Patches:
+    """What we remember is where it goes on, and a read that is not told is an empty one."""
+    real = GroupRequests.read
+
+    def read(
+        self: GroupRequests, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, Committed]:
+        return {p: Committed(None) for p in partitions} | real(self, partitions)
+
+    return [put(GroupRequests, "read", read)]
+
+
+BUGS: Final[Bugs] = {
+    "commit what is planned": _commit_what_is_planned,
+    "go on from memory": _go_on_from_memory,
+    "replay what is assigned": _replay_what_is_assigned,
+    "never move the fence": _never_move_the_fence,
+    "give out what is owned": _give_out_what_is_owned,
+    "join before the last commit": _join_before_the_last_commit,
+    "commit what was voided": _commit_what_was_voided,
+    "join first": _join_first,
+    "a lease for ever": _a_lease_for_ever,
+    "a refused commit is done": _a_refused_commit_is_done,
+    "begin at startingOffsets": _begin_at_starting_offsets,
+    "held outlives membership": _held_outlives_membership,
+    "list nothing as owned": _list_nothing_as_owned,
+    "deaf heartbeat": _deaf_heartbeat,
+    "leave at once": _leave_at_once,
+    "claim without reading": _claim_without_reading,
+}

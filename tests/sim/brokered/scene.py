@@ -1,0 +1,126 @@
+"""A scene of a group that a broker coordinates: its queries, what befalls them, and how it ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pyspark_zkgroup.group.kafka_group.assignors import COOPERATIVE_STICKY
+from tests.fakes.group_coordinator import FakeGroupCoordinator
+from tests.sim.brokered import group_coverage, group_faults
+from tests.sim.brokered.group_checks import GroupChecks
+from tests.sim.brokered.member import BrokeredDriver
+from tests.sim.query import Driver, Query
+from tests.sim.scene import GROUP, Outcome, Scene
+
+_SHARED_S_MAX = 120.0
+_EMPTY_S_MAX = 60.0
+_HELD_LOOK_S = 0.5
+
+
+class BrokeredScene(Scene):
+    def __init__(self, seed: int, *, traced: bool = False) -> None:
+        super().__init__(seed, traced=traced)
+        rng = self.rng
+        self.server.lookers.clear()
+        self.coordinator = FakeGroupCoordinator(
+            self.world, self.kafka, first_join_s=rng.choice([0.0, 0.5, 3.0])
+        )
+        self.checks = GroupChecks(self.world, self.server, self.kafka, GROUP, self.coordinator)
+        self.checkers = self.checks
+        self.counts: Counter[str] = self.checks.counts
+        self.assignor = rng.choice([COOPERATIVE_STICKY] * 3 + ["range", "roundrobin"])
+        self.session_ms = rng.choice([6000, 6000, 10_000])
+        self.max_poll_ms = rng.choice([8000, 20_000, 60_000, 300_000])
+        # A newcomer whose join is lost in silence asks again after so long, as a plain consumer.
+        self.heal_s_max += self.max_poll_ms / 1000.0
+        self.held_back = False
+        """Nobody is started: an operator works on the group."""
+
+    # -- the cast
+
+    def set_up(self) -> None:
+        rng, server = self.rng, self.server
+        server.make("/brokers/topics")
+        total = rng.randrange(6, 17)
+        for number, topic in enumerate(self.topics):
+            self.make_topic(topic, max(1, total // len(self.topics) + number))
+            for partition in self.kafka.partitions_of(topic):
+                self.kafka.produce(partition, rng.randrange(0, 20))
+        for _ in range(rng.choice([2, 3, 3, 4])):
+            self.new_query(delay=rng.random() * rng.choice([0.1, 8.0]))
+
+    def options(self) -> dict[str, str]:
+        rng = self.rng
+        options = {
+            "protocol": "kafka",
+            "group.id": GROUP,
+            "threads": str(rng.choice([1, 2])),
+            "startingOffsets": self.starting,
+            "session.timeout.ms": str(self.session_ms),
+            "heartbeat.interval.ms": str(self.session_ms // 3),
+            "max.poll.interval.ms": str(self.max_poll_ms),
+            "kafka.bootstrap.servers": "b1:9092",
+            "partition.assignment.strategy": self.assignor,
+            "metadata.refresh.ms": "3000",
+        }
+        if rng.random() < 0.85:
+            options["subscribe"] = ",".join(self.topics)
+        else:
+            options["subscribePattern"] = "t.*"
+        if rng.random() < 0.5:
+            options["maxOffsetsPerTrigger"] = str(rng.choice([5, 20, 100]))
+        return options
+
+    def new_jvm(self) -> None:
+        """None here."""
+
+    def launch(self, query: Query) -> Driver | None:
+        if self.world.over or self.ending or query.ended:
+            return None
+        if self.held_back:
+            self.world.after(_HELD_LOOK_S, lambda: self._relaunch(query))
+            return None
+        driver = BrokeredDriver(
+            *(self.world, self.server, self.kafka, self.checks, query, self.ended_one),
+            self.coordinator,
+        )
+        self.drivers.append(driver)
+        return driver
+
+    def draw_faults(self) -> None:
+        group_faults.draw(self)
+
+    # -- the end
+
+    def heal(self) -> None:
+        super().heal()
+        if not self.world.over:
+            self._shared()
+
+    def _shared(self) -> None:
+        """Nothing is left to read: now everything is held once, and evenly."""
+        give_up_at = self.world.now + _SHARED_S_MAX + self.max_poll_ms / 1000.0
+        uneven = len(self.topics) if self.assignor == "range" else 1
+        while not self.world.over:
+            loads = {d.name: len(d.membership.holdings.held) for d in self.running}
+            held = [p for d in self.running for p in d.membership.holdings.held]
+            is_whole = sorted(held) == sorted(self.kafka.logs)
+            if is_whole and max(loads.values()) - min(loads.values()) <= uneven:
+                self.world.tell("-- evenly shared")
+                return
+            if self.world.now > give_up_at:
+                self.world.fail(f"never shared evenly: {loads} of {len(self.kafka.logs)}")
+            self._sleep(0.5)
+
+    def finish(self) -> None:
+        super().finish()
+        give_up_at = self.world.now + _EMPTY_S_MAX
+        while not self.world.over and self.coordinator.group.members:
+            if self.world.now > give_up_at:
+                self.world.fail(f"still in the group: {sorted(self.coordinator.group.members)}")
+            self._sleep(1.0)
+
+
+def run(seed: int, *, traced: bool = False) -> Outcome:
+    group_coverage.watch()
+    return BrokeredScene(seed, traced=traced).run()
