@@ -38,7 +38,7 @@ help:
 	@echo "make test-long  the long ones"
 	@echo "make test-matrix  the same few queries on PySpark 4.0, 4.1, 4.2 and 4.3, with brokers 3.9 and 4.1; VERSIONS='4.0 4.3' for some"
 	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one; sim-planted: whether it finds bugs;"
-	@echo "                PROTOCOL=coordinator: of members that a coordinator tells what to read; =kafka: of a group of the brokers"
+	@echo "                PROTOCOL=coordinator, light: of members that a coordinator tells what to read; kafka: of a group of the brokers"
 	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order"
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
 	@echo "make bench      beside Spark's own Kafka source: about 20 minutes on two cores that have nothing else to do"

@@ -83,7 +83,8 @@ def crash(query: Query) -> None:
     """Nothing is said to anybody."""
     session: Any = query.membership.keeper.session
     session._lost = True
-    session._closing.set()
+    session._closing = True
+    session._closed.put(None)
     session._thread.join(5.0)
     query.brokers.close()
     query.planner._stopped = True

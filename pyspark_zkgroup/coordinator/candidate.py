@@ -66,7 +66,7 @@ class Candidate:
         self.candidacy = candidacy
         self.watching = watching or Watching()
         self.surroundings = surroundings
-        self.desk = desk or LightDesk(clock=surroundings.clock)
+        self.desk = desk or LightDesk(clock=surroundings.clock, threads=surroundings.threads)
         self.desk.whereabouts = self.whereabouts
         self.term: Term | None = None
         self.store: NodeStore | None = None

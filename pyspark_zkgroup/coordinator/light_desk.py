@@ -12,7 +12,9 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.coordinator.light_nodes import delete_life, read_light, registered_brokers
@@ -33,10 +35,11 @@ from pyspark_zkgroup.group.light import sessions as keeping
 from pyspark_zkgroup.group.light.messages import Accepted, Elsewhere, Hello, Rejected, Tell
 from pyspark_zkgroup.group.light.sessions import Heard, Life, Sessions
 from pyspark_zkgroup.group.paths import CoordinatedPaths
+from pyspark_zkgroup.threads import SYSTEM_THREADS, Threads
 from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore, SessionLostError
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.light.server import Outbox
+    from pyspark_zkgroup.light.conversation import Outbox
 
 LIGHT = "light members"
 """The path of the event that a light member has answered."""
@@ -57,11 +60,13 @@ class LightDesk:
         protocol: str = "PLAINTEXT",
         members_max: int = 1000,
         clock: EventClock = SYSTEM,
+        threads: Threads = SYSTEM_THREADS,
     ) -> None:
         self.bootstrap = bootstrap
         self.protocol = protocol
         self.members_max = members_max
         self.clock = clock
+        self.threads = threads
         self.is_served = False
         """Whether anybody listens; else nodes are looked after, and nobody is spoken to."""
         self.whereabouts: Callable[[], Candidacy | None] = lambda: None
@@ -70,8 +75,11 @@ class LightDesk:
         self._lock = threading.Lock()
         self._office: Office | None = None
         self._wake: Callable[[], None] = lambda: None
-        self._seats: set[Seat] = set()
+        # As a set, in the order of their coming.
+        self._seats: dict[Seat, None] = {}
         self._by_name: dict[tuple[str, str], Seat] = {}
+        self._gates: WeakValueDictionary[tuple[str, str], AbstractContextManager[object]]
+        self._gates = WeakValueDictionary()
         self._mail: dict[Life, list[Command]] = {}
         self._ended: set[Life] = set()
 
@@ -85,15 +93,13 @@ class LightDesk:
             self._wake = wake
             office = self._office = Office(store, epoch, threading.Event())
         if self.is_served:
-            beat = threading.Thread(target=self._beat, args=(office,), daemon=True)
-            beat.name = "zkgroup-light-beat"
-            beat.start()
+            self.threads.start(lambda: self._beat(office), "zkgroup-light-beat")
 
     def end(self) -> None:
         """Members find out by the end of their streams."""
         with self._lock:
             office, self._office = self._office, None
-            seats, self._seats, self._by_name = self._seats, set(), {}
+            seats, self._seats, self._by_name = self._seats, {}, {}
         if office is not None:
             office.over.set()
         for seat in seats:
@@ -144,7 +150,12 @@ class LightDesk:
         for seat in seats:
             seat.cut()
         for life in ended:
-            nodes = delete_life(office.store, life)
+            # Else: the registration is read, and is this life's; a successor takes the name over,
+            # and owner nodes with it, of the same versions; they would go as this life's.
+            with self.gate_of((life.group, life.consumer)):
+                with self._lock:
+                    until = self.sessions.following(life)
+                nodes = delete_life(office.store, life, until)
             _log.warning(
                 "[ZKG-172] light member %s of group %s was not heard of for its timeout: "
                 "%d partitions free",
@@ -155,6 +166,14 @@ class LightDesk:
         return True
 
     # -- in the threads of the streams
+
+    def gate_of(self, name: tuple[str, str]) -> AbstractContextManager[object]:
+        """Held while anything is done for who goes by that name, or a life of it is ended."""
+        with self._lock:
+            gate = self._gates.get(name)
+            if gate is None:
+                gate = self._gates[name] = self.threads.gate()
+            return gate
 
     def greet(self, hello: Hello, outbox: Outbox) -> Seat | None:
         refusal = self._refusal(hello)
@@ -195,7 +214,7 @@ class LightDesk:
         seat = Seat(self, office, hello, outbox)
         with self._lock:
             # Known before its node is read: whoever ends that life meanwhile ends this seat too.
-            self._seats.add(seat)
+            self._seats[seat] = None
             earlier = [
                 s for s in self._seats if s is not seat and s.hello.incarnation == hello.incarnation
             ]
@@ -212,7 +231,7 @@ class LightDesk:
         ours = found is not None and found.seat.incarnation == hello.incarnation
         life = self.settle(seat, found.life) if ours and found is not None else 0
         outbox.put(Accepted(office.epoch, life, brokers))
-        self._deliver(seat)
+        self.deliver(seat)
         return seat
 
     def settle(self, seat: Seat, life: int) -> int:
@@ -229,7 +248,8 @@ class LightDesk:
             self._by_name[seat.hello.group, seat.hello.consumer] = seat
         return life
 
-    def _deliver(self, seat: Seat) -> None:
+    def deliver(self, seat: Seat) -> None:
+        """What its life was told before this stream was known to be its own."""
         with self._lock:
             mail = list(self._mail.get(seat.named, ()))
         for command in mail:
@@ -239,7 +259,9 @@ class LightDesk:
         """False where nothing of it counts any more."""
         now = self.clock.monotonic()
         with self._lock:
-            if seat not in self._seats:
+            if seat not in self._seats or (seat.life and seat.named in self._ended):
+                # Its time was over while a request of it was served. What came in after that stays
+                # unread: an answer would lengthen a lease of which the coordinator knows nothing.
                 return False
             if seat.life:
                 self.sessions = keeping.heard(self.sessions, seat.named, now)
@@ -277,7 +299,7 @@ class LightDesk:
     def leave(self, seat: Seat) -> None:
         """Its stream is over; its session may live."""
         with self._lock:
-            self._seats.discard(seat)
+            self._seats.pop(seat, None)
             if self._by_name.get(seat.name) is seat:
                 del self._by_name[seat.name]
 
@@ -291,7 +313,8 @@ class LightDesk:
     # -- in a thread of its own
 
     def _beat(self, office: Office) -> None:
-        while not office.over.wait(_BEAT_S):
+        while not office.over.is_set():
+            self.clock.sleep(_BEAT_S)
             now = self.clock.monotonic()
             with self._lock:
                 seats = list(self._seats)

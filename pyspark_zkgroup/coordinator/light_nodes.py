@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.brokers import parse_broker
 from pyspark_zkgroup.group.light.sessions import Life
-from pyspark_zkgroup.group.ops import Delete, InDoubt
+from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Transaction
 from pyspark_zkgroup.group.ownership import thread_of
 from pyspark_zkgroup.group.paths import BROKER_IDS, CoordinatedPaths, broker_path
 from pyspark_zkgroup.group.registration import LightSeat, parse_registration
 from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, partitions_below
 
+# A transaction of ZooKeeper has the size of a packet at most, 1 MiB.
+_AT_ONCE = 2000
+_TRIES = 3
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 
@@ -80,28 +83,41 @@ def consumer_of_owner(node: Node) -> str:
     return "" if thread is None else thread.consumer
 
 
-def delete_life(store: NodeStore, life: Life) -> int:
-    """What a life leaves behind, how many owner nodes it was. The registration goes last: should we
-    die in between, the next coordinator finds it and begins again.
+def delete_life(store: NodeStore, life: Life, until: float = float("inf")) -> int:
+    """What a life leaves behind, how many owner nodes it was: in one transaction, as the end of a
+    session is. Should we die in between, and the owner nodes be gone first, its member would be
+    taken in again under that life, and count on owner nodes that others have by then; with the
+    registration gone first, it would find its own name on nodes of somebody else.
+
+    `until`: the next life under that name that is not over. It may have lost the name as well, to a
+    third one, and may read on with what it holds for as long as its own time lasts.
     """
     paths = CoordinatedPaths(life.group)
-    (registered,) = store.nodes([paths.id(life.consumer)])
-    newer = float("inf")
-    if registered is not None and registered.node.czxid > life.number:
-        newer = registered.node.czxid
-    owned = {
-        path: node
-        for path, node in light_owners(store, paths).items()
-        if consumer_of_owner(node) == life.consumer and life.number < node.node.czxid < newer
-    }
-    deletes = [(Delete(path, node.node.version),) for path, node in owned.items()]
-    outcomes = store.commit(deletes)
-    if registered is not None and registered.node.czxid == life.number:
-        at = paths.id(life.consumer)
-        outcomes += store.commit([(Delete(at, registered.node.version),)])
-    if any(isinstance(outcome, InDoubt) for outcome in outcomes):
-        raise DisconnectedError(f"the nodes of {life.consumer} may not have been deleted")
-    return len(owned)
+    at = paths.id(life.consumer)
+    for _ in range(_TRIES):
+        (registered,) = store.nodes([at])
+        newer = until
+        if registered is not None and registered.node.czxid > life.number:
+            newer = min(newer, registered.node.czxid)
+        owned = {
+            path: node
+            for path, node in light_owners(store, paths).items()
+            if consumer_of_owner(node) == life.consumer and life.number < node.node.czxid < newer
+        }
+        deletes = [Delete(path, node.node.version) for path, node in owned.items()]
+        is_its = registered is not None and registered.node.czxid == life.number
+        if registered is not None and is_its:
+            first = (Delete(at, registered.node.version), *deletes[:_AT_ONCE])
+            requests: list[Transaction] = [first, *((d,) for d in deletes[_AT_ONCE:])]
+        else:
+            requests = [(d,) for d in deletes]
+        outcomes = store.commit(requests)
+        if any(isinstance(outcome, InDoubt) for outcome in outcomes):
+            raise DisconnectedError(f"the nodes of {life.consumer} may not have been deleted")
+        if not is_its or isinstance(outcomes[0], Done):
+            return len(owned)
+        # Somebody from outside has changed one of them meanwhile.
+    raise DisconnectedError(f"the nodes of {life.consumer} change faster than they are deleted")
 
 
 def registered_brokers(store: NodeStore, protocol: str) -> tuple[str, ...]:

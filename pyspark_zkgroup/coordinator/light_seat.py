@@ -1,7 +1,8 @@
 """One light member's stream at its coordinator: what it asks is done for it, if it may.
 
-Its gate is held while something is done, and closed before the member's nodes are given away or
-another stream takes its place: then nothing of it is executed any more.
+Its gate, one for all streams under a name, is held while something is done; it is closed before the
+member's nodes are given away or another stream takes its place: then nothing of it is executed any
+more.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from pyspark_zkgroup.coordinator.light_nodes import (
     consumer_of_owner,
     delete_life,
+    light_of,
     owner_of,
     read_light,
 )
@@ -65,7 +67,7 @@ from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, SessionL
 if TYPE_CHECKING:
     # A candidate that listens to nobody needs no gRPC.
     from pyspark_zkgroup.coordinator.light_desk import LightDesk
-    from pyspark_zkgroup.light.server import Outbox
+    from pyspark_zkgroup.light.conversation import Outbox
 
 _ANY_VERSION = -1
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
@@ -93,7 +95,7 @@ class Seat:
         self.outbox = outbox
         self.paths = CoordinatedPaths(hello.group)
         self.life = 0
-        self._gate = threading.Lock()
+        self._gate = desk.gate_of(self.name)
         self._closed = False
         self._owned: set[str] = set()
         self._beat_s = beat_every_s(hello.timeout_ms / 1000.0)
@@ -177,7 +179,8 @@ class Seat:
         (node,) = self.store.nodes([path])
         request: Transaction = (Create(path, data, world_open=True),)
         if node is not None:
-            found = read_light(self.store, self.paths, hello.consumer)
+            # Not read again: it may be gone by then, and what is gone is nobody's.
+            found = light_of(path, node)
             if found is not None and found.seat.incarnation == hello.incarnation:
                 return self._registered(asked, found.life)
             if found is None or not (asked.static and self._is_predecessor(asked)):
@@ -199,11 +202,15 @@ class Seat:
     def _registered(self, asked: Register, life: int) -> Reply:
         if not self.desk.settle(self, life):
             return Failed(asked.number, "offline", "its last session has not quite ended yet")
+        # The node was seen, and the member told what to read, before we knew its life.
+        self.desk.deliver(self)
         return Registered(asked.number, life)
 
     def fence(self, why: str) -> None:
-        with self._gate:
-            self._closed = True
+        """By another stream under this name. The gate is that one's as well, and held by it: with a
+        gate each, two that fence each other would wait for ever.
+        """
+        self._closed = True
         reason = f"Another process has taken over the member id {self.hello.consumer}: {why}"
         self.outbox.put(Rejected(reason, retriable=False, fenced=True))
         self.outbox.close()

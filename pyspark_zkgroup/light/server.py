@@ -8,72 +8,22 @@ sent fills its own bounded queue, and ends too.
 from __future__ import annotations
 
 import logging
-import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any
 
 import grpc
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.light.messages import Hello, ToCoordinator, ToMember
 from pyspark_zkgroup.group.light.wire import BadMessageError, decode_from_member, encode
 from pyspark_zkgroup.light.access import METHOD, add_port, is_let_in, server_options
+from pyspark_zkgroup.light.conversation import Greet, Outbox, converse
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
-_QUEUE_MAX = 1000
 _HELLO_S = 10.0
 _STOP_S = 1.0
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
-
-
-class Outbox:
-    """What one member is to be sent. Full: nobody takes it, and the stream ends."""
-
-    def __init__(self) -> None:
-        self._messages: queue.Queue[ToMember | None] = queue.Queue(_QUEUE_MAX)
-        self.closed = threading.Event()
-        self.cancel: Callable[[], object] = lambda: None
-
-    def put(self, message: ToMember) -> None:
-        if self.closed.is_set():
-            return
-        try:
-            self._messages.put_nowait(message)
-        except queue.Full:
-            self.cut()
-
-    def cut(self) -> None:
-        """At once, whether the member takes what is left or not: its thread is freed."""
-        self.close()
-        self.cancel()
-
-    def close(self) -> None:
-        """What was put before is still sent, as far as the stream takes it."""
-        self.closed.set()
-        try:
-            self._messages.put_nowait(None)
-        except queue.Full:
-            return
-
-    def messages(self) -> Iterator[ToMember]:
-        while True:
-            try:
-                message = self._messages.get(timeout=None if not self.closed.is_set() else 0)
-            except queue.Empty:
-                return
-            if message is None:
-                return
-            yield message
-
-
-class Conversation(Protocol):
-    """One member's side of the talk, at the coordinator."""
-
-    def take(self, message: ToCoordinator) -> None: ...
-
-    def end(self) -> None: ...
 
 
 class Listener:
@@ -85,7 +35,7 @@ class Listener:
         self,
         address: str,
         access: StreamAccess,
-        greet: Callable[[Hello, Outbox], Conversation | None],
+        greet: Greet,
         members_max: int,
     ) -> None:
         self.access = access
@@ -136,7 +86,7 @@ class _Reader:
         requests: Iterator[bytes],
         context: Any,
         outbox: Outbox,
-        greet: Callable[[Hello, Outbox], Conversation | None],
+        greet: Greet,
     ) -> None:
         self.requests = requests
         self.context = context
@@ -145,23 +95,13 @@ class _Reader:
         self.bad = ""
 
     def run(self) -> None:
-        talk: Conversation | None = None
         # Who opens a stream and says nothing would keep its place for ever.
         silent = threading.Timer(_HELLO_S, self.outbox.close)
         silent.daemon = True
         silent.start()
         try:
-            for data in self.requests:
-                message = decode_from_member(data)
-                if talk is not None:
-                    talk.take(message)
-                    continue
-                silent.cancel()
-                if not isinstance(message, Hello):
-                    raise BadMessageError("a stream begins with hello")
-                talk = self.greet(message, self.outbox)
-                if talk is None:
-                    break
+            messages = map(decode_from_member, self.requests)
+            converse(messages, self.outbox, self.greet, silent.cancel)
         except BadMessageError as error:
             self.bad = str(error)
             _log.warning(
@@ -172,6 +112,4 @@ class _Reader:
                 _log.exception("[ZKG-170] the stream of %s ends: %s", self.context.peer(), error)
         finally:
             silent.cancel()
-            if talk is not None:
-                talk.end()
             self.outbox.close()

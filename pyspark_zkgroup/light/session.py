@@ -10,15 +10,11 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
-import grpc
-
+from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
 from pyspark_zkgroup.group.coordination.commands import Command
 from pyspark_zkgroup.group.light import search as searching
@@ -45,9 +41,9 @@ from pyspark_zkgroup.group.light.messages import (
     ToMember,
 )
 from pyspark_zkgroup.group.light.search import Search
-from pyspark_zkgroup.group.light.wire import BadMessageError, decode_from_coordinator, encode
-from pyspark_zkgroup.light.access import METHOD, metadata, open_channel
+from pyspark_zkgroup.light.stream import NotLetInError, OpenStream, Stream
 from pyspark_zkgroup.security.stream_access import StreamAccess
+from pyspark_zkgroup.threads import SYSTEM_THREADS, Threads
 from pyspark_zkgroup.zk.port import (
     DisconnectedError,
     SessionEvent,
@@ -64,6 +60,8 @@ _PROBE_S = 0.1
 _OPEN_S_MIN = 5.0
 _log = logging.getLogger("pyspark_zkgroup.group")
 
+_Answer: TypeAlias = "queue.SimpleQueue[Reply | DisconnectedError]"
+
 
 @dataclass(frozen=True, slots=True)
 class LightSettings:
@@ -77,14 +75,27 @@ class LightSettings:
 
 
 class LightSession:
-    """`id` is the life that the coordinator has registered; -1 before, which no node's owner is."""
+    """`id` is the life that the coordinator has registered; -1 before, which no node's owner is.
 
-    def __init__(self, settings: LightSettings, events: queue.SimpleQueue[SessionEvent]) -> None:
+    `open_stream`, time and threads are handed in, so that a simulated world can have its own.
+    """
+
+    def __init__(
+        self,
+        settings: LightSettings,
+        events: queue.SimpleQueue[SessionEvent],
+        open_stream: OpenStream,
+        clock: EventClock = SYSTEM,
+        threads: Threads = SYSTEM_THREADS,
+    ) -> None:
         self.light = settings
         self.settings = SessionSettings(
             ",".join(settings.addresses), "", settings.hello.timeout_ms, 0
         )
         self.events = events
+        self.open_stream = open_stream
+        self.clock = clock
+        self.threads = threads
         self.id = -1
         self.brokers: tuple[str, ...] = ()
         self.commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
@@ -92,24 +103,25 @@ class LightSession:
         self.refused: Exception | None = None
         self.note = ""
         self._lost = False
-        self._accepted = threading.Event()
-        self._settled = threading.Event()
-        self._closing = threading.Event()
+        self._accepted = self._closing = False
+        self._settled: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._closed: queue.SimpleQueue[None] = queue.SimpleQueue()
+        # Held by nobody who waits.
         self._lock = threading.Lock()
         self._silent_at: float | None = None
         self._number = 0
-        self._asked: dict[int, tuple[Future[Reply], float]] = {}
+        self._asked: dict[int, tuple[_Answer, float]] = {}
         self._pongs: dict[int, float] = {}
-        self._outgoing: queue.SimpleQueue[ToCoordinator | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="zkgroup-light", daemon=True)
+        self._stream: Stream | None = None
+        self._thread: object = None
 
     def open(self) -> None:
         """Find the coordinator, or raise what keeps us out, or the ServerError that says where it
         was looked for.
         """
-        self._thread.start()
-        self._settled.wait(max(_OPEN_S_MIN, self.light.timeout_s))
-        if self._accepted.is_set():
+        self._thread = self.threads.start(self._run, "zkgroup-light")
+        self.clock.next_of(self._settled, max(_OPEN_S_MIN, self.light.timeout_s))
+        if self._accepted:
             return
         refused, note = self.refused, self.note
         self.close()
@@ -126,37 +138,40 @@ class LightSession:
 
     @property
     def connected(self) -> bool:
-        return self.alive and self._accepted.is_set()
+        return self.alive and self._accepted
 
     @property
     def negotiated_timeout_s(self) -> float:
         return self.light.timeout_s
 
     def lease_left_s(self) -> float:
-        return member_may_plan_until(self.proved_at, self.light.timeout_s) - time.monotonic()
+        return member_may_plan_until(self.proved_at, self.light.timeout_s) - self.clock.monotonic()
 
     def ask(self, make: Callable[[int], ToCoordinator]) -> Reply:
         """Send what `make` makes of a number, and wait for the answer to it."""
-        answer: Future[Reply] = Future()
+        answer: _Answer = queue.SimpleQueue()
         with self._lock:
+            stream = self._stream
             if not self.alive:
                 raise SessionLostError("ended")
-            if not self._accepted.is_set():
+            if not self._accepted or stream is None:
                 raise DisconnectedError("no coordinator is at hand")
             self._number += 1
             number = self._number
-            self._asked[number] = answer, time.monotonic()
-            self._outgoing.put(make(number))
+            self._asked[number] = answer, self.clock.monotonic()
+            stream.send(make(number))
         probe = self._silent_at == self.proved_at
         patience_s = max(_REQUEST_S_MIN, self.light.timeout_s * _REQUEST_SHARE)
         try:
-            reply = answer.result(_PROBE_S if probe else patience_s)
-        except FutureTimeoutError:
-            self._silent_at = self.proved_at
-            raise DisconnectedError("the coordinator did not answer in time") from None
+            reply = self.clock.next_of(answer, _PROBE_S if probe else patience_s)
         finally:
             with self._lock:
                 self._asked.pop(number, None)
+        if reply is None:
+            self._silent_at = self.proved_at
+            raise DisconnectedError("the coordinator did not answer in time")
+        if isinstance(reply, DisconnectedError):
+            raise reply
         if isinstance(reply, Failed) and reply.why == "offline":
             raise DisconnectedError(reply.text)
         if isinstance(reply, Failed) and reply.why == "forbidden":
@@ -171,8 +186,8 @@ class LightSession:
     def say(self, message: ToCoordinator) -> None:
         """What is not answered; lost with the connection."""
         with self._lock:
-            if self._accepted.is_set():
-                self._outgoing.put(message)
+            if self._accepted and self._stream is not None:
+                self._stream.send(message)
 
     def close(self) -> None:
         if self.connected and self.id >= 0:
@@ -180,15 +195,19 @@ class LightSession:
                 self.ask(Leave)
             except (DisconnectedError, SessionLostError, AccessError) as error:
                 _log.warning("[ZKG-176] the coordinator was not told that we leave: %s", error)
-        self._lost = True
-        self._closing.set()
-        self._outgoing.put(None)
+        self._lost = self._closing = True
+        self._closed.put(None)
+        with self._lock:
+            if self._stream is not None:
+                self._stream.finish()
 
     # -- in the thread of its own
 
     def _run(self) -> None:
         search = Search(self.light.addresses)
-        while not self._closing.wait(search.pause_s):
+        while not self._closing:
+            if search.pause_s > 0.0 and self._closed_within(search.pause_s):
+                return
             address = search.address
             try:
                 search = self._talk(search)
@@ -199,79 +218,71 @@ class LightSession:
             finally:
                 self._cut_off()
             if self.refused is not None:
-                self._settled.set()
+                self._settled.put(None)
                 return
+
+    def _closed_within(self, pause_s: float) -> bool:
+        self.clock.next_of(self._closed, pause_s)
+        return self._closing
 
     def _talk(self, search: Search) -> Search:
         """One stream, until it ends; where to look then."""
-        began = time.monotonic()
-        outgoing: queue.SimpleQueue[ToCoordinator | None] = queue.SimpleQueue()
-        outgoing.put(self.light.hello)
+        began = self.clock.monotonic()
         inbox: queue.SimpleQueue[ToMember | Exception] = queue.SimpleQueue()
-        access = self.light.access
-        with open_channel(search.address, access) as channel:
-            call = channel.stream_stream(METHOD)(_sent(outgoing), metadata=metadata(access))
-            reader = threading.Thread(target=_receive, args=(call, inbox), daemon=True)
-            reader.start()
+        stream = self.open_stream(search.address, self.light.access, inbox)
+        try:
+            stream.send(self.light.hello)
             heard_at = began
-            try:
-                while not self._closing.is_set():
-                    silent_s = stream_silent_at(heard_at, self.light.timeout_s) - time.monotonic()
-                    try:
-                        message = inbox.get(timeout=max(0.0, silent_s))
-                    except queue.Empty:
-                        return self._failed(search, "says nothing")
-                    heard_at = time.monotonic()
-                    if isinstance(message, Exception):
-                        return self._failed(search, self._why(message))
-                    if isinstance(message, Accepted):
-                        search = searching.found(search)
-                        if not self._take_up(message, outgoing, began):
-                            return search
-                    elif isinstance(message, Elsewhere):
-                        return self._elsewhere(search, message)
-                    elif isinstance(message, Rejected):
-                        return self._rejected(search, message)
-                    else:
-                        self._take(message, outgoing)
-            finally:
-                outgoing.put(None)
-                call.cancel()
+            while not self._closing:
+                now = self.clock.monotonic()
+                silent_s = stream_silent_at(heard_at, self.light.timeout_s) - now
+                message = self.clock.next_of(inbox, max(0.0, silent_s))
+                if message is None:
+                    return self._failed(search, "says nothing")
+                heard_at = self.clock.monotonic()
+                if isinstance(message, Exception):
+                    return self._failed(search, self._why(message))
+                if isinstance(message, Accepted):
+                    search = searching.found(search)
+                    if not self._take_up(message, stream, began):
+                        return search
+                elif isinstance(message, Elsewhere):
+                    return self._elsewhere(search, message)
+                elif isinstance(message, Rejected):
+                    return self._rejected(search, message)
+                else:
+                    self._take(message, stream)
+        finally:
+            stream.close()
         return search
 
-    def _take_up(
-        self,
-        accepted: Accepted,
-        outgoing: queue.SimpleQueue[ToCoordinator | None],
-        hello_at: float,
-    ) -> bool:
+    def _take_up(self, accepted: Accepted, stream: Stream, hello_at: float) -> bool:
         """False where our registration has been given up meanwhile: this session has ended."""
         with self._lock:
             if self.id >= 0 and accepted.life != self.id:
-                self._lost = True
+                self._lost = self._closing = True
                 self.events.put(SessionEvent("lost"))
-                self._closing.set()
                 return False
-            self._outgoing = outgoing
+            self._stream = stream
             self._pongs.clear()
             self.brokers = accepted.brokers
             if accepted.life:
                 self.proved_at = max(self.proved_at, hello_at)
             self.note = ""
-            self._accepted.set()
-        self._settled.set()
+            self._accepted = True
+        self._settled.put(None)
         self.events.put(SessionEvent("connected"))
         return True
 
-    def _take(self, message: ToMember, outgoing: queue.SimpleQueue[ToCoordinator | None]) -> None:
-        now = time.monotonic()
+    def _take(self, message: ToMember, stream: Stream) -> None:
+        now = self.clock.monotonic()
         if isinstance(message, Ping):
             sent = self._pongs.get(message.heard)
             if sent is not None:
                 self.proved_at = max(self.proved_at, sent)
             self._pongs = {n: at for n, at in self._pongs.items() if n > message.heard}
             self._pongs[message.number] = now
-            outgoing.put(Pong(message.number))
+            stream.send(Pong(message.number))
         elif isinstance(message, Tell):
             self.commands.put(message.command)
             self.events.put(SessionEvent("changed", COMMAND))
@@ -281,16 +292,15 @@ class LightSession:
             if found is not None:
                 answer, sent = found
                 self.proved_at = max(self.proved_at, sent)
-                answer.set_result(message)
+                answer.put(message)
 
     def _cut_off(self) -> None:
         """No stream any more: what was asked on it is in doubt."""
         with self._lock:
-            was = self._accepted.is_set()
-            self._accepted.clear()
+            was, self._accepted = self._accepted, False
             unanswered, self._asked = self._asked, {}
         for answer, _ in unanswered.values():
-            answer.set_exception(DisconnectedError("the connection to the coordinator broke"))
+            answer.put(DisconnectedError("the connection to the coordinator broke"))
         if was:
             self.events.put(SessionEvent("suspended"))
 
@@ -325,31 +335,11 @@ class LightSession:
         return searching.failed(search)
 
     def _why(self, error: Exception) -> str:
-        code = error.code() if isinstance(error, grpc.Call) else None
-        if code is grpc.StatusCode.UNAUTHENTICATED:
+        if isinstance(error, NotLetInError):
             self._lost = True
             self.refused = AccessError(
                 f"The coordinator at {self.settings.hosts} does not let this member in",
                 "Check coordinator.token",
             )
             self.events.put(SessionEvent("lost"))
-        if isinstance(error, grpc.Call):
-            return f"{error.details() or error.code()}"
         return str(error)
-
-
-def _sent(outgoing: queue.SimpleQueue[ToCoordinator | None]) -> Iterator[bytes]:
-    """What gRPC takes in a thread of its own; ends with the stream."""
-    while (message := outgoing.get()) is not None:
-        yield encode(message)
-
-
-def _receive(call: Any, inbox: queue.SimpleQueue[ToMember | Exception]) -> None:
-    try:
-        for data in call:
-            inbox.put(decode_from_coordinator(data))
-        inbox.put(ConnectionError("the stream was closed"))
-    except (grpc.RpcError, BadMessageError) as error:
-        inbox.put(error)
-    finally:
-        call.cancel()

@@ -58,7 +58,9 @@ class CommandChannel:
     def begin(self, f: Footing) -> None:
         """A new registration is another life: what an earlier one was told is nothing to it."""
         (node,) = f.store.stats([self.paths.id(f.consumer)])
-        life = 0 if node is None else node.node.czxid
+        self.live(0 if node is None else node.node.czxid)
+
+    def live(self, life: int) -> None:
         if life != self.life:
             self._live(life)
 

@@ -110,6 +110,8 @@ class CoordinatorMembership(OwnerNodeMembership):
             return False
         if node.ephemeral_owner != footing.session:
             raise commits.fenced(footing, f"{path} is in the hands of another session")
+        # What was to be asked right after the registration may not have been answered.
+        self.channel.live(node.node.czxid)
         return True
 
     def _lives_of(self, footing: Footing, topics: Collection[str]) -> dict[str, int]:

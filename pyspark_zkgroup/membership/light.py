@@ -47,9 +47,7 @@ class StreamChannel(CommandChannel):
         """There is no node to be made."""
 
     def begin(self, f: Footing) -> None:
-        life = f.session
-        if life != self.life:
-            self._live(life)
+        self.live(f.session)
 
     def obey(self, f: Footing) -> None:
         commands = _session(f).commands
@@ -97,6 +95,7 @@ class LightMembership(CoordinatorMembership):
         surroundings: Surroundings = REAL,
         in_kafka: OffsetsInKafka | None = None,
     ) -> None:
+        self._open_light = surroundings.open_light
         surroundings = replace(surroundings, open_store=self._open)
         super().__init__(options, brokers, surroundings, in_kafka)
         self.channel = StreamChannel(self.coordinated)
@@ -116,9 +115,8 @@ class LightMembership(CoordinatorMembership):
         before = self._session
         if before is not None and isinstance(before.refused, FencedError):
             raise before.refused
-        session = LightSession(LightSettings(light.addresses, light.access, hello), events)
-        session.open()
-        self._session = session
+        settings_here = LightSettings(light.addresses, light.access, hello)
+        session = self._session = self._open_light(settings_here, events)
         return LightStore(session)
 
     def _introduce(self, footing: Footing) -> bool:

@@ -16,9 +16,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from pyspark_zkgroup.clock import SYSTEM, EventClock
+from pyspark_zkgroup.threads import SYSTEM_THREADS, Threads
 from pyspark_zkgroup.zk.port import NodeStore, SessionEvent, SessionSettings
 
 if TYPE_CHECKING:
+    from pyspark_zkgroup.light.session import LightSession, LightSettings
     from pyspark_zkgroup.zk.store import Store
 
 
@@ -70,6 +72,17 @@ def open_store(settings: SessionSettings, events: queue.SimpleQueue[SessionEvent
     return Store(session)
 
 
+def open_light(settings: LightSettings, events: queue.SimpleQueue[SessionEvent]) -> LightSession:
+    """A light member's session, taken in by a coordinator, or the error that says why not."""
+    # Only here: other members may have no gRPC.
+    from pyspark_zkgroup.light.call import Call
+    from pyspark_zkgroup.light.session import LightSession
+
+    session = LightSession(settings, events, Call)
+    session.open()
+    return session
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     clock: EventClock = SYSTEM
@@ -77,6 +90,10 @@ class Surroundings:
     open_store: Callable[[SessionSettings, queue.SimpleQueue[SessionEvent]], NodeStore] = open_store
     new_condition: Callable[[], Changed] = threading.Condition
     start_thread: Callable[[str, Callable[[], None]], Running] = start_thread
+    open_light: Callable[[LightSettings, queue.SimpleQueue[SessionEvent]], LightSession] = (
+        open_light
+    )
+    threads: Threads = SYSTEM_THREADS
 
 
 REAL = Surroundings()

@@ -11,7 +11,9 @@ import pytest
 
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
 from pyspark_zkgroup.group.light.messages import Accepted, Elsewhere, Hello, Rejected, ToMember
-from pyspark_zkgroup.light.server import Conversation, Listener, Outbox
+from pyspark_zkgroup.light.call import Call
+from pyspark_zkgroup.light.conversation import Conversation, Outbox
+from pyspark_zkgroup.light.server import Listener
 from pyspark_zkgroup.light.session import LightSession, LightSettings
 from pyspark_zkgroup.sandbox.certificates import Certificates, Identity
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
@@ -63,7 +65,7 @@ class Silent:
 
 def come(listener: Listener, given: StreamAccess) -> None:
     settings = LightSettings((f"127.0.0.1:{listener.port}",), given, HELLO)
-    session = LightSession(settings, queue.SimpleQueue())
+    session = LightSession(settings, queue.SimpleQueue(), Call)
     session.open()
     session.close()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark_zkgroup.group.ops import NodeVersion, Transaction
+from pyspark_zkgroup.group.ops import NodeVersion, Op, Transaction
 from pyspark_zkgroup.zk.store import Children, Node, Store
 from tests.fakes.session import FakeSession
 
@@ -95,13 +95,20 @@ class FakeStore(Store):
                 type(op)(**{**_fields(op), "path": self._full(op.path)}) for op in operations
             ]
 
+        execute = self._execution(operations)
+        return lambda: session.call(_shown(operations), execute)
+
+    def _execution(self, operations: Sequence[Op]) -> Callable[[], list[NodeVersion | int | None]]:
+        """Which may come about much later than it was sent."""
+        session = self.session
+
         def execute() -> list[NodeVersion | int | None]:
             results = session.server.multi(session.id, operations)
             session.server.catch_up(session.replica)
             session.multi_at = session.world.now
             return results
 
-        return lambda: session.call(_shown(operations), execute)
+        return execute
 
 
 @dataclass(frozen=True)

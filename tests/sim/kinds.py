@@ -16,6 +16,9 @@ from tests.sim.brokered import scene as brokered
 from tests.sim.coordinated import coordinator_faults
 from tests.sim.coordinated import planted as coordinated_bugs
 from tests.sim.coordinated import scene as coordinated
+from tests.sim.light import planted as light_bugs
+from tests.sim.light import scene as light
+from tests.sim.light import stream_faults
 from tests.sim.planting import Bugs
 
 HERE = Path(__file__).parent
@@ -66,5 +69,12 @@ KINDS: Final = {
         missing=group_coverage.missing,
         bugs=brokered_bugs.BUGS,
         record=HERE / "brokered" / "planted.json",
+    ),
+    "light": Kind(
+        run=light.run,
+        faults=stream_faults.FAULTS,
+        missing=lambda total, _rare: [name for name in light.EXPECTED if not total[name]],
+        bugs=light_bugs.BUGS,
+        record=HERE / "light" / "planted.json",
     ),
 }

@@ -92,3 +92,14 @@ def test_bugs_of_brokered_groups_that_show_soon_are_found() -> None:
 @pytest.mark.timeout(1800)
 def test_all_bugs_of_brokered_groups_are_found() -> None:
     find_planted("--protocol", "kafka", "--seeds", "400")
+
+
+def test_bugs_of_light_members_that_show_in_nearly_every_scene_are_found() -> None:
+    shown = ("lives are forgotten", "half the timeout", "stopped before the release")
+    find_planted("--protocol", "light", "--seeds", "8", "--cores", "1", *shown)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_all_bugs_of_light_members_are_found() -> None:
+    find_planted("--protocol", "light", "--seeds", "400")

@@ -18,6 +18,7 @@ Event = TypeVar("Event")
 
 _STEPS_MAX = 60_000
 _JOIN_S = 20.0
+_DONE_MAX = 50
 
 
 class KilledError(BaseException):
@@ -92,11 +93,17 @@ class World:
 
     def start(self, name: str, body: Callable[[], None], delay: float = 0.0) -> Actor:
         actor = Actor(name, body)
+        self._forget_the_done()
         self._actors.append(actor)
         actor.thread = threading.Thread(target=self._run, args=(actor,), name=name, daemon=True)
         actor.thread.start()
         self._push(self.now + delay, actor)
         return actor
+
+    def _forget_the_done(self) -> None:
+        if len(self._actors) > _DONE_MAX:
+            gone = [a for a in self._actors if a.done and a.thread and not a.thread.is_alive()]
+            self._actors = [a for a in self._actors if a not in gone]
 
     def _run(self, actor: Actor) -> None:
         actor.baton.acquire()

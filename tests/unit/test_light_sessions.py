@@ -117,3 +117,11 @@ def test_two_that_name_each_other_are_not_asked_in_circles() -> None:
 def test_a_search_without_an_address_is_none() -> None:
     with pytest.raises(ValueError, match="an address to begin with"):
         Search(())
+
+
+def test_what_a_later_life_of_the_name_has_made_is_not_an_earlier_ones() -> None:
+    later, last = Life("g", "g_a", 15), Life("g", "g_a", 30)
+    sessions = keeping.seen(Sessions(), {A: 6.0, B: 3.0, last: 6.0, later: 6.0}, now=0.0)
+    assert sessions.following(A) == 15
+    assert sessions.following(later) == 30
+    assert sessions.following(last) == sessions.following(B) == float("inf")

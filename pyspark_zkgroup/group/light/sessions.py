@@ -47,6 +47,18 @@ class Sessions:
             default=0,
         )
 
+    def following(self, life: Life) -> float:
+        """The next life under its name: what was made later is not its own."""
+        return min(
+            (
+                other.number
+                for other in self.heard
+                if (other.group, other.consumer) == (life.group, life.consumer)
+                and other.number > life.number
+            ),
+            default=float("inf"),
+        )
+
     def expired(self, now: float) -> tuple[Life, ...]:
         return tuple(sorted(life for life, heard in self.heard.items() if now >= heard.dead_at))
 

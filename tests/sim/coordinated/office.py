@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
+from pyspark_zkgroup.coordinator.light_desk import LightDesk
 from pyspark_zkgroup.coordinator.term import Term
 from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.group.coordination.candidacy import Candidacy
@@ -109,6 +110,8 @@ class Office(Candidate):
         kafka: FakeKafka,
         timeout_ms: int,
         looker: Looker,
+        desk: LightDesk | None = None,
+        address: str | None = None,
     ) -> None:
         self.world = world
         self.process = process
@@ -121,9 +124,10 @@ class Office(Candidate):
         clock = VirtualClock(world, rate, 0.0, self.steps.check)
         super().__init__(
             SessionSettings("zk1:2181", "", timeout_ms, 6000),
-            Candidacy(process.name),
+            Candidacy(process.name, address),
             Watching(view.partitions, 3.0),
             Surroundings(clock=clock, open_store=self._open),
+            desk,
         )
         self.ended = False
 
@@ -177,4 +181,7 @@ class Office(Candidate):
         )
         session.open()
         self.looker.stood_up(session.id, process.name)
+        return self._store_of(session)
+
+    def _store_of(self, session: FakeSession) -> Store:
         return FakeStore(session)

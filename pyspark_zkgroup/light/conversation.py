@@ -1,0 +1,88 @@
+"""One light member's stream at its coordinator: what comes in, and what waits to be sent."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeAlias
+
+from pyspark_zkgroup.group.light.messages import Hello, ToCoordinator, ToMember
+from pyspark_zkgroup.group.light.wire import BadMessageError
+
+_QUEUE_MAX = 1000
+
+
+class Outbox:
+    """What one member is to be sent. Full: nobody takes it, and the stream ends."""
+
+    def __init__(self) -> None:
+        self._messages: queue.Queue[ToMember | None] = queue.Queue(_QUEUE_MAX)
+        self.closed = threading.Event()
+        self.cancel: Callable[[], object] = lambda: None
+
+    def put(self, message: ToMember) -> None:
+        if self.closed.is_set():
+            return
+        try:
+            self._messages.put_nowait(message)
+        except queue.Full:
+            self.cut()
+
+    def cut(self) -> None:
+        """At once, whether the member takes what is left or not: its thread is freed."""
+        self.close()
+        self.cancel()
+
+    def close(self) -> None:
+        """What was put before is still sent, as far as the stream takes it."""
+        self.closed.set()
+        try:
+            self._messages.put_nowait(None)
+        except queue.Full:
+            return
+
+    def messages(self) -> Iterator[ToMember]:
+        while True:
+            try:
+                message = self._messages.get(timeout=None if not self.closed.is_set() else 0)
+            except queue.Empty:
+                return
+            if message is None:
+                return
+            yield message
+
+
+class Conversation(Protocol):
+    """One member's side of the talk, at the coordinator."""
+
+    def take(self, message: ToCoordinator) -> None: ...
+
+    def end(self) -> None: ...
+
+
+Greet: TypeAlias = Callable[[Hello, Outbox], "Conversation | None"]
+
+
+def converse(
+    messages: Iterable[ToCoordinator],
+    outbox: Outbox,
+    greet: Greet,
+    begun: Callable[[], None] = lambda: None,
+) -> None:
+    """Until no more comes. `begun`: the first message is there. Who calls closes the outbox."""
+    talk: Conversation | None = None
+    try:
+        for message in messages:
+            if talk is not None:
+                talk.take(message)
+                continue
+            begun()
+            if not isinstance(message, Hello):
+                raise BadMessageError("a stream begins with hello")
+            talk = greet(message, outbox)
+            if talk is None:
+                break
+    finally:
+        if talk is not None:
+            talk.end()

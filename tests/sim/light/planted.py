@@ -1,0 +1,217 @@
+"""Bugs of light members and of those who keep their sessions, each planted by replacing one
+function: the simulation must find them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any, Final
+
+from pyspark_zkgroup.coordinator import light_desk, light_nodes, light_seat
+from pyspark_zkgroup.coordinator.light_desk import LightDesk
+from pyspark_zkgroup.coordinator.light_seat import Seat
+from pyspark_zkgroup.group.coordination.commands import Answer, Stop, Stopped
+from pyspark_zkgroup.group.light import sessions as keeping
+from pyspark_zkgroup.group.light.messages import Accepted, Reply
+from pyspark_zkgroup.group.light.sessions import Life, Sessions
+from pyspark_zkgroup.group.ops import NodeVersion
+from pyspark_zkgroup.light.session import LightSession
+from pyspark_zkgroup.light.stream import Stream
+from pyspark_zkgroup.membership.command_channel import CommandChannel
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.light import StreamChannel
+from pyspark_zkgroup.zk.port import Node, NodeStore
+from tests.sim.planting import Bugs, Patches, put
+
+_ENDED_AT_ONCE_S = 0.1
+
+
+def _lives_are_forgotten_at_fail_over() -> Patches:
+    """Whoever is registered and was not heard in this term is nobody."""
+
+    def seen(sessions: Sessions, lives: Mapping[Life, float], now: float) -> Sessions:
+        return real(sessions, dict.fromkeys(lives, _ENDED_AT_ONCE_S), now)
+
+    real = keeping.seen
+    return [put(keeping, "seen", seen)]
+
+
+def _nobody_expires_after_a_fail_over() -> Patches:
+    """Only who was heard in this term is looked after."""
+    return [put(keeping, "seen", lambda sessions, _lives, _now: sessions)]
+
+
+def _half_the_timeout() -> Patches:
+    """A registration is deleted while its member still plans."""
+    return [put(keeping, "counted_dead_at", lambda at, timeout_s: at + timeout_s / 2.0)]
+
+
+def _any_answer_frees() -> Patches:
+    """Whatever it answers, and under whichever life."""
+    real = LightDesk.answered
+
+    def answered(self: LightDesk, seat: Seat, answer: Answer) -> None:
+        asked = [c for c in self._mail.get(seat.named, ()) if isinstance(c, Stop)]
+        if asked:
+            answer = Stopped(asked[-1].generation, seat.life)
+        real(self, seat, replace(answer, life=seat.life))
+
+    return [put(LightDesk, "answered", answered)]
+
+
+def _the_member_holds_no_lease() -> Patches:
+    """As long as nobody tells it otherwise, it plans."""
+    return [put(LightSession, "lease_left_s", lambda _self: 1.0)]
+
+
+def _the_lease_counts_from_the_answer() -> Patches:
+    """Not from when what was answered had been sent, and for the whole timeout."""
+    real = LightSession._take
+
+    def take(self: LightSession, message: Any, stream: Stream) -> None:
+        real(self, message, stream)
+        self.proved_at = self.clock.monotonic() + self.light.timeout_s / 4.0
+
+    return [put(LightSession, "_take", take)]
+
+
+def _who_is_not_registered_may_own() -> Patches:
+    """And what it is told to read it claims before it has a life."""
+    return [
+        put(light_seat, "takes", lambda _paths, _transactions: False),
+        put(LightDesk, "settle", lambda _self, _seat, life: life),
+    ]
+
+
+def _stopped_before_the_release() -> Patches:
+    def busy(self: StreamChannel, f: Footing) -> None:
+        held = f.holdings.held
+        f.holdings.held = {}
+        try:
+            real(self, f)
+        finally:
+            f.holdings.held = held
+
+    real = StreamChannel.answer
+
+    def obey(self: StreamChannel, f: Footing) -> None:
+        real_obey(self, f)
+        busy(self, f)
+
+    real_obey = StreamChannel.obey
+    return [put(StreamChannel, "obey", obey)]
+
+
+def _a_fenced_predecessor_goes_on() -> Patches:
+    """Its stream is left open, and the name is good enough."""
+
+    def seat(self: LightDesk, office: Any, hello: Any, outbox: Any) -> Seat | None:
+        def light(store: NodeStore, paths: Any, consumer: str) -> Any:
+            found = read(store, paths, consumer)
+            return found and replace(found, seat=replace(found.seat, incarnation=hello.incarnation))
+
+        with put(light_desk, "read_light", light):
+            return real(self, office, hello, outbox)
+
+    read = light_nodes.read_light
+    real = LightDesk._seat
+    return [put(LightDesk, "_seat", seat), put(Seat, "fence", lambda _self, _why: None)]
+
+
+def _accepted_under_another_life_and_going_on() -> Patches:
+    """What it held is held still."""
+    real = LightSession._take_up
+
+    def take_up(self: LightSession, accepted: Accepted, stream: Stream, hello_at: float) -> bool:
+        if self.id >= 0 and accepted.life != self.id:
+            accepted = replace(accepted, life=self.id)
+        return real(self, accepted, stream, hello_at)
+
+    return [put(LightSession, "_take_up", take_up)]
+
+
+def _what_was_told_before_the_life_was_known_is_not_delivered() -> Patches:
+    real = Seat._registered
+
+    def registered(self: Seat, asked: Any, life: int) -> Reply:
+        with put(LightDesk, "deliver", lambda _self, _seat: None):
+            return real(self, asked, life)
+
+    return [put(Seat, "_registered", registered)]
+
+
+def _no_gate_between_a_take_over_and_an_end() -> Patches:
+    def gate(_self: LightDesk, _name: tuple[str, str]) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    return [put(LightDesk, "gate_of", gate)]
+
+
+def _what_comes_after_the_end_is_answered() -> Patches:
+    """A life that is being ended is heard as long as its stream is open."""
+    real = LightDesk.heard
+
+    def heard(self: LightDesk, seat: Seat) -> bool:
+        ended, self._ended = self._ended, set()
+        try:
+            return real(self, seat)
+        finally:
+            self._ended = ended
+
+    return [put(LightDesk, "heard", heard)]
+
+
+def _a_life_ends_with_all_of_its_name() -> Patches:
+    """Whichever life has made them."""
+    real = light_nodes.light_owners
+
+    def owners(store: NodeStore, paths: Any) -> dict[str, Node]:
+        return {
+            path: node._replace(node=NodeVersion(_Within(), node.node.version))
+            for path, node in real(store, paths).items()
+        }
+
+    return [put(light_nodes, "light_owners", owners)]
+
+
+class _Within(int):
+    def __lt__(self, _other: object) -> bool:
+        return True
+
+    def __gt__(self, _other: object) -> bool:
+        return True
+
+
+def _commands_are_told_once() -> Patches:
+    """To whoever listens just then."""
+    return [put(LightDesk, "deliver", lambda _self, _seat: None)]
+
+
+def _joined_once_is_told_for_ever() -> Patches:
+    """What was to be asked after the registration, and was not answered, is not asked again."""
+    return [
+        put(CommandChannel, "live", lambda _self, _life: None),
+        put(StreamChannel, "begin", lambda self, f: self._live(f.session)),
+    ]
+
+
+BUGS: Final[Bugs] = {
+    "lives are forgotten at fail-over": _lives_are_forgotten_at_fail_over,
+    "nobody expires after a fail-over": _nobody_expires_after_a_fail_over,
+    "half the timeout": _half_the_timeout,
+    "any answer frees": _any_answer_frees,
+    "the member holds no lease": _the_member_holds_no_lease,
+    "the lease counts from the answer": _the_lease_counts_from_the_answer,
+    "who is not registered may own": _who_is_not_registered_may_own,
+    "stopped before the release": _stopped_before_the_release,
+    "a fenced predecessor goes on": _a_fenced_predecessor_goes_on,
+    "another life, and going on": _accepted_under_another_life_and_going_on,
+    "told before the life was known": _what_was_told_before_the_life_was_known_is_not_delivered,
+    "no gate around an end": _no_gate_between_a_take_over_and_an_end,
+    "heard after the end": _what_comes_after_the_end_is_answered,
+    "a life ends with all of its name": _a_life_ends_with_all_of_its_name,
+    "commands are told once": _commands_are_told_once,
+    "joined once is told for ever": _joined_once_is_told_for_ever,
+}
