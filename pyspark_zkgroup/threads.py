@@ -8,8 +8,14 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 
+class Running(Protocol):
+    """A thread that was started."""
+
+    def join(self, timeout: float | None = None) -> None: ...
+
+
 class Threads(Protocol):
-    def start(self, run: Callable[[], None], name: str) -> object:
+    def start(self, run: Callable[[], None], name: str) -> Running:
         """It ends with the process, if not earlier."""
 
     def gate(self) -> AbstractContextManager[object]:

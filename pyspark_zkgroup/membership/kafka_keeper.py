@@ -39,8 +39,9 @@ from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
 from pyspark_zkgroup.kafka import member_wire, metadata
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership
-from pyspark_zkgroup.membership.surroundings import Running, Surroundings
+from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.threads import Running
 
 _GRACE_S = 5.0
 _METADATA_S = 10.0
@@ -79,7 +80,7 @@ class GroupKeeper:
         """When the newest request was sent that the coordinator has answered as one of ours."""
         self._rebalance_timeout_ms = rebalance_timeout_ms or _NO_LIMIT_MS
         self._connect = connect
-        self._start_thread = surroundings.start_thread
+        self._threads = surroundings.threads
         self._changed = surroundings.new_condition()
         self._member = Member(instance=instance)
         self.joined_topics: tuple[str, ...] = ()
@@ -113,7 +114,7 @@ class GroupKeeper:
             self._member = begin_join(self._member, owned).member
             self.joined_topics = tuple(topics)
             if self._thread is None:
-                self._thread = self._start_thread("zkgroup-kafka", self._run)
+                self._thread = self._threads.start(self._run, "zkgroup-kafka")
             self._changed.notify_all()
             return True
 

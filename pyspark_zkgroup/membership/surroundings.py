@@ -1,4 +1,4 @@
-"""What a member meets of the world outside: time, its own name, a thread of its own, and the way
+"""What a member meets of the world outside: time, its own name, threads of its own, and the way
 to ZooKeeper.
 
 Handed in, so that the simulation runs these very members in a world of its own.
@@ -44,18 +44,6 @@ class Changed(Protocol):
     def notify_all(self) -> None: ...
 
 
-class Running(Protocol):
-    """A thread that was started."""
-
-    def join(self, timeout: float | None = None) -> None: ...
-
-
-def start_thread(name: str, body: Callable[[], None]) -> Running:
-    thread = threading.Thread(target=body, name=name, daemon=True)
-    thread.start()
-    return thread
-
-
 def unique_name(clock: EventClock) -> str:
     """As the JVM members name themselves: host, milliseconds, eight hex digits."""
     return f"{socket.gethostname()}-{int(clock.time() * 1000)}-{uuid.uuid4().hex[:8]}"
@@ -89,7 +77,6 @@ class Surroundings:
     new_name: Callable[[EventClock], str] = unique_name
     open_store: Callable[[SessionSettings, queue.SimpleQueue[SessionEvent]], NodeStore] = open_store
     new_condition: Callable[[], Changed] = threading.Condition
-    start_thread: Callable[[str, Callable[[], None]], Running] = start_thread
     open_light: Callable[[LightSettings, queue.SimpleQueue[SessionEvent]], LightSession] = (
         open_light
     )

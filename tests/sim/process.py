@@ -70,7 +70,7 @@ class Process:
         if world.traced:
             world.tell(f"    {self.name}: {what}")
         if self.triggers:
-            self._pull(what)
+            self.pull(what)
         self.check()
 
     def wait(self, seconds: float, until: Callable[[], bool]) -> None:
@@ -144,7 +144,7 @@ class Process:
                 actor.until = None
                 self.world._push(self.world.now, actor)
 
-    def _pull(self, what: str) -> None:
+    def pull(self, what: str) -> None:
         for trigger in list(self.triggers):
             if trigger.matches(what):
                 if trigger.skip > 0:
@@ -152,3 +152,40 @@ class Process:
                 else:
                     self.triggers.remove(trigger)
                     trigger.act()
+
+
+class ThreadSteps:
+    """What another thread of a process asks of the world. A SIGTERM is the planner's to feel."""
+
+    def __init__(self, process: Process, name: str) -> None:
+        self.process = process
+        self.world = process.world
+        self.name = name
+
+    @property
+    def now(self) -> float:
+        return self.world.now
+
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        self.world.after(seconds, act)
+
+    def wake(self) -> None:
+        self.world.wake()
+
+    def step(self, what: str) -> None:
+        self.check()
+        self.world.pause(self.world.latency())
+        if self.world.traced:
+            self.world.tell(f"    {self.process.name} {self.name}: {what}")
+        if self.process.triggers:
+            self.process.pull(f"{self.name} {what}")
+        self.check()
+
+    def wait(self, seconds: float, until: Callable[[], bool]) -> None:
+        self.check()
+        self.world.wait(seconds, until)
+        self.check()
+
+    def check(self) -> None:
+        if self.process.driver_dead or self.process.planner_dead:
+            raise KilledError

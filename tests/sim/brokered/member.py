@@ -14,9 +14,10 @@ from tests.fakes.group_cluster import FakeCluster
 from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
-from tests.sim.process import Process
+from tests.sim.process import Process, ThreadSteps
 from tests.sim.query import Driver, Query
-from tests.sim.world import Actor, KilledError, World
+from tests.sim.threads import ProcessThreads
+from tests.sim.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,62 +29,18 @@ _TURNED_SHARE = 0.04
 _TURNED_S = 0.05
 
 
-class KeeperSteps:
-    """What the keeper's thread asks of the world. A SIGTERM is the planner's to feel."""
+class MemberThreads(ProcessThreads):
+    """Which of a member's two threads runs, and what they wait for."""
 
     def __init__(self, process: Process) -> None:
-        self.process = process
-        self.world = process.world
-
-    @property
-    def now(self) -> float:
-        return self.world.now
-
-    def after(self, seconds: float, act: Callable[[], None]) -> None:
-        self.world.after(seconds, act)
-
-    def wake(self) -> None:
-        self.world.wake()
-
-    def step(self, what: str) -> None:
-        self.check()
-        self.world.pause(self.world.latency())
-        if self.world.traced:
-            self.world.tell(f"    {self.process.name} keeper: {what}")
-        if self.process.triggers:
-            self.process._pull(f"keeper {what}")
-        self.check()
-
-    def wait(self, seconds: float, until: Callable[[], bool]) -> None:
-        self.check()
-        self.world.wait(seconds, until)
-        self.check()
-
-    def check(self) -> None:
-        if self.process.driver_dead or self.process.planner_dead:
-            raise KilledError
-
-
-class MemberThreads:
-    """The threads of one member's process: which of them runs, and what they wait for."""
-
-    def __init__(self, process: Process) -> None:
-        self.process = process
-        self.world = process.world
-        self.keeping = KeeperSteps(process)
-        self.keepers: list[Actor] = []
+        super().__init__(process.world, process)
+        self.keeping = ThreadSteps(process, "keeper")
         self.still = False
         """Nobody else may run now: a lock of the real kind is held."""
 
     @property
-    def steps(self) -> Process | KeeperSteps:
-        return self.keeping if self.world.current in self.keepers else self.process
-
-    def start(self, name: str, body: Callable[[], None]) -> Thread:
-        actor = self.world.start(f"{self.process.name} {name}", body)
-        self.keepers.append(actor)
-        self.process.actors.append(actor)
-        return Thread(self, actor)
+    def steps(self) -> Process | ThreadSteps:
+        return self.keeping if self.world.current in self.ours else self.process
 
     def condition(self) -> TurnedCondition:
         return TurnedCondition(self)
@@ -95,18 +52,6 @@ class MemberThreads:
             yield
         finally:
             self.still = False
-
-
-class Thread:
-    def __init__(self, threads: MemberThreads, actor: Actor) -> None:
-        self.threads = threads
-        self.actor = actor
-
-    def join(self, timeout: float | None = None) -> None:
-        """The actor's end wakes nobody, so it is looked at now and then."""
-        steps, until = self.threads.steps, self.threads.world.now + (timeout or _LONG_S)
-        while not self.actor.done and steps.now < until:
-            steps.wait(0.05, lambda: self.actor.done)
 
 
 class TurnedCondition:
@@ -187,7 +132,7 @@ class BrokeredDriver(Driver):
                 clock=self.process.clock,
                 new_name=lambda _clock: f"{self.name}-{self.number}-x",
                 new_condition=self.threads.condition,
-                start_thread=self.threads.start,
+                threads=self.threads,
             ),
         )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import queue
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
@@ -22,8 +21,8 @@ from pyspark_zkgroup.zk.store import Store
 from tests.fakes.kafka import FakeKafka, FakeView
 from tests.fakes.session import Access, FakeSession
 from tests.fakes.store import FakeStore
-from tests.sim.process import Process
-from tests.sim.world import KilledError, VirtualClock, World
+from tests.sim.process import Process, ThreadSteps
+from tests.sim.world import VirtualClock, World
 
 _RESIGN_S = 10.0
 
@@ -57,42 +56,6 @@ class LeadingAccess(Access):
             access.changed()
 
 
-class CandidateSteps:
-    """What the candidate's session asks of the world. A SIGTERM is the member's to feel."""
-
-    def __init__(self, world: World, process: Process) -> None:
-        self.world = world
-        self.process = process
-
-    @property
-    def now(self) -> float:
-        return self.world.now
-
-    def after(self, seconds: float, act: Callable[[], None]) -> None:
-        self.world.after(seconds, act)
-
-    def wake(self) -> None:
-        self.world.wake()
-
-    def step(self, what: str) -> None:
-        self.check()
-        self.world.pause(self.world.latency())
-        if self.world.traced:
-            self.world.tell(f"    {self.process.name} candidate: {what}")
-        if self.process.triggers:
-            self.process._pull(f"candidate {what}")
-        self.check()
-
-    def wait(self, seconds: float, until: Callable[[], bool]) -> None:
-        self.check()
-        self.world.wait(seconds, until)
-        self.check()
-
-    def check(self) -> None:
-        if self.process.driver_dead or self.process.planner_dead:
-            raise KilledError
-
-
 class Looker:
     """Who is told what candidates do."""
 
@@ -116,7 +79,7 @@ class Office(Candidate):
         self.world = world
         self.process = process
         self.looker = looker
-        self.steps = CandidateSteps(world, process)
+        self.steps = ThreadSteps(process, "candidate")
         rate = process.access.clock_rate
         self.access = Access(clock_rate=rate)
         process.access = LeadingAccess(clock_rate=rate, beside=[self.access])

@@ -28,8 +28,8 @@ from tests.fakes.light_stream import FakeStream
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.coordinated.member import CoordinatedDriver
 from tests.sim.light.office import LightCandidate
-from tests.sim.light.threads import ProcessThreads, SharedClock
 from tests.sim.query import Batch, Driver, Query
+from tests.sim.threads import ProcessThreads, SharedClock
 from tests.sim.world import World
 
 if TYPE_CHECKING:

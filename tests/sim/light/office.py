@@ -17,8 +17,8 @@ from tests.fakes.light_stream import Arriving, FakeStream
 from tests.fakes.session import Access, FakeSession
 from tests.fakes.store import FakeStore
 from tests.sim.coordinated.office import Looker, Office
-from tests.sim.light.threads import ProcessThreads, SharedClock
 from tests.sim.process import Process
+from tests.sim.threads import ProcessThreads, SharedClock
 from tests.sim.world import KilledError, World
 
 _FOR_EVER_S = 1e9

@@ -13,6 +13,7 @@ from tests.sim.world import Actor, KilledError, VirtualClock, World
 Event = TypeVar("Event")
 
 _FOR_EVER_S = 1e9
+_LOOK_S = 0.05
 
 
 class ProcessThreads:
@@ -23,13 +24,13 @@ class ProcessThreads:
         self.process = process
         self.ours: set[Actor] = set()
 
-    def start(self, run: Callable[[], None], name: str) -> Actor:
+    def start(self, run: Callable[[], None], name: str) -> ProcessThread:
         actor = self.world.start(f"{self.process.name} {name}", run)
         rests = [a.paused_until for a in self.process.actors]
         actor.paused_until = max(rests, default=0.0)
         self.process.actors.append(actor)
         self.ours.add(actor)
-        return actor
+        return ProcessThread(self, actor)
 
     def gate(self) -> AbstractContextManager[object]:
         return Gate(self)
@@ -41,6 +42,21 @@ class ProcessThreads:
             process.check()
         elif process.driver_dead or process.planner_dead:
             raise KilledError
+
+
+class ProcessThread:
+    def __init__(self, threads: ProcessThreads, actor: Actor) -> None:
+        self.threads = threads
+        self.actor = actor
+
+    def join(self, timeout: float | None = None) -> None:
+        """The actor's end wakes nobody, so it is looked at now and then."""
+        world = self.threads.world
+        until = world.now + (timeout or _FOR_EVER_S)
+        while not self.actor.done and world.now < until:
+            self.threads.check()
+            world.wait(_LOOK_S, lambda: self.actor.done)
+            self.threads.check()
 
 
 class Gate(AbstractContextManager[object]):
