@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from tests.sim.drawing import Of, at_step
 from tests.sim.process import Process, Trigger
 from tests.sim.query import Driver
 
@@ -38,25 +39,24 @@ def any_driver(scene: Scene) -> Driver | None:
     return scene.rng.choice(running) if running else None
 
 
-def _at(scene: Scene, driver: Driver, act: Callable[[], None], name: str) -> None:
-    """At one of its next steps."""
-    point = scene.rng.choice(_POINTS)
-    skip = scene.rng.choice([0, 0, 1, 2, 4, 8])
-
-    def told() -> None:
-        if not scene.healing and not scene.world.over and not driver.gone:
-            scene.world.tell(f"** {name}: {driver.name} (at {point or 'any step'})")
-            act()
-
-    driver.process.triggers.append(Trigger(lambda what: what.startswith(point), skip, told))
+def at_any_step(
+    scene: Scene,
+    driver: Driver,
+    act: Callable[[], None],
+    name: str,
+    points: Sequence[str] = _POINTS,
+) -> None:
+    at_step(scene, driver.process, points, act, name, gone=lambda: driver.gone)
 
 
-def each(name: str, act: Callable[[Scene, Driver], None]) -> Fault:
-    def fault(scene: Scene) -> bool:
+def each(
+    name: str, act: Callable[[Of, Driver], None], points: Sequence[str] = _POINTS
+) -> Callable[[Of], bool]:
+    def fault(scene: Of) -> bool:
         driver = any_driver(scene)
         if driver is None:
             return False
-        _at(scene, driver, lambda: act(scene, driver), name)
+        at_any_step(scene, driver, lambda: act(scene, driver), name, points)
         return True
 
     return fault

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.sim import drawing
 from tests.sim.driver_faults import (
     Fault,
     at_claim,
@@ -47,18 +48,7 @@ if TYPE_CHECKING:
 
 
 def draw(scene: Scene) -> None:
-    rng = scene.rng
-    for _ in range(rng.choice([3, 5, 6, 7, 8, 10])):
-        name = rng.choices(list(FAULTS), [weight for weight, _ in FAULTS.values()])[0]
-        scene.world.after(0.5 + rng.random() * 25.0, lambda name=name: _befall(scene, name))  # type: ignore[misc]
-
-
-def _befall(scene: Scene, name: str) -> None:
-    if scene.world.over or scene.healing:
-        return
-    if FAULTS[name][1](scene):
-        scene.faults += 1
-        scene.counts[f"fault: {name}"] += 1
+    drawing.draw(scene, FAULTS, (3, 5, 6, 7, 8, 10))
 
 
 FAULTS: dict[str, tuple[int, Fault]] = {

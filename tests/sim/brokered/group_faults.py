@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tests.sim import drawing
 from tests.sim.driver_faults import any_driver as any_one
 from tests.sim.driver_faults import (
+    at_any_step,
     cut,
     cut_kafka,
     drain,
+    each,
     kill,
     kill_in_replay,
     kill_planner,
@@ -20,7 +23,6 @@ from tests.sim.driver_faults import (
     timeout_s,
 )
 from tests.sim.outer_faults import grow, joiners, leaderless, rolling, twin
-from tests.sim.process import Trigger
 from tests.sim.query import Driver
 
 if TYPE_CHECKING:
@@ -37,40 +39,12 @@ _POINTS = (
 
 
 def draw(scene: BrokeredScene) -> None:
-    rng = scene.rng
-    for _ in range(rng.choice([3, 5, 6, 7, 8, 10])):
-        name = rng.choices(list(FAULTS), [weight for weight, _ in FAULTS.values()])[0]
-        scene.world.after(0.5 + rng.random() * 25.0, lambda name=name: _befall(scene, name))  # type: ignore[misc]
-
-
-def _befall(scene: BrokeredScene, name: str) -> None:
-    if not scene.world.over and not scene.healing and FAULTS[name][1](scene):
-        scene.faults += 1
-        scene.counts[f"fault: {name}"] += 1
-
-
-def _at(scene: BrokeredScene, driver: Driver, act: Callable[[], None], name: str) -> None:
-    """At one of its next steps, of whichever of its threads."""
-    point = scene.rng.choice(_POINTS)
-    skip = scene.rng.choice([0, 0, 1, 2, 4, 8])
-
-    def told() -> None:
-        if not scene.healing and not scene.world.over and not driver.gone:
-            scene.world.tell(f"** {name}: {driver.name} (at {point or 'any step'})")
-            act()
-
-    driver.process.triggers.append(Trigger(lambda what: what.startswith(point), skip, told))
+    drawing.draw(scene, FAULTS, (3, 5, 6, 7, 8, 10))
 
 
 def _each(name: str, act: Callable[[BrokeredScene, Driver], None]) -> Fault:
-    def fault(scene: BrokeredScene) -> bool:
-        driver = any_one(scene)
-        if driver is None:
-            return False
-        _at(scene, driver, lambda: act(scene, driver), name)
-        return True
-
-    return fault
+    """At a step of whichever of its threads."""
+    return each(name, act, _POINTS)
 
 
 def _pause_beyond_poll(scene: BrokeredScene, driver: Driver) -> None:
@@ -193,7 +167,8 @@ def static_restart(scene: BrokeredScene) -> bool:
     if not static:
         return False
     driver = scene.rng.choice(static)
-    _at(scene, driver, driver.process.kill, "kill -9, and back at once")
+    again = "kill -9, and back at once"
+    at_any_step(scene, driver, driver.process.kill, again, _POINTS)
     return True
 
 

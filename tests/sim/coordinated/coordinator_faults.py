@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.group.ops import Create, Delete, Op
 from pyspark_zkgroup.group.paths import COORDINATOR
+from tests.sim import drawing
 from tests.sim.coordinated.office import Office
+from tests.sim.drawing import at_step
 from tests.sim.driver_faults import timeout_s
 from tests.sim.process import Trigger
 
@@ -29,32 +31,11 @@ _POINTS = (
     "candidate multi Delete /consumers/groups",
     "candidate answer",
 )
+_SKIPS = (0, 0, 1, 2, 4, 8, 16)
 
 
 def draw(scene: CoordinatedScene) -> None:
-    rng = scene.rng
-    for _ in range(rng.choice([1, 2, 3, 4, 6])):
-        name = rng.choices(list(FAULTS), [weight for weight, _ in FAULTS.values()])[0]
-        scene.world.after(0.5 + rng.random() * 25.0, lambda name=name: _befall(scene, name))  # type: ignore[misc]
-
-
-def _befall(scene: CoordinatedScene, name: str) -> None:
-    if not scene.world.over and not scene.healing and FAULTS[name][1](scene):
-        scene.faults += 1
-        scene.counts[f"fault: {name}"] += 1
-
-
-def _at(scene: CoordinatedScene, office: Office, act: Callable[[], None], name: str) -> None:
-    """At one of its next steps as a candidate."""
-    point = scene.rng.choice(_POINTS)
-    skip = scene.rng.choice([0, 0, 1, 2, 4, 8, 16])
-
-    def told() -> None:
-        if not scene.healing and not scene.world.over:
-            scene.world.tell(f"** {name}: {office.process.name} (at {point!r})")
-            act()
-
-    office.process.triggers.append(Trigger(lambda what: what.startswith(point), skip, told))
+    drawing.draw(scene, FAULTS, (1, 2, 3, 4, 6))
 
 
 def _each(name: str, act: Callable[[CoordinatedScene, Office], None]) -> Fault:
@@ -64,7 +45,7 @@ def _each(name: str, act: Callable[[CoordinatedScene, Office], None]) -> Fault:
         office = scene.coordinator()
         if office is None or office.process.access.paused:
             return False
-        _at(scene, office, lambda: act(scene, office), name)
+        at_step(scene, office.process, _POINTS, lambda: act(scene, office), name, skips=_SKIPS)
         if scene.rng.random() < 0.5 and len(scene.queries) < 9:
             scene.new_query(delay=0.01)
         return True

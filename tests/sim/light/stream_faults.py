@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tests.sim import drawing
 from tests.sim.coordinated import coordinator_faults
+from tests.sim.drawing import at_step
 from tests.sim.driver_faults import timeout_s
 from tests.sim.light.member import LightDriver
-from tests.sim.process import Process, Trigger
 
 if TYPE_CHECKING:
     from tests.sim.light.office import LightCandidate
@@ -25,28 +26,7 @@ _SERVING = (
 
 
 def draw(scene: LightScene) -> None:
-    rng = scene.rng
-    for _ in range(rng.choice([1, 2, 3, 4, 6])):
-        name = rng.choices(list(OURS), [weight for weight, _ in OURS.values()])[0]
-        scene.world.after(0.5 + rng.random() * 25.0, lambda name=name: _befall(scene, name))  # type: ignore[misc]
-
-
-def _befall(scene: LightScene, name: str) -> None:
-    if not scene.world.over and not scene.healing and OURS[name][1](scene):
-        scene.faults += 1
-        scene.counts[f"fault: {name}"] += 1
-
-
-def _when(
-    scene: LightScene, process: Process, point: str, act: Callable[[], None], name: str
-) -> None:
-    def told() -> None:
-        if not scene.healing and not scene.world.over:
-            scene.world.tell(f"** {name}: {process.name} (at {point!r})")
-            act()
-
-    skip = scene.rng.choice([0, 0, 1, 2, 4, 8])
-    process.triggers.append(Trigger(lambda what: what.startswith(point), skip, told))
+    drawing.draw(scene, OURS, (1, 2, 3, 4, 6))
 
 
 def _each_member(name: str, act: Callable[[LightScene, LightDriver], None]) -> Fault:
@@ -56,8 +36,7 @@ def _each_member(name: str, act: Callable[[LightScene, LightDriver], None]) -> F
         if not awake:
             return False
         driver = scene.rng.choice(awake)
-        point = scene.rng.choice(_MEMBER)
-        _when(scene, driver.process, point, lambda: act(scene, driver), name)
+        at_step(scene, driver.process, _MEMBER, lambda: act(scene, driver), name)
         return True
 
     return fault
@@ -70,8 +49,7 @@ def _serving(name: str, act: Callable[[LightScene, LightCandidate], None]) -> Fa
         office = scene.serving()
         if office is None or office.process.access.paused:
             return False
-        point = scene.rng.choice(_SERVING)
-        _when(scene, office.process, point, lambda: act(scene, office), name)
+        at_step(scene, office.process, _SERVING, lambda: act(scene, office), name)
         return True
 
     return fault

@@ -1,0 +1,56 @@
+"""How faults are drawn for a scene: each befalls it at a time, and most then wait for a certain
+step of a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from tests.sim.process import Process, Trigger
+
+if TYPE_CHECKING:
+    from tests.sim.scene import Scene
+
+Of = TypeVar("Of", bound="Scene")
+
+SKIPS = (0, 0, 1, 2, 4, 8)
+
+
+def draw(
+    scene: Of, faults: Mapping[str, tuple[int, Callable[[Of], bool]]], numbers: Sequence[int]
+) -> None:
+    """As many as one of `numbers` says, each by its weight. A fault says whether it has begun."""
+    rng = scene.rng
+    weights = [weight for weight, _ in faults.values()]
+
+    def befall(name: str) -> None:
+        if not scene.world.over and not scene.healing and faults[name][1](scene):
+            scene.faults += 1
+            scene.counts[f"fault: {name}"] += 1
+
+    for _ in range(rng.choice(numbers)):
+        (name,) = rng.choices(list(faults), weights)
+        scene.world.after(0.5 + rng.random() * 25.0, lambda name=name: befall(name))  # type: ignore[misc]
+
+
+def at_step(
+    scene: Scene,
+    process: Process,
+    points: Sequence[str],
+    act: Callable[[], None],
+    name: str,
+    *,
+    skips: Sequence[int] = SKIPS,
+    gone: Callable[[], bool] = lambda: False,
+) -> None:
+    """At one of its next steps: what is asked then begins as one of `points`."""
+    point = scene.rng.choice(points)
+    skip = scene.rng.choice(skips)
+
+    def told() -> None:
+        if not scene.healing and not scene.world.over and not gone():
+            scene.world.tell(f"** {name}: {process.name} (at {point or 'any step'})")
+            act()
+
+    process.triggers.append(Trigger(lambda what: what.startswith(point), skip, told))
