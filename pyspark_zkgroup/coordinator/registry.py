@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import BadZnodeError
@@ -15,7 +15,7 @@ from pyspark_zkgroup.group.ownership import thread_of
 from pyspark_zkgroup.group.paths import COORDINATED, CoordinatedPaths
 from pyspark_zkgroup.group.snapshot import read_registrations
 from pyspark_zkgroup.model import ThreadId, TopicPartition
-from pyspark_zkgroup.zk.port import Children, NodeStore, partitions_below
+from pyspark_zkgroup.zk.port import Children, Node, NodeStore, partitions_below
 
 _ANY_VERSION = -1
 # Of owner nodes whose member's registration, which would say it, is gone.
@@ -32,6 +32,14 @@ class AnswerRead:
     answer: Answer | None
 
 
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A registry as it was listed, and those of its registrations that could be read."""
+
+    listed: Children
+    nodes: Mapping[str, Node]
+
+
 class Registry:
     """`members_of`, `answers_of`: which group each watched path belongs to. Of the group that was
     read last, `light` has the light members' lives and timeouts; `left` those whose owner nodes are
@@ -45,6 +53,7 @@ class Registry:
         self.light: dict[str, tuple[int, float]] = {}
         self.left: dict[str, tuple[int, float]] = {}
         self._said: set[str] = set()
+        self._known: dict[str, Registered] = {}
 
     def groups(self) -> frozenset[str]:
         (listed,) = self._watched([COORDINATED])
@@ -58,7 +67,7 @@ class Registry:
         paths = CoordinatedPaths(group)
         self.members_of[paths.ids] = self.members_of[paths.other_ids] = group
         ids, others = self._watched([paths.ids, paths.other_ids])
-        members = self._members(paths, sorted(ids.names) if ids else [])
+        members = self._members(paths, ids)
         (channels,) = self.store.children([paths.channels])
         known = channels.names if channels else frozenset()
         self._clean(paths, known - (ids.names if ids else frozenset()))
@@ -99,10 +108,20 @@ class Registry:
             return self._watched(paths)
         return listed
 
-    def _members(self, paths: CoordinatedPaths, consumers: Sequence[str]) -> dict[str, Member]:
-        nodes = self.store.nodes([paths.id(c) for c in consumers])
-        present = {c: n for c, n in zip(consumers, nodes, strict=True) if n is not None}
+    def _members(self, paths: CoordinatedPaths, ids: Children | None) -> dict[str, Member]:
+        """A registration says the same as long as it is there, so only those are read that were
+        not, or may have been made anew.
+        """
+        before = self._known.pop(paths.group, None)
+        same = surely_the_same(before.listed, ids) if before and ids else frozenset[str]()
+        known = {c: n for c, n in before.nodes.items() if c in same} if before else {}
+        others = sorted(ids.names - known.keys()) if ids else []
+        nodes = self.store.nodes([paths.id(c) for c in others])
+        found = {c: n for c, n in zip(others, nodes, strict=True) if n is not None}
+        present = dict(sorted({**known, **found}.items()))
         read, skipped = read_registrations(paths.id, {c: n.data for c, n in present.items()})
+        if ids is not None:
+            self._known[paths.group] = Registered(ids, {c: present[c] for c in read})
         for consumer, reason in skipped.items():
             if consumer not in self._said:
                 self._said.add(consumer)
@@ -179,6 +198,16 @@ class Registry:
             if is_light and (not life or node.node.czxid < life):
                 self.left[thread.consumer] = 0, timeout_s
         return owned
+
+
+def surely_the_same(before: Children, now: Children) -> frozenset[str]:
+    """Below which names the node is the one that it was. Servers count each that comes or goes: one
+    that went and came back under its name is counted twice, and no name tells of it.
+    """
+    count = now.children_version - before.children_version
+    if now.czxid != before.czxid or count != len(now.names ^ before.names):
+        return frozenset()
+    return now.names & before.names
 
 
 def _is_group(name: str) -> bool:

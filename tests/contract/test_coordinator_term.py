@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from pyspark_zkgroup.clock import SYSTEM
+from pyspark_zkgroup.coordinator.registry import surely_the_same
 from pyspark_zkgroup.coordinator.term import Term
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.coordination.command_json import decode_command
 from pyspark_zkgroup.group.coordination.commands import Assigned, Command, Start
-from pyspark_zkgroup.group.ops import Create
+from pyspark_zkgroup.group.ops import Create, Delete, SetData
 from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, COORDINATED, CoordinatedPaths
 from pyspark_zkgroup.group.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.zk.port import Children
 from pyspark_zkgroup.zk.store import Store
 from tests.contract.ensembles import made
 
@@ -86,3 +89,88 @@ def test_topics_of_brokers_that_register_need_no_broker_to_be_asked(store: Store
 def test_where_nobody_can_tell_the_topics_there_is_no_coordinator(store: Store) -> None:
     with pytest.raises(ServerError, match="no broker was named"):
         Term(store, 7, 0, None, 60.0, SYSTEM).work()
+
+
+class Registrations:
+    """Which registrations are read in a term that is at work, look by look."""
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.store = store
+        self.read: list[str] = []
+        plain = store.nodes
+
+        def nodes(paths: Sequence[str], *, watch: bool = False) -> Any:
+            below = f"{PATHS.ids}/"
+            self.read += [path.removeprefix(below) for path in paths if path.startswith(below)]
+            return plain(paths, watch=watch)
+
+        monkeypatch.setattr(store, "nodes", nodes)
+        self.term = Term(store, 7, 0, lambda: {"t": (0, 1)}, 60.0, SYSTEM)
+
+    def at_a_look(self) -> list[str]:
+        self.read = []
+        self.term.note(PATHS.ids)
+        while self.term.work():
+            pass
+        return self.read
+
+    def lives(self) -> dict[str, int]:
+        return {c: m.life for c, m in self.term.state.groups["g"].members.items()}
+
+    def made(self) -> dict[str, int]:
+        (listed,) = self.store.children([PATHS.ids])
+        names = sorted(listed.names) if listed else []
+        nodes = self.store.stats([PATHS.id(name) for name in names])
+        return {c: n.node.czxid for c, n in zip(names, nodes, strict=True) if n is not None}
+
+
+@pytest.fixture
+def registrations(store: Store, monkeypatch: pytest.MonkeyPatch) -> Registrations:
+    store.ensure([BROKER_IDS])
+    return Registrations(store, monkeypatch)
+
+
+def test_a_join_costs_the_coordinator_the_one_registration(registrations: Registrations) -> None:
+    store = registrations.store
+    assert registrations.at_a_look() == ["c"]
+    store.ensure([PATHS.channel("d")])
+    store.commit([(Create(PATHS.id("d"), MEMBER, ephemeral=True),)])
+    assert registrations.at_a_look() == ["d"]
+    store.commit([(Delete(PATHS.id("d"), -1),)])
+    assert registrations.at_a_look() == []
+    assert registrations.lives() == registrations.made()
+    assert registrations.lives().keys() == {"c"}
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_who_came_back_under_its_name_between_two_looks_has_another_life(
+    registrations: Registrations, beside: bool
+) -> None:
+    store = registrations.store
+    registrations.at_a_look()
+    before = registrations.lives()
+    store.commit([(Delete(PATHS.id("c"), -1), Create(PATHS.id("c"), MEMBER, ephemeral=True))])
+    if beside:
+        store.commit([(Create(PATHS.id("d"), MEMBER, ephemeral=True),)])
+    registrations.at_a_look()
+    assert registrations.lives() == registrations.made()
+    assert registrations.lives()["c"] != before["c"]
+
+
+def test_a_registration_that_cannot_be_read_is_looked_at_again(
+    registrations: Registrations,
+) -> None:
+    store = registrations.store
+    store.commit([(Create(PATHS.id("d"), b"junk", ephemeral=True),)])
+    registrations.at_a_look()
+    assert registrations.lives().keys() == {"c"}
+    store.commit([(SetData(PATHS.id("d"), MEMBER, 0),)])
+    assert registrations.at_a_look() == ["d"]
+    assert registrations.lives().keys() == {"c", "d"}
+
+
+def test_a_registry_that_was_lost_and_made_anew_is_read_anew() -> None:
+    before = Children(frozenset("abc"), 3, 10)
+    assert surely_the_same(before, Children(frozenset("abd"), 5, 10)) == {"a", "b"}
+    assert surely_the_same(before, Children(frozenset("abd"), 7, 10)) == frozenset()
+    assert surely_the_same(before, Children(frozenset("abc"), 3, 11)) == frozenset()

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from pyspark_zkgroup.errors import BadZnodeError
@@ -38,6 +39,7 @@ VERSION = 1
 PARTITIONS_MAX = 1_000_000
 """More than any topic has; a longer run would cost its reader its memory."""
 _SHOWN = 300
+_KEPT = 1000
 _NUMBER_MAX = 2**63 - 1
 
 
@@ -106,14 +108,16 @@ def _by_topic(values: Mapping[TopicPartition, object]) -> dict[str, dict[str, ob
     return nested
 
 
-def _runs(numbers: Iterable[int]) -> list[list[int]]:
+# All that read a topic are told of the same partitions.
+@lru_cache(_KEPT)
+def _runs(numbers: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and runs[-1][1] == number:
             runs[-1][1] = number + 1
         else:
             runs.append([number, number + 1])
-    return runs
+    return tuple(map(tuple, runs))
 
 
 class _Fields:

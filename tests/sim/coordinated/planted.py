@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from pyspark_zkgroup.coordinator import term
+from pyspark_zkgroup.coordinator import registry, term
 from pyspark_zkgroup.coordinator.candidate import Candidate
 from pyspark_zkgroup.coordinator.registry import Registry
 from pyspark_zkgroup.coordinator.term import Term
@@ -23,6 +23,7 @@ from pyspark_zkgroup.membership.claims import Moved
 from pyspark_zkgroup.membership.command_channel import CommandChannel
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.zk.port import Children
 from pyspark_zkgroup.zk.session import SessionEvent
 from pyspark_zkgroup.zk.store import Store
 from tests.sim.planting import Bugs, Patches, put
@@ -167,6 +168,15 @@ def _one_who_is_back_was_never_away() -> Patches:
     return [put(rebalance, "look", look)]
 
 
+def _who_is_listed_was_always_there() -> Patches:
+    """A registration is known by its name, though it went and another came."""
+
+    def surely_the_same(before: Children, now: Children) -> frozenset[str]:
+        return before.names & now.names
+
+    return [put(registry, "surely_the_same", surely_the_same)]
+
+
 def _the_answers_are_not_asked_for_at_first() -> Patches:
     """Only when their watch fires, which nobody has armed yet."""
     real = Term.work
@@ -194,5 +204,6 @@ BUGS: Final[Bugs] = {
     "channels of the dead stay": _channels_of_the_dead_stay,
     "the dead keep what they held": _the_dead_keep_what_they_held,
     "one who is back was never away": _one_who_is_back_was_never_away,
+    "who is listed was always there": _who_is_listed_was_always_there,
     "the answers are not asked for at first": _the_answers_are_not_asked_for_at_first,
 }
