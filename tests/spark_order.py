@@ -11,20 +11,22 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from pyspark_zkgroup import task
+from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.cluster_view import ClusterView
 from pyspark_zkgroup.membership.choice import membership
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planner import Planner
 from pyspark_zkgroup.silence import watch
+from tests.waiting import REAL_TIME
 
 Row = tuple[str, int, int]
 
@@ -61,6 +63,9 @@ class Checkpoint:
 
 
 class Query:
+    clock: Clock = REAL_TIME
+    """By which a test waits for it."""
+
     def __init__(
         self,
         options: dict[str, str],
@@ -71,14 +76,18 @@ class Query:
         self.options = parse(options)
         self.checkpoint = checkpoint or Checkpoint()
         self.batches: list[tuple[int, list[Row]]] = []
-        self.brokers = ClusterView(self.options)
-        # Tests look into it; those of other memberships know what they find.
-        self.membership = cast(ZookeeperMembership, membership(self.options, self.brokers))
-        self.planner = Planner(self.options, self.membership, self.brokers)
-        watch(self.planner.silence)
+        self.planner = self._new_planner()
         self.available_now = available_now
         self._prepared = False
         self._start: dict[str, Any] | None = None
+
+    def _new_planner(self) -> Planner:
+        self.brokers = ClusterView(self.options)
+        # Tests look into it; those of other memberships know what they find.
+        self.membership = cast(ZookeeperMembership, membership(self.options, self.brokers))
+        planner = Planner(self.options, self.membership, self.brokers)
+        watch(planner.silence)
+        return planner
 
     @property
     def rows(self) -> list[Row]:
@@ -121,9 +130,9 @@ class Query:
                 self.trigger(at)
             return len(self.rows) >= rows
 
-        give_up_at = time.monotonic() + deadline_s
+        give_up_at = self.clock.monotonic() + deadline_s
         while not enough():
-            if time.monotonic() > give_up_at:
+            if self.clock.monotonic() > give_up_at:
                 raise AssertionError(f"{len(self.rows)} rows after {deadline_s} s, expected {rows}")
 
     def drain(self) -> None:
@@ -163,9 +172,7 @@ class Query:
         at("partitions")
         rows: list[Row] = []
         for one in inputs:
-            for arrow in task.read(one, self.brokers.fetch_settings()):
-                columns = arrow.select(["topic", "partition", "offset"]).to_pydict()
-                rows += zip(columns["topic"], columns["partition"], columns["offset"], strict=True)
+            rows += self._read(one)
         at("read")
         self.batches.append((batch, rows))
         at("sunk")
@@ -173,6 +180,13 @@ class Query:
         self._start = end
         at("finished")
         return len(rows)
+
+    def _read(self, one: TaskInput) -> list[Row]:
+        rows: list[Row] = []
+        for arrow in task.read(one, self.brokers.fetch_settings()):
+            columns = arrow.select(["topic", "partition", "offset"]).to_pydict()
+            rows += zip(columns["topic"], columns["partition"], columns["offset"], strict=True)
+        return rows
 
 
 def abandon(client: Any) -> None:

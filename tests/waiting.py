@@ -6,7 +6,20 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from pyspark_zkgroup.clock import Clock
+
 State = TypeVar("State")
+
+
+class RealTime:
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+REAL_TIME: Clock = RealTime()
 
 
 def wait_until(
@@ -15,13 +28,14 @@ def wait_until(
     what: str,
     *,
     interval_s: float = 0.05,
+    clock: Clock = REAL_TIME,
 ) -> State:
     """The predicate's first true value; fails with what it last gave when the deadline passes.
 
     Let the predicate return the state it looked at, so that a failure shows it. A predicate that
     raises counts as not yet true, and the failure shows its error.
     """
-    ends = time.monotonic() + deadline_s
+    ends = clock.monotonic() + deadline_s
     while True:
         last: object
         try:
@@ -30,6 +44,6 @@ def wait_until(
                 return value
         except Exception as error:  # noqa: BLE001 - shown below if it stays
             last = error
-        if time.monotonic() >= ends:
+        if clock.monotonic() >= ends:
             raise AssertionError(f"waited {deadline_s} s for {what}; last state: {last!r}")
-        time.sleep(interval_s)
+        clock.sleep(interval_s)

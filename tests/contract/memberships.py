@@ -1,6 +1,8 @@
-"""Memberships as their contract suite asks for them: one group for each protocol, on real servers.
+"""Memberships as their contract suite asks for them: one group for each protocol, on real servers
+and on the simulation's fakes.
 
-Another protocol needs a class here with the few things that only it knows, and a place in `MADE`.
+Another protocol needs a class here with the few things that only it knows, and a place in
+`ON_SERVERS` and `ON_FAKES`.
 """
 
 from __future__ import annotations
@@ -8,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol
+
+import pytest
 
 from pyspark_zkgroup.coordinator.beside_member import candidate_of
 from pyspark_zkgroup.coordinator.light_desk import LightDesk
@@ -17,8 +21,17 @@ from pyspark_zkgroup.kafka import group_wire, member_wire
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.sandbox import Sandbox
+from tests.contract.simulated_groups import (
+    SESSION_MS,
+    SimulatedBrokersGroup,
+    SimulatedGroup,
+    SimulatedLightGroup,
+    SimulatedToldGroup,
+    SimulatedTopics,
+)
+from tests.contract.simulated_queries import Simulation
 from tests.group import Group, group_of
-from tests.kafka.members import KafkaGroup, KafkaQuery, kafka_group_of
+from tests.kafka.members import KafkaGroup, kafka_group_of
 from tests.light import LightGroup
 from tests.light import crash as light_crash
 from tests.produced_topics import ProducedTopics
@@ -44,9 +57,17 @@ class Members(Protocol):
     protocol: str
 
     @property
-    def made(self) -> ProducedTopics: ...
+    def made(self) -> ProducedTopics | SimulatedTopics: ...
 
-    def query(self, topic: str, checkpoint: Checkpoint | None = None, **changes: str) -> Query: ...
+    def query(
+        self,
+        topic: str,
+        checkpoint: Checkpoint | None = None,
+        *,
+        starting: str = "earliest",
+        member_id: str = "",
+        session_ms: int | None = None,
+    ) -> Query: ...
 
     def crash(self, query: Query) -> None:
         """As a kill -9 does: nobody is told anything."""
@@ -66,11 +87,25 @@ class NodeMembers:
 
     protocol = "zookeeper"
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Group | SimulatedGroup) -> None:
         self.made = group
 
-    def query(self, topic: str, checkpoint: Checkpoint | None = None, **changes: str) -> Query:
-        options = {"protocol": self.protocol, "session": "2000", "threads": "1", **changes}
+    def query(
+        self,
+        topic: str,
+        checkpoint: Checkpoint | None = None,
+        *,
+        starting: str = "earliest",
+        member_id: str = "",
+        session_ms: int | None = None,
+    ) -> Query:
+        options = {
+            "protocol": self.protocol,
+            "threads": "1",
+            "starting": starting,
+            "session": str(session_ms or SESSION_MS),
+            **({"member_id": member_id} if member_id else {}),
+        }
         return self.made.query_of(self.made.options(topic, **options), checkpoint)
 
     def crash(self, query: Query) -> None:
@@ -94,12 +129,18 @@ class CoordinatedMembers(NodeMembers):
 class LightMembers(NodeMembers):
     protocol = "light"
 
-    def __init__(self, group: LightGroup, desk: LightDesk) -> None:
+    def __init__(
+        self,
+        group: LightGroup | SimulatedGroup,
+        desk: LightDesk,
+        crash: Callable[[Query], None],
+    ) -> None:
         super().__init__(group)
         self.desk = desk
+        self._crash = crash
 
     def crash(self, query: Query) -> None:
-        light_crash(query)
+        self._crash(query)
 
     def lose(self, query: Query) -> None:
         """As if nothing had been heard of it for its whole timeout."""
@@ -113,30 +154,48 @@ class LightMembers(NodeMembers):
             silent = replace(desk.sessions.heard[life], at=desk.clock.monotonic() - 3600.0)
             desk.sessions = Sessions({**desk.sessions.heard, life: silent})
         desk._wake()
-        wait_until(lambda: life not in lives(), 10, "the coordinator to count it dead")
+        wait_until(
+            lambda: life not in lives(), 10, "the coordinator to count it dead", clock=query.clock
+        )
 
 
 class KafkaMembers:
     protocol = "kafka"
 
-    def __init__(self, group: KafkaGroup) -> None:
+    def __init__(self, group: KafkaGroup | SimulatedBrokersGroup) -> None:
         self.made = group
 
-    def query(self, topic: str, checkpoint: Checkpoint | None = None, **changes: str) -> Query:
-        return self.made.query(topic, checkpoint, changes={"threads": "1", **changes})
+    def query(
+        self,
+        topic: str,
+        checkpoint: Checkpoint | None = None,
+        *,
+        starting: str = "earliest",
+        member_id: str = "",
+        session_ms: int | None = None,
+    ) -> Query:
+        changes = {
+            "threads": "1",
+            "starting": starting,
+            **({"session_timeout_ms": str(session_ms)} if session_ms else {}),
+            **({"member_id": member_id} if member_id else {}),
+        }
+        return self.made.query(topic, checkpoint, changes=changes)
 
     def crash(self, query: Query) -> None:
         query.crash()
 
     def lose(self, query: Query) -> None:
-        kafka = cast(KafkaQuery, query)
+        kafka = next(known for known in self.made.queries if known is query)
         keeper = kafka.kafka.keeper
         life = keeper.member.life
         coordinator = kafka.connect()
         request = member_wire.leave_request(keeper.who(keeper.member), "expelled by a test")
         assert coordinator.ask(request, timeout_s=5.0) is not None
         coordinator.close()
-        wait_until(lambda: keeper.member.life != life, 10, "a heartbeat to be refused")
+        wait_until(
+            lambda: keeper.member.life != life, 10, "a heartbeat to be refused", clock=query.clock
+        )
 
     def committed(self, topic: str) -> dict[int, int]:
         query = self.made.queries[-1]
@@ -181,7 +240,7 @@ def _light(sandbox: Sandbox) -> Iterator[Members]:
     try:
         office = group.office()
         group.in_office()
-        yield LightMembers(group, office.desk)
+        yield LightMembers(group, office.desk, light_crash)
     finally:
         group.close()
 
@@ -192,12 +251,49 @@ def _kafka(sandbox: Sandbox) -> Iterator[Members]:
         yield KafkaMembers(group)
 
 
-MADE: dict[str, Callable[[Sandbox], AbstractContextManager[Members]]] = {
+def _light_on_fakes(simulation: Simulation) -> Members:
+    group = SimulatedLightGroup(simulation)
+    return LightMembers(group, group.office.desk, lambda query: query.crash())
+
+
+ON_SERVERS: dict[str, Callable[[Sandbox], AbstractContextManager[Members]]] = {
     "zookeeper": _zookeeper,
     "coordinator": _coordinated,
     "light": _light,
     "kafka": _kafka,
 }
+ON_FAKES: dict[str, Callable[[Simulation], Members]] = {
+    "zookeeper": lambda simulation: NodeMembers(SimulatedGroup(simulation)),
+    "coordinator": lambda simulation: CoordinatedMembers(SimulatedToldGroup(simulation)),
+    "light": _light_on_fakes,
+    "kafka": lambda simulation: KafkaMembers(SimulatedBrokersGroup(simulation)),
+}
+
+
+@contextmanager
+def _on_fakes(protocol: str, _request: pytest.FixtureRequest) -> Iterator[Members]:
+    simulation = Simulation()
+    try:
+        yield ON_FAKES[protocol](simulation)
+    finally:
+        simulation.end()
+
+
+@contextmanager
+def _on_servers(protocol: str, request: pytest.FixtureRequest) -> Iterator[Members]:
+    # Only here: the fakes need no server, so none is started for them.
+    with ON_SERVERS[protocol](request.getfixturevalue("sandbox")) as members:
+        yield members
+
+
+class Kind(NamedTuple):
+    """`sessions_take`: what a test is that waits until a session has ended."""
+
+    of: Callable[[str, pytest.FixtureRequest], AbstractContextManager[Members]]
+    sessions_take: tuple[pytest.MarkDecorator, ...] = ()
+
+
+KINDS = {"fakes": Kind(_on_fakes), "servers": Kind(_on_servers, (pytest.mark.long,))}
 
 
 def settle(*queries: Query, partitions: int, deadline_s: float = 30.0) -> None:
@@ -216,4 +312,5 @@ def settle(*queries: Query, partitions: int, deadline_s: float = 30.0) -> None:
         calm_rounds = calm_rounds + 1 if rows == 0 and even and quiet else 0
         return calm_rounds >= 2
 
-    wait_until(calm, deadline_s, "all members to settle", interval_s=0.0)
+    clock = queries[0].clock
+    wait_until(calm, deadline_s, "all members to settle", interval_s=0.0, clock=clock)

@@ -1,7 +1,8 @@
 """What the planner may rely on, whichever protocol decides who reads what: the membership's port.
 
-The same for all protocols, on real servers; what they do not do alike stands in `DIFFERENCES`, with
-the reason. Selected by name: pytest tests/contract -k "membership and coordinator".
+The same for all protocols, on real servers and on the simulation's fakes; what they do not do alike
+stands in `DIFFERENCES`, with the reason. Selected by name: pytest tests/contract -k "membership and
+coordinator", and "... and fakes" for those alone.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ import pytest
 
 from pyspark_zkgroup.errors import PlanError
 from pyspark_zkgroup.plan import decode
-from pyspark_zkgroup.sandbox import Sandbox
-from tests.contract.memberships import DIFFERENCES, MADE, Members, settle
+from tests.contract.memberships import DIFFERENCES, KINDS, ON_SERVERS, Members, settle
 from tests.group import all_rows, twice
 from tests.spark_order import Checkpoint, CrashError, Query, Row
 from tests.waiting import wait_until
@@ -23,9 +23,13 @@ RULES = Path(__file__).resolve().parents[2] / "docs" / "protocols.md"
 EACH = 5
 
 
-@pytest.fixture(params=sorted(MADE))
-def members(request: pytest.FixtureRequest, sandbox: Sandbox) -> Iterator[Members]:
-    with MADE[request.param](sandbox) as made:
+EACH_KIND = [(protocol, kind) for protocol in sorted(ON_SERVERS) for kind in sorted(KINDS)]
+
+
+@pytest.fixture(params=EACH_KIND, ids="-".join)
+def members(request: pytest.FixtureRequest) -> Iterator[Members]:
+    protocol, kind = request.param
+    with KINDS[kind].of(protocol, request) as made:
         yield made
 
 
@@ -46,6 +50,10 @@ def at(step: str, act: Callable[[], None]) -> Callable[[str], None]:
     return reached
 
 
+def a_batch(query: Query, at: Callable[[str], None]) -> None:
+    wait_until(lambda: query.trigger(at), 10, "a batch", interval_s=0.0, clock=query.clock)
+
+
 def die() -> None:
     raise CrashError
 
@@ -60,7 +68,7 @@ def crash(members: Members, query: Query, step: str) -> None:
             return True
         return False
 
-    wait_until(crashed, 20, "a batch to crash in", interval_s=0.0)
+    wait_until(crashed, 20, "a batch to crash in", interval_s=0.0, clock=query.clock)
     members.crash(query)
 
 
@@ -131,7 +139,7 @@ def test_what_moves_is_given_up_at_the_boundary_and_not_before(members: Members)
         assert len(first.held) == 2
         assert second.held == set()
 
-    wait_until(lambda: first.trigger(at("read", meanwhile)), 10, "a batch", interval_s=0.0)
+    a_batch(first, at("read", meanwhile))
     settle(first, second, partitions=2)
     assert missing(members, first, second) == [] == twice(all_rows(first, second))
 
@@ -165,12 +173,17 @@ def test_a_lost_membership_is_joined_anew_and_settles(members: Members) -> None:
 
 # Without a member.id the restart waits until its predecessor is counted dead.
 MEMBER_ID = pytest.mark.parametrize(
-    "member_id", ["one", pytest.param("", marks=pytest.mark.long)], ids=["member.id", "new name"]
+    ("members", "member_id"),
+    [
+        pytest.param((protocol, kind), member_id, id=f"{protocol}-{kind}-{said}", marks=marks)
+        for protocol, kind in EACH_KIND
+        for member_id, said, marks in (
+            ("one", "member.id", ()),
+            ("", "new name", KINDS[kind].sessions_take),
+        )
+    ],
+    indirect=["members"],
 )
-
-
-def named(member_id: str) -> dict[str, str]:
-    return {"member_id": member_id} if member_id else {}
 
 
 @MEMBER_ID
@@ -179,11 +192,11 @@ def test_a_restart_within_the_session_settles_what_was_finished(
 ) -> None:
     topic = filled(members, 2)
     checkpoint = Checkpoint()
-    first = members.query(topic, checkpoint, **named(member_id))
+    first = members.query(topic, checkpoint, member_id=member_id)
     settle(first, partitions=2)
     members.made.produce(topic, EACH)
     crash(members, first, "finished")
-    again = members.query(topic, checkpoint, **named(member_id))
+    again = members.query(topic, checkpoint, member_id=member_id)
     settle(again, partitions=2)
     assert again.rows == []
     assert members.committed(topic) == {0: 2 * EACH, 1: 2 * EACH}
@@ -193,12 +206,12 @@ def test_a_restart_within_the_session_settles_what_was_finished(
 def test_an_unfinished_batch_is_replayed_exactly(members: Members, member_id: str) -> None:
     topic = filled(members, 2)
     checkpoint = Checkpoint()
-    first = members.query(topic, checkpoint, **named(member_id))
+    first = members.query(topic, checkpoint, member_id=member_id)
     settle(first, partitions=2)
     members.made.produce(topic, EACH)
     crash(members, first, "logged")
     members.made.produce(topic, EACH)
-    again = members.query(topic, checkpoint, **named(member_id))
+    again = members.query(topic, checkpoint, member_id=member_id)
     again.trigger()
     planned = decode(checkpoint.offsets[-1]).ranges
     assert sorted(again.rows) == sorted(
@@ -225,7 +238,7 @@ def test_the_older_of_two_drivers_on_one_checkpoint_commits_nothing(members: Mem
         assert [offset for _, _, offset in newer.rows] == [*range(EACH, 2 * EACH)]
         settle(newer, partitions=1)
 
-    wait_until(lambda: older.trigger(at("logged", meanwhile)), 10, "a batch", interval_s=0.0)
+    a_batch(older, at("logged", meanwhile))
     assert members.committed(topic) == {0: 2 * EACH}
     older.trigger()
     assert members.committed(topic) == {0: 2 * EACH}
@@ -248,7 +261,7 @@ def test_a_first_position_is_written_before_anything_is_read(members: Members) -
 def test_who_leaves_frees_its_share_at_once(members: Members) -> None:
     """Not after its session: that one is longer than this test may wait."""
     topic = filled(members, 2)
-    first = members.query(topic, None, **_long_session(members))
+    first = members.query(topic, session_ms=25_000)
     second = members.query(topic)
     settle(first, second, partitions=2)
     first.stop()
@@ -256,10 +269,6 @@ def test_who_leaves_frees_its_share_at_once(members: Members) -> None:
     members.made.produce(topic, EACH)
     settle(second, partitions=2, deadline_s=15.0)
     assert missing(members, first, second) == [] == twice(all_rows(first, second))
-
-
-def _long_session(members: Members) -> dict[str, str]:
-    return {"session_timeout_ms" if members.protocol == "kafka" else "session": "25000"}
 
 
 def test_an_offset_that_is_set_by_hand_counts(members: Members) -> None:
@@ -270,7 +279,7 @@ def test_an_offset_that_is_set_by_hand_counts(members: Members) -> None:
     members.made.produce(topic, EACH)
     taken: list[bool] = []
     reset = at("sunk", lambda: taken.append(members.set_offset(topic, 0, 2)))
-    wait_until(lambda: query.trigger(reset), 10, "a batch", interval_s=0.0)
+    a_batch(query, reset)
     settle(query, partitions=1)
     refused = members.protocol in DIFFERENCES["an offset is set by hand beside live members"]
     assert taken == [not refused]
@@ -283,7 +292,7 @@ def test_a_checkpoint_belongs_to_its_protocol(members: Members) -> None:
     query = members.query(topic)
     query.until(EACH)
     last = query.checkpoint.offsets[-1]
-    last["protocol"] = "zookeeper" if members.protocol == "kafka" else "kafka"
+    last["protocol"] = next(other for other in ON_SERVERS if other != members.protocol)
     with pytest.raises(PlanError, match="protocol"):
         members.query(topic, query.checkpoint).trigger()
 
@@ -292,4 +301,4 @@ def test_each_difference_is_of_a_protocol_whose_rules_are_written_down() -> None
     lines = RULES.read_text().splitlines()
     headings = {line.split()[1].strip(":") for line in lines if line.startswith("## ")}
     for reasons in DIFFERENCES.values():
-        assert reasons.keys() <= headings & MADE.keys()
+        assert reasons.keys() <= headings & ON_SERVERS.keys()

@@ -215,10 +215,13 @@ class FakeGroupCoordinator(GroupRounds):
 
     def _commit(self, client: int, request: Any, reply: Reply) -> None:
         group = self.group
-        code = self._standing(
-            request.member_id, request.group_instance_id, request.generation_id_or_member_epoch
-        )
-        if code == codes.NONE:
+        generation = request.generation_id_or_member_epoch
+        code = self._standing(request.member_id, request.group_instance_id, generation)
+        # A tool, which may do so while nobody is in the group.
+        is_outside = generation < 0 and group.state == "empty"
+        if is_outside:
+            code = codes.NONE
+        elif code == codes.NONE:
             self._rest(group.members[request.member_id])
             if group.state == "completing":
                 code = codes.REBALANCE_IN_PROGRESS

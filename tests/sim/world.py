@@ -158,7 +158,7 @@ class World:
         me.until = None
 
     def wake(self) -> None:
-        for actor in self._actors:
+        for actor in (self.main, *self._actors):
             if actor.until is not None and not actor.done and actor.until():
                 actor.until = None
                 self._push(self.now, actor)

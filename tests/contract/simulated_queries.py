@@ -1,0 +1,210 @@
+"""Queries in Spark's order whose members are real, and whose servers are the simulation's fakes.
+
+The one who triggers them runs as the world's main actor, so a test is straight-line code, and time
+passes only where somebody waits.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
+from pyspark_zkgroup.light.session import LightSession, LightSettings
+from pyspark_zkgroup.light.stream import Inbox
+from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
+from pyspark_zkgroup.membership.kafka_group import KafkaMembership
+from pyspark_zkgroup.membership.light import LightMembership
+from pyspark_zkgroup.membership.surroundings import Surroundings
+from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
+from pyspark_zkgroup.plan import TaskInput
+from pyspark_zkgroup.planner import Planner
+from pyspark_zkgroup.security.stream_access import StreamAccess
+from pyspark_zkgroup.zk.port import SessionEvent
+from tests.fakes.group_cluster import FakeCluster
+from tests.fakes.group_coordinator import FakeGroupCoordinator
+from tests.fakes.kafka import FakeKafka, FakeView
+from tests.fakes.light_stream import FakeStream
+from tests.fakes.zookeeper import FakeZookeeper
+from tests.sim.brokered.member import MemberThreads
+from tests.sim.light.office import LightCandidate
+from tests.sim.process import Process
+from tests.sim.query import SimDrain
+from tests.sim.threads import ProcessThreads, SharedClock
+from tests.sim.world import World
+from tests.spark_order import Checkpoint, Query, Row
+
+_A_MOMENT_S = 0.001
+
+
+class WorldClock:
+    """A test's own: what is looked at without waiting takes a moment, or time would stand still."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def monotonic(self) -> float:
+        assert self.world.violation is None, "\n".join([self.world.violation, *self.world.crashes])
+        return self.world.now
+
+    def sleep(self, seconds: float) -> None:
+        # What the test has done meanwhile may be what somebody waits for.
+        self.world.wake()
+        self.world.pause(max(seconds, _A_MOMENT_S))
+
+
+class Simulation:
+    """One world with one ZooKeeper and one cluster, for one test. Its story is printed at the end:
+    shown where a test fails.
+    """
+
+    def __init__(self, seed: int = 1) -> None:
+        self.world = World(seed)
+        self.world.traced = True
+        self.clock = WorldClock(self.world)
+        self.rng: Random = self.world.rng
+        self.kafka = FakeKafka()
+        self.server = FakeZookeeper(self.world, self.rng)
+        self.server.make("/brokers/topics")
+        self.server.make("/brokers/ids/1", b'{"host":"b1","port":9092,"endpoints":[]}')
+        self.server.make("/consumers")
+        self._processes = 0
+
+    def process(self, kind: str) -> Process:
+        self._processes += 1
+        return Process(self.world, self.server, f"{kind}{self._processes}")
+
+    def end(self) -> None:
+        print("\n".join(self.world.story))
+        self.world.end()
+
+
+class SimulatedQuery(Query):
+    """Each has a process of its own. Of protocol `zookeeper`; the others say what is theirs."""
+
+    def __init__(
+        self, simulation: Simulation, options: dict[str, str], checkpoint: Checkpoint | None
+    ) -> None:
+        self.simulation = simulation
+        self.clock = simulation.clock
+        self.process = simulation.process("q")
+        super().__init__(options, checkpoint)
+
+    def _new_planner(self) -> Planner:
+        process = self.process
+        view: Any = FakeView(self.simulation.kafka, process.reaches, process.step)
+        self.brokers = view
+        self.membership = self._new_membership()
+        return Planner(self.options, self.membership, view, process.clock, SimDrain())
+
+    def _new_membership(self) -> Any:
+        return ZookeeperMembership(self.options, self.brokers, self._surroundings())
+
+    def _surroundings(self) -> Surroundings:
+        process = self.process
+        return Surroundings(
+            clock=process.clock,
+            new_name=lambda _clock: process.name,
+            open_store=process.open_store,
+        )
+
+    def trigger(self, at: Callable[[str], None] = lambda _step: None) -> int:
+        self.process.step("spark trigger")
+        return super().trigger(at)
+
+    def stop(self) -> None:
+        self.planner.stop()
+        self.process.kill()
+
+    def crash(self) -> None:
+        """Nothing is said to anybody; the servers find out by silence."""
+        self.process.kill()
+
+    def _read(self, one: TaskInput) -> list[Row]:
+        view: Any = self.brokers
+        rows: list[Row] = []
+        for part in one.ranges:
+            view.read(part.partition, part.range)
+            topic, number = part.partition.topic, part.partition.partition
+            rows += [(topic, number, n) for n in range(part.range.start, part.range.until)]
+        return rows
+
+
+class CoordinatedQuery(SimulatedQuery):
+    def _new_membership(self) -> Any:
+        return CoordinatorMembership(self.options, self.brokers, self._surroundings())
+
+
+class LightQuery(SimulatedQuery):
+    def __init__(
+        self,
+        simulation: Simulation,
+        options: dict[str, str],
+        checkpoint: Checkpoint | None,
+        office: LightCandidate,
+    ) -> None:
+        self.office = office
+        super().__init__(simulation, options, checkpoint)
+
+    def _new_membership(self) -> Any:
+        process = self.process
+        self.threads = ProcessThreads(process.world, process)
+        self.shared = SharedClock(process.world, process.clock.rate, 0.0, self.threads.check)
+        surroundings = Surroundings(
+            clock=process.clock,
+            new_name=lambda _clock: process.name,
+            open_light=self._open_light,
+            threads=self.threads,
+        )
+        return LightMembership(self.options, self.brokers, surroundings)
+
+    def _open_light(
+        self, settings: LightSettings, events: queue.SimpleQueue[SessionEvent]
+    ) -> LightSession:
+        session = LightSession(settings, events, self._open_stream, self.shared, self.threads)
+        session.open()
+        return session
+
+    def _open_stream(self, _address: str, _access: StreamAccess, inbox: Inbox) -> FakeStream:
+        process: Any = self.process
+        return FakeStream(process, process.access, self.office.served, inbox, process.name)
+
+
+class BrokeredQuery(SimulatedQuery):
+    def __init__(
+        self,
+        simulation: Simulation,
+        options: dict[str, str],
+        checkpoint: Checkpoint | None,
+        coordinator: FakeGroupCoordinator,
+    ) -> None:
+        self.coordinator = coordinator
+        super().__init__(simulation, options, checkpoint)
+
+    def _new_membership(self) -> KafkaMembership:
+        process = self.process
+        self.threads = MemberThreads(process)
+        self.kafka = KafkaMembership(
+            self.options,
+            self.brokers,
+            self.connect,
+            self.options.kafka_group,
+            Surroundings(
+                clock=process.clock,
+                new_name=lambda _clock: f"{process.name}-x",
+                new_condition=self.threads.condition,
+                threads=self.threads,
+            ),
+        )
+        return self.kafka
+
+    def connect(self) -> GroupCoordinator:
+        process = self.process
+        client = int(process.name.strip("q"))
+        cluster: Any = FakeCluster(
+            *(client, self.coordinator, self.simulation.kafka, process.access),
+            *(self.threads.steps, process.reaches, process.clock, process.rng),
+        )
+        return GroupCoordinator(cluster, self.options.group_id)
