@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.zk.session import SessionSettings
 
 _REFRESH_S = 30.0
+_log = logging.getLogger("pyspark_zkgroup.coordinator")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -117,6 +118,7 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
     candidate.start()
     try:
         told.wait()
+        _log.info("%s was told to end", name)
     finally:
         candidate.close()
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.live import live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
+from pyspark_zkgroup.cli.wide import console
+from pyspark_zkgroup.group.age import age
 from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.coordination.incumbent import Incumbent
 from pyspark_zkgroup.group.ownership import consumer_of
@@ -117,6 +118,7 @@ def _partition_value(row: PartitionRow) -> dict[str, Any]:
         "since_ms": row.since_ms,
         "wanted_by": row.wanted_by,
         "committed": row.committed,
+        "committed_ms": row.committed_ms,
         "end": row.end,
         "lag": row.lag,
         "trouble": row.trouble,
@@ -124,7 +126,7 @@ def _partition_value(row: PartitionRow) -> dict[str, Any]:
 
 
 def show(seen: GroupReport) -> None:
-    console = Console()
+    out = console()
     now_ms = time.time() * 1000
     members = Table(title=_title(seen, now_ms))
     for name in ("member", "kind", "since", "reads", "threads", "assigns by"):
@@ -144,14 +146,17 @@ def show(seen: GroupReport) -> None:
             str(member.owns),
             "?" if member.waiting is None else str(len(member.waiting)),
         )
-    console.print(members)
-    console.print(_partitions(seen, now_ms))
+    out.print(members)
+    out.print(_partitions(seen, now_ms))
     notes = [f"{m.consumer}: {m.trouble}" for m in seen.members if m.trouble]
     notes += [f"{r.partition}: {r.trouble}" for r in seen.partitions if r.trouble]
     for text in (*_waits(seen), *_unanswered(seen)):
-        console.print(text, markup=False, highlight=False)
+        out.print(text, markup=False, highlight=False)
     for note in (*seen.notes, *notes):
-        console.print(note, style="yellow", markup=False, highlight=False)
+        out.print(note, style="yellow", markup=False, highlight=False)
+    if notes or seen.notes or any(row.state in ("stuck", "free") for row in seen.partitions):
+        hint = f"zkgroup doctor --group {seen.group} says more, and what to do"
+        out.print(hint, style="dim", markup=False, highlight=False)
 
 
 def _title(seen: GroupReport, now_ms: float) -> str:
@@ -180,6 +185,7 @@ def _kind(seen: GroupReport, member: MemberRow) -> str:
 
 
 def _waits(seen: GroupReport) -> Iterator[str]:
+    registered = {member.consumer for member in seen.members}
     for member in seen.members:
         of_owners: dict[str, list[str]] = {}
         for waiting in member.waiting or ():
@@ -188,7 +194,8 @@ def _waits(seen: GroupReport) -> Iterator[str]:
         for owner, partitions in of_owners.items():
             more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
             named = ", ".join(partitions[:_NAMED])
-            yield f"{member.consumer} waits for {owner} to let go of {named}{more}"
+            who = owner if owner in registered else f"{owner}, which is not registered,"
+            yield f"{member.consumer} waits for {who} to let go of {named}{more}"
 
 
 def _unanswered(seen: GroupReport) -> Iterator[str]:
@@ -201,36 +208,34 @@ def _unanswered(seen: GroupReport) -> Iterator[str]:
 
 
 def _partitions(seen: GroupReport, now_ms: float) -> Table:
+    """What no row has to say is no column."""
     unknown = f", unknown for {seen.unknown_lags}" if seen.unknown_lags else ""
     table = Table(title=f"{len(seen.partitions)} partitions, lag {seen.lag:,}{unknown}")
+    settled = all(row.state == "owned" for row in seen.partitions)
     table.add_column("topic", overflow="fold")
     table.add_column("partition", justify="right")
     table.add_column("owner", overflow="fold")
     table.add_column("for")
-    table.add_column("state")
-    table.add_column("wanted by", overflow="fold")
-    for name in ("committed", "end", "lag"):
+    if not settled:
+        table.add_column("state")
+        table.add_column("wanted by", overflow="fold")
+    for name in ("committed", "ago", "end", "lag"):
         table.add_column(name, justify="right")
     for row in seen.partitions:
+        wanted = "" if row.state == "owned" else row.wanted_by or "-"
         table.add_row(
             row.partition.topic,
             str(row.partition.partition),
             row.owner or "-",
             "" if row.since_ms is None else age(now_ms - row.since_ms),
-            _STATES[row.state],
-            "" if row.state == "owned" else row.wanted_by or "-",
-            *("-" if n is None else f"{n:,}" for n in (row.committed, row.end, row.lag)),
+            *(() if settled else (_STATES[row.state], wanted)),
+            _number(row.committed),
+            "" if row.committed_ms is None else age(now_ms - row.committed_ms),
+            _number(row.end),
+            _number(row.lag),
         )
     return table
 
 
-def age(ms: float) -> str:
-    """In the unit that tells enough: 8 s, 5 min, 3.2 h, 12 d."""
-    seconds = max(0.0, ms / 1000)
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 172_800:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 86_400:.0f} d"
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"

@@ -6,10 +6,10 @@ import dataclasses
 import json
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from pyspark_zkgroup.cli.reach import bootstrap_option, config_option, json_option
+from pyspark_zkgroup.cli.wide import console
 
 _MARKS = {"well": "[green]ok[/]", "note": "[yellow]note[/]", "ill": "[red]ill[/]"}
 
@@ -25,11 +25,21 @@ _MARKS = {"well": "[green]ok[/]", "note": "[yellow]note[/]", "ill": "[red]ill[/]
 )
 @config_option
 @bootstrap_option
-@click.option("--group", default="", help="Look whether this group is known there.")
+@click.option("--group", default="", help="Look at this group too: who is stuck, idle or behind.")
+@click.option(
+    "--watch-seconds",
+    "watch_s",
+    type=click.FloatRange(min=0.0),
+    default=5.0,
+    show_default=True,
+    help="How long a group is watched in which something waits or moves; 0: look at it once.",
+)
 @json_option
 @click.pass_context
-def doctor(context: click.Context, connect: str, bootstrap: str, group: str, as_json: bool) -> None:
-    """Check Java, Python, Spark, decoder, ZooKeeper, permissions, clock and brokers.
+def doctor(
+    context: click.Context, connect: str, bootstrap: str, group: str, watch_s: float, as_json: bool
+) -> None:
+    """Check Java, Python, Spark, decoder, ZooKeeper, permissions, clock, brokers, and a group.
 
     Exit status 0 when nothing is ill, 1 otherwise; notes are no illness.
     """
@@ -37,7 +47,7 @@ def doctor(context: click.Context, connect: str, bootstrap: str, group: str, as_
 
     findings = list(of_this_machine())
     if connect or bootstrap:
-        findings += of_servers(connect, bootstrap, group)
+        findings += of_servers(connect, bootstrap, group, watch_s)
     if as_json:
         click.echo(json.dumps([dataclasses.asdict(f) for f in findings], indent=1))
     else:
@@ -46,5 +56,5 @@ def doctor(context: click.Context, connect: str, bootstrap: str, group: str, as_
             column.overflow = "fold"
         for finding in findings:
             table.add_row(_MARKS[finding.state], finding.thing, finding.text, finding.remedy)
-        Console().print(table)
+        console().print(table)
     context.exit(any(f.state == "ill" for f in findings))

@@ -6,17 +6,16 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from pyspark_zkgroup.cli.reach import LogEnds, access_given, store_of
+from pyspark_zkgroup.cli.finding import Finding
+from pyspark_zkgroup.cli.reach import LogEnds, access_given, checked_group, store_of
 from pyspark_zkgroup.errors import AccessError, ZkgroupError
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.zk.store import Store
-
-State = Literal["well", "note", "ill"]
 
 # Each with the versions that are supported, first included and last left out.
 _LIBRARIES = {
@@ -31,14 +30,6 @@ _LIBRARIES = {
 }
 _CLOCK_APART_S = 5.0
 _SLOW_S = 1.0
-
-
-@dataclass(frozen=True)
-class Finding:
-    thing: str
-    state: State
-    text: str
-    remedy: str = ""
 
 
 def of_this_machine() -> Iterator[Finding]:
@@ -56,25 +47,29 @@ def of_this_machine() -> Iterator[Finding]:
         yield Finding("delta-spark", "well", delta)
 
 
-def of_servers(connect: str, bootstrap: str, group: str) -> Iterator[Finding]:
-    """ZooKeeper, what this client may do in it, the clocks, and the brokers."""
+def of_servers(connect: str, bootstrap: str, group: str, watch_s: float) -> Iterator[Finding]:
+    """ZooKeeper, what this client may do in it, the clocks, the brokers, and the group."""
+    from pyspark_zkgroup.cli.group_health import of_group
     from pyspark_zkgroup.zk.group_reader import read_brokers
 
-    registered: tuple[str, ...] = ()
-    if connect:
-        began = time.monotonic()
-        try:
-            with store_of(connect) as store:
-                yield _answer(store, connect, time.monotonic() - began)
-                yield from _writing(store)
+    if not connect:
+        with closing(LogEnds(bootstrap, ())) as ends:
+            yield _brokers(ends, "named")
+        return
+    began = time.monotonic()
+    try:
+        with store_of(connect) as store:
+            yield _answer(store, connect, time.monotonic() - began)
+            yield from _writing(store)
+            registered = read_brokers(store, access_given().kafka.protocol)
+            with closing(LogEnds(bootstrap, () if bootstrap else registered)) as ends:
+                yield _brokers(ends, "named" if bootstrap else "registered in ZooKeeper")
                 if group:
-                    yield _group(store, group)
-                registered = read_brokers(store, access_given().kafka.protocol)
-        except ZkgroupError as error:
-            yield _ill("ZooKeeper", error)
-            if not bootstrap:
-                return
-    yield _brokers(bootstrap, registered)
+                    yield from of_group(store, checked_group(group), ends, watch_s)
+    except ZkgroupError as error:
+        yield _ill("ZooKeeper", error)
+        if bootstrap:
+            yield from of_servers("", bootstrap, "", 0.0)
 
 
 def _answer(store: Store, connect: str, took_s: float) -> Finding:
@@ -178,35 +173,13 @@ def _writing(store: Store) -> Iterator[Finding]:
     )
 
 
-def _group(store: Store, group: str) -> Finding:
-    from pyspark_zkgroup.zk.group_reader import read_group
-
-    facts = read_group(store, group, {})
-    if not facts.ids and not facts.offsets:
-        return Finding(
-            "group",
-            "note",
-            f"{group!r} has neither members nor offsets here",
-            "If it should, check the chroot of --zookeeper: `zkgroup groups` lists what is there",
-        )
-    return Finding(
-        "group",
-        "well",
-        f"{group!r} has {len(facts.ids)} members and offsets of {len(facts.offsets)} partitions",
-    )
-
-
-def _brokers(bootstrap: str, registered: tuple[str, ...]) -> Finding:
-    ends = LogEnds(bootstrap, registered)
+def _brokers(ends: LogEnds, where: str) -> Finding:
     began = time.monotonic()
     try:
         topics = ends.topics()
     except ZkgroupError as error:
         return _ill("brokers", error)
-    finally:
-        ends.close()
     took_ms = (time.monotonic() - began) * 1000
-    where = "named" if bootstrap else "registered in ZooKeeper"
     return Finding(
         "brokers",
         "well",

@@ -54,6 +54,9 @@ class LiveGroup:
         return facts
 
     def look(self) -> GroupReport:
+        return self.both()[1]
+
+    def both(self) -> tuple[GroupFacts, GroupReport]:
         """Brokers that are away are a note: the nodes tell enough to be shown without ends."""
         facts = self.facts()
         topics = topics_read(facts, exclude_internal=self._exclude_internal)
@@ -66,8 +69,8 @@ class LiveGroup:
             ends = self._ends.read(partitions)
         except ServerError as error:
             seen = report(facts, {}, exclude_internal=self._exclude_internal)
-            return replace(seen, notes=(*seen.notes, f"no ends, so no lag: {error}"))
-        return report(facts, ends, exclude_internal=self._exclude_internal)
+            return facts, replace(seen, notes=(*seen.notes, f"no ends, so no lag: {error}"))
+        return facts, report(facts, ends, exclude_internal=self._exclude_internal)
 
     def spans(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, LogSpan]:
         starts, ends = self._ends.starts(partitions), self._ends.read(partitions)

@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from pyspark_zkgroup.cli.asking import (
@@ -19,10 +18,11 @@ from pyspark_zkgroup.cli.asking import (
     status_of,
 )
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
-from pyspark_zkgroup.cli.describe import age
 from pyspark_zkgroup.cli.reach import checked_group, json_option, store_of, zookeeper_option
 from pyspark_zkgroup.cli.stop import timeout_option
+from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.group.age import age
 from pyspark_zkgroup.group.eviction import Belongings, deletions, has_moved, why_not
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import consumer_of
@@ -66,7 +66,7 @@ def list_(group: str, connect: str, as_json: bool) -> None:
         said = "" if asked is None else f"{asked['kind']} by {asked['by']}"
         cells = (row["consumer"], row["kind"], row["state"], since, row["session"], said)
         table.add_row(*cells, str(row["owns"]))
-    Console().print(table)
+    console().print(table)
 
 
 @members.command("drain")
@@ -237,7 +237,7 @@ def _show(it: Belongings, paths: list[str]) -> None:
     table.add_column("session")
     for path in paths:
         table.add_row(path, "")
-    Console().print(table)
+    console().print(table)
     sessions = ", ".join(f"{session:#x}" for session in sorted(it.sessions)) or "none that lives"
     click.echo(f"session: {sessions}. A batch that it has under way will come twice.", err=True)
 

@@ -7,10 +7,11 @@ shall be: a partition owned by one member and wanted by another is on the move, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from pyspark_zkgroup.group import remarks
 from pyspark_zkgroup.group.coordination.commands import Command
 from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.coordination.incumbent import (
@@ -31,7 +32,6 @@ from pyspark_zkgroup.model import ThreadId, TopicPartition
 State = Literal["owned", "moving", "free", "stuck", "unread"]
 Protocol = Literal["zookeeper", "coordinator", "light"]
 GroupProtocol = Literal["zookeeper", "coordinator", "both"]
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,18 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """When an offset node was made and last written, and the transaction that made it."""
+
+    made_ms: int
+    at_ms: int
+    life: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """All nodes of a group. `topics` are those of the cluster that its members may mean.
+    """All nodes of a group. `topics` are those of the cluster that its members may mean; `written`
+    tells of the nodes of `offsets`.
 
     `told` are those of its members that are registered where a coordinator tells them what to read;
     if there are any, `coordinator` is the node of the one in office, and `commands` has what stands
@@ -64,6 +74,7 @@ class GroupFacts:
     coordinator: Seen | None = None
     commands: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
     stirred: bool = False
+    written: Mapping[TopicPartition, Written] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +116,7 @@ class MemberRow:
 class PartitionRow:
     """`state`: owned by whom it shall be; moving: owned by another member, or wanted by none any
     more; free: nobody owns it yet; stuck: its owner is not registered; unread: no member wants it.
+    `committed_ms`: when its offset was last written, by a commit or a claim.
     """
 
     partition: TopicPartition
@@ -115,6 +127,7 @@ class PartitionRow:
     committed: int | None
     end: int | None
     trouble: str | None = None
+    committed_ms: int | None = None
 
     @property
     def lag(self) -> int | None:
@@ -130,7 +143,9 @@ class PartitionRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """`protocol` is None where there is no member. `generation`: the newest that is to be seen."""
+    """`protocol` is None where there is no member. `generation`: the newest that is to be seen.
+    `faults` are those of the notes that `ailments` tells at length.
+    """
 
     group: str
     members: tuple[MemberRow, ...]
@@ -138,6 +153,7 @@ class GroupReport:
     notes: tuple[str, ...]
     protocol: GroupProtocol | None = None
     coordinator: Incumbent | None = None
+    faults: tuple[str, ...] = ()
 
     @property
     def generation(self) -> Generation | None:
@@ -157,12 +173,13 @@ class GroupReport:
 def report(
     facts: GroupFacts, ends: Mapping[TopicPartition, int], *, exclude_internal: bool = True
 ) -> GroupReport:
-    snapshot = _snapshot(facts)
+    snapshot = snapshot_of(facts)
     protocol = _protocol(facts)
     seat = facts.coordinator
     coordinator = None if seat is None else incumbent_of(seat.data, seat.life, seat.made_ms)
     commands, notes = _commands(facts)
-    notes += _faults(facts, snapshot, protocol, coordinator)
+    faults = remarks.faults(facts.ids.keys() - facts.told, facts.told, coordinator)
+    notes += remarks.remarks(snapshot, coordinator, stirred=facts.stirred) + faults
     shall = wanted_by_rule(
         snapshot, _current(facts, commands), exclude_internal, is_mixed=protocol == "both"
     )
@@ -174,7 +191,9 @@ def report(
     )
     waiting = _waiting(rows, wanted) if shall.is_known else None
     members = _members(facts, snapshot, rows, commands, waiting)
-    return GroupReport(facts.group, members, rows, notes + shall.notes, protocol, coordinator)
+    faults += shall.conflict
+    notes += shall.conflict + shall.notes
+    return GroupReport(facts.group, members, rows, notes, protocol, coordinator, faults)
 
 
 def _protocol(facts: GroupFacts) -> GroupProtocol | None:
@@ -184,48 +203,6 @@ def _protocol(facts: GroupFacts) -> GroupProtocol | None:
     if facts.told:
         return "coordinator"
     return "zookeeper" if alone else None
-
-
-def _faults(
-    facts: GroupFacts,
-    snapshot: Snapshot,
-    protocol: GroupProtocol | None,
-    coordinator: Incumbent | None,
-) -> tuple[str, ...]:
-    notes: list[str] = []
-    if facts.stirred:
-        notes.append(
-            "members came or went each time this was read: its rows may be of different moments"
-        )
-    if protocol == "both":
-        notes.append(
-            f"{_named(facts.ids.keys() - facts.told)} decide for themselves, and "
-            f"{_named(facts.told)} are told by a coordinator, which tells nobody anything as long "
-            "as there are members of both kinds: stop those of one kind"
-        )
-    if not facts.told:
-        return tuple(notes)
-    if coordinator is None:
-        notes.append(
-            "nobody is in office: members go on with what they hold, and who joins waits. Start a "
-            "candidate: `zkgroup coordinator`, or a query with coordinator.candidate=true"
-        )
-    elif coordinator.trouble is not None:
-        notes.append(coordinator.trouble)
-    elif coordinator.address is None:
-        light = [c for c, member in snapshot.members.items() if member.light is not None]
-        if light:
-            notes.append(
-                f"coordinator {coordinator.name} serves no light members, and {_named(light)} need "
-                "one that does: `zkgroup coordinator --listen`"
-            )
-    return tuple(notes)
-
-
-def _named(consumers: Collection[str]) -> str:
-    names = sorted(consumers)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def _commands(facts: GroupFacts) -> tuple[dict[str, tuple[Command, ...]], tuple[str, ...]]:
@@ -270,10 +247,10 @@ def _waiting(
 def topics_read(facts: GroupFacts, *, exclude_internal: bool = True) -> frozenset[str]:
     """The topics that members read, or have read."""
     of_nodes = {p.topic for p in (*facts.owners, *facts.offsets)}
-    return frozenset(expand(_snapshot(facts), exclude_internal)) | of_nodes
+    return frozenset(expand(snapshot_of(facts), exclude_internal)) | of_nodes
 
 
-def _snapshot(facts: GroupFacts) -> Snapshot:
+def snapshot_of(facts: GroupFacts) -> Snapshot:
     def path_of(consumer: str) -> str:
         if consumer in facts.told:
             return f"{coordinated_ids(facts.group)}/{consumer}"
@@ -294,6 +271,7 @@ def _partition(
     trouble = None
     if raw is not None and committed is None:
         trouble = f"its offset node holds {raw[:40]!r}, which is no offset"
+    written = facts.written.get(partition)
     return PartitionRow(
         partition,
         _state(text, wanted, facts),
@@ -303,6 +281,7 @@ def _partition(
         committed,
         end,
         trouble,
+        None if written is None else written.at_ms,
     )
 
 

@@ -63,5 +63,6 @@ def busy_text(partition: TopicPartition, thread: ThreadId) -> str:
     """The line where the target's member is a zkgroup one: its strategy is known to be ours."""
     return (
         f"{partition} has had no owner for {BOUNDARIES} boundaries: it belongs to {thread}, which "
-        f"claims it at its next boundary, so its batch under way takes long or is stuck"
+        f"claims it at its next boundary, so its batch under way takes long or is stuck, or "
+        f"something keeps it from claiming, which its log names"
     )

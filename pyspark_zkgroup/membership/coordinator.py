@@ -14,9 +14,10 @@ from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.coordination.sticky import STICKY
 from pyspark_zkgroup.group.paths import CoordinatedPaths, topic_path
 from pyspark_zkgroup.group.snapshot import Snapshot
-from pyspark_zkgroup.membership import claims, commits
+from pyspark_zkgroup.membership import claims, commits, notes
 from pyspark_zkgroup.membership.claims import Moved
 from pyspark_zkgroup.membership.command_channel import CommandChannel
+from pyspark_zkgroup.membership.emptiness import Emptiness
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.owner_nodes import OwnerNodeMembership
 from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka, Standing
@@ -43,6 +44,7 @@ class CoordinatorMembership(OwnerNodeMembership):
         super().__init__(options, brokers, surroundings, in_kafka)
         self.coordinated = CoordinatedPaths(options.group_id)
         self.channel = CommandChannel(self.coordinated)
+        self.emptiness = Emptiness(options.group_id, self.clock)
         self.registration = replace(
             self.registration, order="", internal=not options.exclude_internal_topics
         )
@@ -131,6 +133,8 @@ class CoordinatorMembership(OwnerNodeMembership):
             nodes = footing.store.stats([self.paths.owner(p) for p in moved.waiting], watch=True)
             moved.again |= any(node is None for node in nodes)
         self.channel.answer(footing)
+        missing = notes.missing_topics(self.options.subscription, self.subscribed, self._snapshot)
+        self.emptiness.look(mine, missing, self.subscribed)
         return moved
 
     def _conclude(self, footing: Footing) -> None:
@@ -138,6 +142,8 @@ class CoordinatorMembership(OwnerNodeMembership):
         refused, the partition dropped, and no watch tells, as only this member's commands are
         watched. The coordinator goes on to count it as ours, so nobody else would take it up.
         """
+        if self.channel.start is None:
+            self.emptiness.untold()
         now = self.clock.monotonic()
         lacking = (
             self.channel.share.keys() - self.holdings.held.keys() - self.waiting.reasons.keys()

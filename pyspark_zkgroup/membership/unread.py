@@ -63,6 +63,6 @@ class UnreadPartitions:
 
     def _text(self, partition: TopicPartition, thread: ThreadId) -> str:
         member = self._members.get(thread.consumer)
-        if member is not None and member.is_zkgroup:
+        if member is not None and member.strategy == self.strategy:
             return suspicion.busy_text(partition, thread)
         return suspicion.text(partition, thread, self.strategy, self.order)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from pyspark_zkgroup.group.snapshot import foreign_differences
+from pyspark_zkgroup.group.agreement import conflict
+from pyspark_zkgroup.group.snapshot import Snapshot, foreign_differences
 from pyspark_zkgroup.group.target import target
 from pyspark_zkgroup.membership import claims, commits, notes
 from pyspark_zkgroup.membership.claims import Moved
+from pyspark_zkgroup.membership.emptiness import Emptiness
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import GroupView
 from pyspark_zkgroup.membership.hand_over import outwait_readers
@@ -37,6 +39,8 @@ class ZookeeperMembership(OwnerNodeMembership):
         super().__init__(options, brokers, surroundings, in_kafka)
         self.unread = UnreadPartitions(options.strategy, options.order, self.clock)
         self.nudge = Nudge()
+        self.emptiness = Emptiness(options.group_id, self.clock)
+        self._conflict = ""
 
     def _introduce(self, footing: Footing) -> bool:
         view = self.reader.look(footing.store, lambda: False)
@@ -66,6 +70,7 @@ class ZookeeperMembership(OwnerNodeMembership):
                 _log.warning(
                     "[ZKG-118] member %s is left out of the assignment: %s", consumer, reason
                 )
+        self._compare_rules(view.snapshot)
         if view.snapshot.members.keys() - self._snapshot.members.keys():
             for consumer, text in foreign_differences(view.snapshot).items():
                 _log.warning(
@@ -85,11 +90,29 @@ class ZookeeperMembership(OwnerNodeMembership):
             self.options.exclude_internal_topics,
         )
 
+    def _compare_rules(self, snapshot: Snapshot) -> None:
+        """Whoever joins beside a living member of another rule is refused. Not so one that comes
+        back after a pause, while others have joined by theirs; nor two that join at one moment.
+        """
+        before = self._conflict
+        others = {c: r for c, r in snapshot.members.items() if c != self.consumer}
+        self._conflict = conflict(self.registration, others) or ""
+        if self._conflict and self._conflict != before:
+            _log.warning(
+                "[ZKG-181] %s, or nobody reads them. Set partition.assignment.strategy and "
+                "partition.assignment.order alike in all members",
+                self._conflict,
+            )
+
     def _move(self, footing: Footing, mine: Mapping[TopicPartition, int]) -> Moved:
         members = self._snapshot.members
         outwait_readers(self.keeper, mine.keys(), members)
         moved = claims.rebalance(footing, mine, self._snapshot.topics, self.first, members)
-        self.unread.look(self._target, moved.owned, self.holdings.held, members)
+        # What keeps us from claiming is said as such.
+        taken = {*moved.owned, *moved.waiting}
+        self.unread.look(self._target, taken, self.holdings.held, members)
+        missing = notes.missing_topics(self.options.subscription, self.subscribed, self._snapshot)
+        self.emptiness.look(mine, missing, self.subscribed)
         return moved
 
     def _conclude(self, footing: Footing) -> None:
@@ -107,4 +130,5 @@ class ZookeeperMembership(OwnerNodeMembership):
         return super()._standing()
 
     def _all_notes(self) -> tuple[str, ...]:
-        return (*super()._all_notes(), *self.unread.named)
+        told = (self._conflict,) if self._conflict else ()
+        return (*super()._all_notes(), *told, *self.unread.named)

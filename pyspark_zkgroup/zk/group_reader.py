@@ -24,7 +24,7 @@ from pyspark_zkgroup.group.paths import (
     coordinated_ids,
     topic_path,
 )
-from pyspark_zkgroup.group.report import GroupFacts, Seen
+from pyspark_zkgroup.group.report import GroupFacts, Seen, Written
 from pyspark_zkgroup.group.topics import parse_topic
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
@@ -114,6 +114,7 @@ def _look(
         topics=topics,
         owners={p: _seen(n) for p, n in owners.items() if n is not None},
         offsets={p: n.data for p, n in offsets.items() if n is not None},
+        written={p: _written(n) for p, n in offsets.items() if n is not None},
         told=frozenset(told) & present.keys(),
         coordinator=coordinator,
         commands=commands,
@@ -227,6 +228,10 @@ def _names(listed: object) -> list[str]:
 
 def _below(store: Store, paths: Sequence[str], topics: Sequence[str]) -> set[TopicPartition]:
     return partitions_below(topics, store.children(paths))
+
+
+def _written(node: Node) -> Written:
+    return Written(node.made_ms, node.written_ms, node.node.czxid)
 
 
 def _seen(node: Node) -> Seen:

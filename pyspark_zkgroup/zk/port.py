@@ -59,6 +59,8 @@ class Node(NamedTuple):
     """When, by the clock of the server that led then."""
     modified: int = 0
     """The transaction that last wrote it; comparable with other nodes' czxid."""
+    written_ms: int = 0
+    """When it was last written, by the same clock."""
 
 
 @dataclass(frozen=True, slots=True)

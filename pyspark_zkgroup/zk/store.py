@@ -313,6 +313,7 @@ def _node(data: bytes | None, stat: Any) -> Node:
         children_version=stat.cversion,
         made_ms=stat.ctime,
         modified=stat.mzxid,
+        written_ms=stat.mtime,
     )
 
 

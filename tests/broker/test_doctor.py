@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import threading
 from typing import Any
 
 import pytest
@@ -12,7 +14,9 @@ from kazoo.security import READ_ACL_UNSAFE, make_digest_acl
 
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.sandbox import Sandbox
+from pyspark_zkgroup.sandbox.produce import Producer
 from tests.group import Group, settle
+from tests.waiting import wait_until
 
 
 def doctor(*arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
@@ -41,6 +45,58 @@ def test_a_group_that_is_not_there_is_remarked(sandbox: Sandbox) -> None:
     assert status == 0
     assert found["group"]["state"] == "note"
     assert "check the chroot" in found["group"]["remedy"]
+
+
+def test_what_is_wrong_with_a_group_is_found_and_its_remedy_mends_it(group: Group) -> None:
+    topic = group.topic(2)
+    path = f"/consumers/{group.name}/owners/{topic}/1"
+    group.client.create(path, b"gone-0", makepath=True)
+    query = group.query(topic)
+    wait_until(lambda: query.trigger() or len(query.held) == 1, 10, "the other to be held")
+    arguments = ("--zookeeper", group._connect(), "--group", group.name, "--watch-seconds", "0")
+    status, found = doctor(*arguments)
+    assert (status, found["owner"]["state"]) == (1, "ill")
+    assert found["owner"]["text"].startswith(f"[ZKG-201] {topic}-1 cannot be claimed: gone-0")
+    assert path in found["owner"]["remedy"]
+    command = f"zkgroup members evict {group.name} gone"
+    assert f"`{command}`" in found["owner"]["remedy"]
+    evicted = CliRunner().invoke(
+        main, [*command.split()[1:], "--yes", "--zookeeper", group._connect()]
+    )
+    assert evicted.exit_code == 0, evicted.output
+    settle(query)
+    status, found = doctor(*arguments)
+    assert (status, "owner" in found) == (0, False), found
+
+
+def test_a_group_is_looked_at_twice_where_records_wait(group: Group) -> None:
+    """What is committed in between is told."""
+    topic = group.topic(3)
+    query = group.query(topic, maxOffsetsPerTrigger="1")
+    settle(query)
+    with Producer(group.sandbox.bootstrap_servers, topic) as producer:
+        producer.send({2: [(b"k", b"v")] * 9000})
+    arguments = ("--zookeeper", group._connect(), "--group", group.name, "--watch-seconds", "2")
+    ended = threading.Event()
+
+    def read_on() -> None:
+        while not ended.is_set():
+            query.trigger()
+
+    thread = threading.Thread(target=read_on)
+    thread.start()
+    try:
+        status, found = doctor(*arguments)
+    finally:
+        ended.set()
+        thread.join()
+    assert status == 0
+    text = found["lag"]["text"]
+    assert text.startswith(f"[ZKG-214] {topic}-2, read by {query.membership.member}, lag by")
+    told = re.search(r"in 2 s ([0-9,]+) came and ([0-9,]+) were committed", text)
+    assert told is not None, text
+    assert told[1] == "0"
+    assert int(told[2].replace(",", "")) > 0
 
 
 @pytest.mark.parametrize(

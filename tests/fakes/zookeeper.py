@@ -30,13 +30,13 @@ class Time(Protocol):
 
 
 def _written(node: Node, data: bytes, zxid: int) -> Node:
-    _, old, owner, children_version, made_ms, _ = node
+    _, old, owner, children_version, made_ms, *_ = node
     version = NodeVersion(old.czxid, old.version + 1)
     return Node(data, version, owner, children_version, made_ms, zxid)
 
 
 def _counted(node: Node, children_version: int) -> Node:
-    data, version, owner, _, made_ms, modified = node
+    data, version, owner, _, made_ms, modified, *_ = node
     return Node(data, version, owner, children_version, made_ms, modified)
 
 

@@ -50,7 +50,7 @@ def test_each_warning_has_a_code() -> None:
         for path in sorted(PACKAGE.rglob("*.py"))
         if (found := without_code(path.read_text(encoding="utf-8")))
     }
-    free = max(int(code[-3:]) for code in CODES_SAID) + 1
+    free = max(int(code[-3:]) for code in CODES_SAID if code < "ZKG-2") + 1
     assert missing == {}, f"begin it with [ZKG-{free}] , and add a row to docs/errors.md"
 
 

@@ -25,7 +25,11 @@ _CODES = re.compile(r"ZKG-[0-9]{3}")
 def templates() -> Iterator[str]:
     """Every text of the package, with a hole for whatever is put into it."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        parts = {part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+        for node in nodes:
+            if node in parts:
+                continue
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield _FORMAT.sub(HOLE, node.value)
             elif isinstance(node, ast.JoinedStr):

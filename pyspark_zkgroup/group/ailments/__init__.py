@@ -1,0 +1,44 @@
+"""What is wrong with a group as it was seen from outside, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark_zkgroup.group.ailments.case import Ailment, Case, Look
+from pyspark_zkgroup.group.ailments.lag import lagging
+from pyspark_zkgroup.group.ailments.members import divided, headless, idle, mixed, nobody
+from pyspark_zkgroup.group.ailments.offsets import beyond, deleted, made_anew, missing
+from pyspark_zkgroup.group.ailments.owners import lasting, silent, strangers, unclaimed
+
+__all__ = ["Ailment", "Case", "Look", "ailments", "needs_second_look"]
+
+_KINDS = (
+    *(mixed, divided, headless, nobody),
+    *(lasting, strangers, silent, unclaimed),
+    *(missing, made_anew, deleted, beyond),
+    idle,
+)
+
+
+def ailments(case: Case) -> tuple[Ailment, ...]:
+    """A partition that lags is named only where nothing else explains it."""
+    found = [ailment for kind in _KINDS for ailment in kind(case)]
+    explained = frozenset(p for ailment in found for p in ailment.partitions)
+    found += lagging(case, explained)
+    return (*found, *_remarks(case))
+
+
+def needs_second_look(look: Look) -> bool:
+    """Whether it depends on what happens next: what moves is well."""
+    return any(row.lag or row.state in ("free", "moving") for row in look.seen.partitions)
+
+
+def _remarks(case: Case) -> Iterator[Ailment]:
+    seen = case.last.seen
+    for note in seen.notes:
+        if note not in seen.faults:
+            yield Ailment("group", note, "", is_ill=False)
+    for row in seen.partitions:
+        if row.trouble is not None:
+            remedy = f"Set or delete {case.paths.offset(row.partition)}"
+            yield Ailment("offset", f"{row.partition}: {row.trouble}", remedy)

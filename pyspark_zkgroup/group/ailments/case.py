@@ -1,0 +1,93 @@
+"""A group that was looked at once or twice, and one thing that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark_zkgroup.group.age import age
+from pyspark_zkgroup.group.ownership import consumer_of
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.group.report import GroupFacts, GroupReport, MemberRow, PartitionRow
+from pyspark_zkgroup.model import TopicPartition
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Ailment:
+    """`thing` is what it concerns. Not ill is what may be as it shall be."""
+
+    thing: str
+    text: str
+    remedy: str
+    is_ill: bool = True
+    partitions: frozenset[TopicPartition] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`starts` of the logs, as far as they are known; `at_ms` by the clock of who looks."""
+
+    facts: GroupFacts
+    seen: GroupReport
+    starts: Mapping[TopicPartition, int]
+    at_ms: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """`first` is `last` where it was looked at once."""
+
+    first: Look
+    last: Look
+
+    @property
+    def apart_s(self) -> float:
+        return (self.last.at_ms - self.first.at_ms) / 1000
+
+    @property
+    def paths(self) -> GroupPaths:
+        return GroupPaths(self.last.seen.group)
+
+    @cached_property
+    def before(self) -> dict[TopicPartition, PartitionRow]:
+        return {row.partition: row for row in self.first.seen.partitions}
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        return {member.consumer: member.kind for member in self.last.seen.members}
+
+    @cached_property
+    def is_headless(self) -> bool:
+        """Its members are told what to read, and nobody tells them."""
+        return bool(self.last.facts.told) and self.last.seen.coordinator is None
+
+    def rows_of(self, consumer: str) -> list[PartitionRow]:
+        return [row for row in self.last.seen.partitions if row.member == consumer]
+
+    def waiting_for(self, consumer: str) -> list[str]:
+        return [
+            member.consumer
+            for member in self.last.seen.members
+            if any(consumer_of(waits.owner) == consumer for waits in member.waiting or ())
+        ]
+
+    def since(self, ms: float) -> str:
+        return age(self.last.at_ms - ms)
+
+
+def named(things: Iterable[object]) -> str:
+    """The first few, and how many there are beside them."""
+    texts = [str(thing) for thing in things]
+    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
+    return ", ".join(texts[:_NAMED]) + more
+
+
+def partitions_of(rows: Collection[PartitionRow]) -> frozenset[TopicPartition]:
+    return frozenset(row.partition for row in rows)
+
+
+def has_nothing(member: MemberRow) -> bool:
+    return not member.owns and not member.waiting

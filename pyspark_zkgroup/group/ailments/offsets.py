@@ -1,0 +1,123 @@
+"""Offsets that are gone, were made again, or lie where the log has no records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pyspark_zkgroup.group.ailments.case import Ailment, Case, named, partitions_of
+from pyspark_zkgroup.group.report import PartitionRow, Written
+from pyspark_zkgroup.model import TopicPartition
+
+_APART_MS = 10_000
+
+
+def missing(case: Case) -> Iterator[Ailment]:
+    rows = lacking(case)
+    if not rows:
+        return
+    yield Ailment(
+        "offset",
+        f"[ZKG-210] {named(r.partition for r in rows)} have no committed offset any more: their "
+        "offset nodes were deleted",
+        "Start who read them last, at once and on its old checkpoint, and no new query: it "
+        "restores them exactly (while it runs, when records come). The others leave them to it for "
+        "a minute, and then begin at the logs' start; ZKG-122, 125 and 102 in the logs tell of it. "
+        "Or set them from a backup. Find out who deletes nodes",
+        partitions=partitions_of(rows),
+    )
+
+
+def made_anew(case: Case) -> Iterator[Ailment]:
+    """The offset nodes of a topic are made together; what was added to the topic later has larger
+    numbers.
+    """
+    for topic, written in _by_topic(case).items():
+        oldest = min(at.made_ms for at in written.values())
+        old = {p for p, at in written.items() if at.made_ms - oldest <= _APART_MS}
+        young = sorted(p for p in written if p not in old and p.partition < max(old).partition)
+        if not young:
+            continue
+        made_ms = min(written[p].made_ms for p in young)
+        yield Ailment(
+            "offset",
+            f"[ZKG-211] the offset nodes of {named(young)} were made {case.since(made_ms)} ago, "
+            f"the others of {topic} {case.since(oldest)} ago: they were lost, and made again",
+            "ZKG-102 in a member's log says from what: `our own progress` is exact; from the log's "
+            "start, or what was known before, records came twice. Compare with a backup, and find "
+            "out who deletes nodes. (Old JVM consumers make each at its first commit: if they did, "
+            "nothing was lost)",
+            is_ill=False,
+        )
+
+
+def deleted(case: Case) -> Iterator[Ailment]:
+    """Retention was faster than the group."""
+    for row in case.last.seen.partitions:
+        start = case.last.starts.get(row.partition)
+        if start is None or row.committed is None or not 0 <= row.committed < start:
+            continue
+        yield Ailment(
+            "offset",
+            f"[ZKG-212] the group's offset of {row.partition} is {row.committed:,}, and its log "
+            f"starts at {start:,} by now: {start - row.committed:,} records were deleted before "
+            "they were read",
+            "A query with failOnDataLoss=true ends with ZKG-013 where it shall read this. Stop the "
+            f"members and `zkgroup offsets reset {case.last.seen.group} --topic {_option(row)} "
+            "--to-earliest --execute`, or set failOnDataLoss to false; longer retention, or less "
+            "lag, keeps it from coming again",
+            partitions=frozenset({row.partition}),
+        )
+
+
+def beyond(case: Case) -> Iterator[Ailment]:
+    for row in case.last.seen.partitions:
+        if row.end is None or row.committed is None or row.committed <= row.end:
+            continue
+        before = case.before.get(row.partition)
+        if before is None or before.end is None or (before.committed or 0) <= before.end:
+            continue
+        yield Ailment(
+            "offset",
+            f"[ZKG-213] the group's offset of {row.partition} is {row.committed:,}, beyond the end "
+            f"of its log, {row.end:,}: the topic was made anew, or its log was cut",
+            "A query with failOnDataLoss=true ends with ZKG-011 there. Stop the members and "
+            f"`zkgroup offsets reset {case.last.seen.group} --topic {_option(row)}` to where they "
+            "shall go on, or set failOnDataLoss to false",
+            partitions=frozenset({row.partition}),
+        )
+
+
+def _option(row: PartitionRow) -> str:
+    return f"{row.partition.topic}:{row.partition.partition}"
+
+
+def lacking(case: Case) -> list[PartitionRow]:
+    """A zkgroup member claims a partition and its offset in one transaction, so an owner without an
+    offset has lost it. So has a partition without either among others that have theirs: they are
+    made together. JVM members write the first one later.
+    """
+    largest: dict[str, int] = {}
+    for partition in case.last.facts.offsets:
+        largest[partition.topic] = max(largest.get(partition.topic, 0), partition.partition)
+    return [row for row in case.last.seen.partitions if _lacks(case, row, largest)]
+
+
+def _lacks(case: Case, row: PartitionRow, largest: Mapping[str, int]) -> bool:
+    before = case.before.get(row.partition)
+    if before is None or row.committed is not None or before.committed is not None:
+        return False
+    if row.trouble is not None:
+        return False
+    if row.member is not None:
+        return case.kinds.get(row.member) == "zkgroup"
+    return row.partition.partition < largest.get(row.partition.topic, 0)
+
+
+def _by_topic(case: Case) -> dict[str, dict[TopicPartition, Written]]:
+    """Of topics that zkgroup members alone read: JVM members make nodes one after the other."""
+    found: dict[str, dict[TopicPartition, Written]] = {}
+    if "jvm" in case.kinds.values():
+        return found
+    for partition, written in case.last.facts.written.items():
+        found.setdefault(partition.topic, {})[partition] = written
+    return found

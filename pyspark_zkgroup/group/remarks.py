@@ -1,0 +1,55 @@
+"""What is said of a group beside its rows: faults, and what else whoever looks should know."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyspark_zkgroup.group.coordination.incumbent import Incumbent
+from pyspark_zkgroup.group.snapshot import Snapshot
+
+_NAMED = 5
+
+
+def faults(
+    alone: Collection[str], told: Collection[str], coordinator: Incumbent | None
+) -> tuple[str, ...]:
+    """Of members that decide alone, and of those that are told what to read."""
+    notes: list[str] = []
+    if alone and told:
+        notes.append(
+            f"{_named(alone)} decide for themselves, and {_named(told)} are told by a coordinator, "
+            "which tells nobody anything as long as there are members of both kinds: stop those of "
+            "one kind"
+        )
+    if told and coordinator is None:
+        notes.append(
+            "nobody is in office: members go on with what they hold, and who joins waits. Start a "
+            "candidate: `zkgroup coordinator`, or a query with coordinator.candidate=true"
+        )
+    return tuple(notes)
+
+
+def remarks(snapshot: Snapshot, coordinator: Incumbent | None, *, stirred: bool) -> tuple[str, ...]:
+    notes: list[str] = []
+    if stirred:
+        notes.append(
+            "members came or went each time this was read: its rows may be of different moments"
+        )
+    if coordinator is None:
+        return tuple(notes)
+    if coordinator.trouble is not None:
+        notes.append(coordinator.trouble)
+    elif coordinator.address is None:
+        light = [c for c, member in snapshot.members.items() if member.light is not None]
+        if light:
+            notes.append(
+                f"coordinator {coordinator.name} serves no light members, and {_named(light)} need "
+                "one that does: `zkgroup coordinator --listen`"
+            )
+    return tuple(notes)
+
+
+def _named(consumers: Collection[str]) -> str:
+    names = sorted(consumers)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -1,0 +1,56 @@
+"""Why a member reads nothing: said once in the log, since nothing else happens there."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+
+from pyspark_zkgroup.clock import Clock
+from pyspark_zkgroup.model import TopicPartition
+
+_PATIENCE_S = 10.0
+_SAID_EVERY_S = 30.0
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class Emptiness:
+    def __init__(self, group: str, clock: Clock) -> None:
+        self.group = group
+        self._clock = clock
+        self._said = ""
+        self._untold_since: float | None = None
+        self._said_at = float("-inf")
+
+    def look(
+        self,
+        mine: Collection[TopicPartition],
+        missing: Collection[str],
+        subscribed: Callable[[], Collection[TopicPartition]],
+    ) -> None:
+        """At each rebalance: what this member shall have, and what of its subscription there is
+        not.
+        """
+        self._untold_since = None
+        before, self._said = self._said, "; ".join(missing)
+        if self._said and self._said != before:
+            _log.warning("[ZKG-182] %s: nothing of it is read in group %s", self._said, self.group)
+        elif not mine and not self._said:
+            self._said = f"all {len(subscribed())} partitions of its topics belong to other members"
+            if self._said != before:
+                _log.info("nothing to read in group %s: %s", self.group, self._said)
+
+    def untold(self) -> None:
+        """At each boundary of a member that a coordinator should tell what to read, and has not."""
+        now = self._clock.monotonic()
+        if self._untold_since is None:
+            self._untold_since = now
+        waited_s = now - self._untold_since
+        if waited_s < _PATIENCE_S or now - self._said_at < _SAID_EVERY_S:
+            return
+        self._said_at = now
+        _log.warning(
+            "[ZKG-183] no coordinator has told this member of group %s what to read, for %.0f s: "
+            "it reads nothing new; zkgroup describe shows whether one is in office",
+            self.group,
+            waited_s,
+        )

@@ -1,0 +1,106 @@
+"""What a member says in its log where it reads nothing, or where others assign differently."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from pyspark_zkgroup.sandbox import Sandbox
+from tests.group import Group, settle, waits_for
+from tests.spark_order import Query
+from tests.told_group import ToldGroup
+from tests.waiting import wait_until
+
+
+def said(caplog: pytest.LogCaptureFixture, text: str) -> list[str]:
+    return [message for message in caplog.messages if text in message]
+
+
+def disputes(query: Query) -> bool:
+    return any("both would claim" in note for note in query.planner._standing.notes)
+
+
+def told_of(named: Query, odd: Query, other: Query, caplog: pytest.LogCaptureFixture) -> str:
+    """What is said of this member by the one that assigns otherwise."""
+
+    def told() -> list[str]:
+        odd.trigger()
+        other.trigger()
+        return said(caplog, f"[ZKG-181] {named.membership.member} of the same group")
+
+    (line,) = wait_until(told, 10, "it to be said", interval_s=0.0)
+    return line
+
+
+def test_members_that_assign_differently_say_so_when_one_comes_back_beside_the_others(
+    group: Group, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The odd one is away while the other joins, so neither could be refused."""
+    topic = group.topic(4)
+    odd = group.query(topic, strategy="roundrobin")
+    settle(odd)
+    group.expire(odd)
+    wait_until(lambda: not group.owners(topic), 10, "its nodes to go")
+    other = group.query(topic, strategy="range")
+    settle(other)
+    assert said(caplog, "[ZKG-181]") == []
+    assert "partition.assignment.strategy" in told_of(odd, odd, other, caplog)
+    assert "partition.assignment.strategy" in told_of(other, odd, other, caplog)
+    for query in (odd, other):
+        assert disputes(query)
+    other.stop()
+    settle(odd)
+    assert not disputes(odd)
+    assert len(said(caplog, "[ZKG-181]")) == 2
+
+
+def test_a_topic_that_is_not_there_and_a_member_too_many_are_said(
+    group: Group, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = group.topic(1)
+    with caplog.at_level(logging.INFO, "pyspark_zkgroup.group"):
+        settle(group.query(topic, threads="1"), group.query(topic, threads="1"))
+        astray = group.query("no-such-topic")
+        settle(astray)
+    (line,) = said(caplog, "[ZKG-182]")
+    assert line.endswith(
+        f"topic no-such-topic does not exist yet: nothing of it is read in group {group.name}"
+    )
+    (spare,) = said(caplog, "nothing to read in group")
+    assert spare.endswith("all 1 partitions of its topics belong to other members")
+
+
+def test_a_member_without_a_coordinator_says_so(
+    sandbox: Sandbox, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyspark_zkgroup.membership.emptiness._PATIENCE_S", 0.0)
+    told = ToldGroup(sandbox)
+    try:
+        untold = told.query(told.topic(1), protocol="coordinator", coordinator_candidate="false")
+        untold.trigger()
+        untold.trigger()
+        (line,) = said(caplog, "[ZKG-183]")
+        assert f"no coordinator has told this member of group {told.name} what to read" in line
+    finally:
+        told.close()
+
+
+def test_what_a_member_waits_for_it_does_not_lay_to_its_own_batch(
+    group: Group, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Offsets are gone with their reader: the other leaves them to it for a while."""
+    monkeypatch.setattr("pyspark_zkgroup.membership.unread._PATIENCE_S", 0.0)
+    topic = group.topic(2)
+    group.produce(topic, 2)
+    left, dead = (group.query(topic, threads="1", session="1000") for _ in range(2))
+    settle(left, dead)
+    (partition,) = [p.partition for p in dead.held]
+    dead.crash()
+    group.client.delete(group.offset_path(topic, partition))
+    wait_until(lambda: left.trigger() or waits_for(left, partition), 10, "it to be missed")
+    for _ in range(5):
+        group.produce(topic, 1)
+        left.until(len(left.rows) + 1)
+    assert "was lost" in waits_for(left, partition)
+    assert said(caplog, "[ZKG-121]") == []

@@ -1,0 +1,55 @@
+"""Why a member reads nothing is said once, and that nobody has told it, now and again."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyspark_zkgroup.membership.emptiness import Emptiness
+from pyspark_zkgroup.model import TopicPartition
+from tests.fakes.still_clock import StillClock
+
+T = [TopicPartition("t", n) for n in range(3)]
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+def test_a_topic_that_is_not_there_is_said_once(
+    clock: StillClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    emptiness = Emptiness("g", clock)
+    for _ in range(3):
+        emptiness.look([], ["topic x does not exist yet"], list)
+    emptiness.look(T, ["topic x does not exist yet", "topic y does not exist yet"], lambda: T)
+    assert caplog.messages == [
+        "[ZKG-182] topic x does not exist yet: nothing of it is read in group g",
+        "[ZKG-182] topic x does not exist yet; topic y does not exist yet: nothing of it is read "
+        "in group g",
+    ]
+
+
+def test_that_others_have_everything_is_said_once_each_time_it_becomes_so(
+    clock: StillClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    emptiness = Emptiness("g", clock)
+    with caplog.at_level("INFO", "pyspark_zkgroup.group"):
+        for mine in ([], [], T[:1], [], []):
+            emptiness.look(mine, [], lambda: T)
+    line = "nothing to read in group g: all 3 partitions of its topics belong to other members"
+    assert caplog.messages == [line, line]
+
+
+def test_a_member_that_nobody_tells_anything_says_so_now_and_again(
+    clock: StillClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    emptiness = Emptiness("g", clock)
+    for _ in range(100):
+        emptiness.untold()
+        clock.sleep(1.0)
+    waited = [message.partition(", for ")[2].partition(" s:")[0] for message in caplog.messages]
+    assert waited == ["10", "40", "70"]
+    emptiness.look(T, [], lambda: T)
+    emptiness.untold()
+    assert len(caplog.messages) == 3
