@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import cache
+from zipimport import zipimporter
 
 from pyspark_zkgroup.records.decoder import Decoder, Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
@@ -14,6 +15,10 @@ _REMEDY = (
     "With a Rust toolchain (https://rustup.rs) and a C compiler on the machine, install "
     "pyspark-zkgroup again (in a checkout: `make setup`), or install a wheel that was built on a "
     "machine of the same kind that has them"
+)
+_REMEDY_IN_A_ZIP = (
+    "The package is in a zip file, as from --py-files, and Python loads no native code out of one: "
+    "send it with --archives, which Spark unpacks, or install it on every node"
 )
 
 
@@ -40,7 +45,11 @@ def slow_because() -> str | None:
             "of "
             "pyspark-zkgroup cannot be used here (%s). %s.",
             reason,
-            _REMEDY,
+            _REMEDY_IN_A_ZIP if _is_in_a_zip() else _REMEDY,
         )
         return reason
     return None
+
+
+def _is_in_a_zip() -> bool:
+    return __spec__ is not None and isinstance(__spec__.loader, zipimporter)

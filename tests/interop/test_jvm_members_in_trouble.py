@@ -14,8 +14,8 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.interop, pytest.mark.long]
 
 EACH = 20
-# It gives up sooner than by default (4 times 2 seconds), but not before a boundary of ours on a busy
-# machine, for which it waits when it joins.
+# It gives up sooner than by default (4 times 2 seconds), but not before a boundary of ours, for
+# which it waits when it joins, on a busy machine.
 IMPATIENT = {"rebalance_backoff_ms": "1000"}
 
 
