@@ -16,6 +16,7 @@ PROTOCOL ?= zookeeper
 PLANTED_SEEDS ?= 2000
 VERSIONS ?=
 MATRIX_ARGS ?=
+DOCUMENTS_ARGS ?=
 
 BIN := .venv/bin
 INSTALL := $(PYTHON) requirements/install.py
@@ -30,21 +31,24 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long test-matrix bench bench-short bench-publish sim sim-planted chaos fuzz fuzz-planted check environment format lint types imports wheel lock clean
+.PHONY: help setup demo test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted chaos exercise fuzz fuzz-planted check environment format lint types imports wheel lock clean
 
 help:
 	@echo "make demo       two members of one group on a Kafka and a ZooKeeper of their own, counted in Delta at the end"
 	@echo "make test       all tests but the long ones"
 	@echo "make test-long  the long ones"
 	@echo "make test-matrix  the same few queries on PySpark 4.0, 4.1, 4.2 and 4.3, with brokers 3.9 and 4.1; VERSIONS='4.0 4.3' for some"
+	@echo "make try-documents  each block of README and docs, each command, job and notebook in a fresh clone with an empty HOME;"
+	@echo "                DOCUMENTS_ARGS='--only docs/delta.md' for a part"
 	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one; sim-planted: whether it finds bugs;"
 	@echo "                PROTOCOL=coordinator, light: of members that a coordinator tells what to read; kafka: of a group of the brokers"
 	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order"
+	@echo "make exercise SEED=7  six groups, each with a fault for an operator to name; what is wrong stands in a key, for afterwards"
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
 	@echo "make bench      beside Spark's own Kafka source: about 20 minutes on two cores that have nothing else to do"
 	@echo "make bench-short  five cases of it, in five minutes; make bench-publish shows the newest bench in the README"
 	@echo "make check      format, lint, types, import contracts; each is a target of its own too"
-	@echo "make wheel      the distribution, into dist/"
+	@echo "make wheel      the source distribution, and from it the wheel, into dist/"
 	@echo "make setup      only what the others need: .venv and the server jars"
 	@echo "make lock       pins the newest packages that setup.cfg allows (needs uv)"
 	@echo "make clean      removes what was built; .venv stays"
@@ -67,6 +71,11 @@ test: setup
 test-matrix: setup
 	@$(BIN)/python -m tests.matrix.run $(if $(VERSIONS),--spark $(VERSIONS)) $(MATRIX_ARGS)
 
+# DOCUMENTS_ARGS='--only PAGE' or the name of a scene, for a part; '--keep DIR' for the next run to go on with what this one has set
+# up; '--list'. What came out stands in build/documents.log. Nothing is set up here: that is for the clone to do.
+try-documents:
+	@$(PYTHON) -m tests.documents.run $(DOCUMENTS_ARGS)
+
 test-long: setup
 	@$(TEST_ENV) $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
@@ -80,6 +89,10 @@ sim-planted: environment
 # What it found stands in build/chaos.json.
 chaos: setup
 	@$(BIN)/python -m tests.chaos.run --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(CHAOS_ARGS)
+
+# Goes on until it is told to end; the key stands beside its logs.
+exercise: setup
+	@$(BIN)/python -m tests.exercise $(if $(SEED),--seed $(SEED))
 
 # Whatever it finds is to be kept in tests/golden/mutations.
 fuzz: environment
@@ -120,10 +133,9 @@ types: environment
 imports: environment
 	$(BIN)/lint-imports --no-logo
 
-# A build folder of an earlier day would bring modules along that are gone.
+# The wheel is built from the source distribution: what is missing in that is missing at once.
 wheel: environment
-	rm -rf build
-	$(BIN)/python -m build --wheel --no-isolation
+	$(BIN)/python -m build --no-isolation
 
 # The pins there are stay where they still fit; PIN_ARGS=--upgrade takes the newest.
 lock:

@@ -23,8 +23,15 @@ _INTRODUCTION = """\
 
 <!-- Made by `python -m pyspark_zkgroup.options.docs`: change the table there, not this page. -->
 
-    spark.readStream.format("zkgroup").option("zookeeper.connect", "zk1:2181/kafka")
-         .option("group.id", "billing").option("subscribe", "orders,payments").load()
+```python
+orders = (
+    spark.readStream.format("zkgroup")
+    .option("zookeeper.connect", "zk1:2181/kafka")
+    .option("group.id", "billing")
+    .option("subscribe", "orders,payments")
+    .load()
+)
+```
 
 Case does not matter in names. Everything is checked at `load()`: an option that is unknown,
 refused, impossible or at odds with another one fails there, with its name, what was given, and what

@@ -1,0 +1,396 @@
+"""Each block of the pages, and how it is run: as it is printed, in a story that makes sense of it.
+
+A block is named by its page and its first line. One that is in no scene fails a test, so does a
+scene whose block is gone.
+"""
+
+from __future__ import annotations
+
+from tests.documents.steps import NotRun, Printed, Python, Scene, Shell
+
+README, CONTRIBUTING = "README.md", "CONTRIBUTING.md"
+BATCHES, COMING, DELTA = "docs/batch-reads.md", "docs/coming-from.md", "docs/delta.md"
+SECURITY, CLUSTER = "docs/security.md", "docs/cluster.md"
+TRIED_THERE = "tried with two workers by tests/packages/test_cluster.py"
+
+# A page's next command is for a group that somebody is in.
+HAS_MEMBER = (
+    "until zkgroup members list billing --zookeeper zk1:2181/kafka --json | grep -q zkgroup; "
+    "do sleep 1; done"
+)
+# How scenes see that rows came. The fixed part of it is in story.py.
+_ALL_IN_DELTA = """\
+table = story.data("billing")
+(query,) = spark.streams.active
+story.wait_for(
+    lambda: spark.read.format("delta").load(table).count() >= story.records(), "all rows", query
+)
+story.stop(query)
+story.expect(spark.read.format("delta").load(table).count(), story.records())"""
+_STREAM_WITH_DELTA = "spark = story.spark(delta=True)\norders = story.orders(spark)"
+_READS = """\
+with story.paced("orders"):
+    query = {stream}.writeStream.format("memory").queryName("rows").start()
+    story.wait_for(lambda: spark.table("rows").count() > 0, "rows", query)
+    story.stop(query)
+print("rows:", spark.table("rows").count())"""
+
+# First: what the others stand on.
+TRY_IT = Scene(
+    "try it",
+    (
+        Printed(
+            README,
+            "make demo    # real ZooKeeper, Kafka and Spark; members join, leave and die; "
+            "nothing lost, nothing twice in Delta",
+            first_rows=r"in Delta [1-9]",
+        ),
+    ),
+    servers="none",
+    in_clone=True,
+    by_make=True,
+)
+INSTALL = Scene(
+    "install",
+    (
+        Printed(README, "make wheel    # into dist/"),
+        Shell("zkgroup --version"),
+    ),
+    servers="none",
+    in_clone=True,
+)
+
+README_SCENES = (
+    Scene(
+        "the first block",
+        (
+            Printed(
+                README,
+                "orders = (",
+                given="spark = story.spark()",
+                proof="""\
+with story.paced("orders"):
+    story.wait_for(lambda: spark.table("billing_events").count() > 0, "rows", query)
+    story.stop(query)
+print("rows:", spark.table("billing_events").count())""",
+            ),
+        ),
+    ),
+    Scene(
+        "the writer of the README",
+        (
+            Printed(
+                README,
+                "from pyspark_zkgroup import delta",
+                given=_STREAM_WITH_DELTA,
+                proof=_ALL_IN_DELTA,
+            ),
+        ),
+    ),
+    Scene(
+        "the jobs of the README",
+        (
+            Printed(
+                README,
+                "export PYSPARK_PYTHON=$(which python)          "
+                "# or the workers start some other Python of the machine",
+            ),
+            Printed(
+                README,
+                "python jobs/drain.py --zookeeper zk1:2181/kafka --group billing "
+                "--subscribe orders,payments \\",
+            ),
+            Python(
+                'spark = story.spark(delta=True)\ntable = story.data("billing")\n'
+                'story.expect(spark.read.format("delta").load(table).count(), story.records())'
+            ),
+        ),
+        in_clone=True,
+    ),
+)
+
+BATCH_SCENES = (
+    Scene(
+        "batch reads",
+        (
+            Printed(
+                BATCHES,
+                "rows = (",
+                given="spark = story.spark()",
+                proof='story.expect(rows.count(), story.records("orders"))',
+            ),
+            Printed(
+                BATCHES,
+                'spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")',
+                given="spark = story.spark()",
+                proof="narrow = rows.where('partition = 3 and offset between 1000 and 1999')\n"
+                "story.expect(narrow.count(), 1000)",
+            ),
+            Printed(
+                "docs/options.md",
+                "orders = (",
+                given="spark = story.spark()",
+                proof=_READS.format(stream="orders"),
+            ),
+        ),
+    ),
+)
+
+COMING_SCENES = (
+    Scene(
+        "from format(kafka), and back",
+        (
+            Python(
+                """\
+spark = story.spark(kafka=True)
+old = (
+    spark.readStream.format("kafka")
+    .option("kafka.bootstrap.servers", story.facts()["brokers"])
+    .option("subscribe", "orders,payments")
+    .option("startingOffsets", "earliest")
+    .load()
+)
+story.expect(story.read(old, story.data("checkpoints/old")), story.records())
+story.produce("orders", 500)"""
+            ),
+            Printed(COMING, "cd /data/checkpoints/old"),
+            Printed(
+                COMING,
+                "zkgroup offsets import billing /data/place.json --zookeeper zk1:2181/kafka",
+            ),
+            Printed(
+                COMING,
+                "events = (",
+                given="spark = story.spark()",
+                proof='story.expect(story.read(events, story.data("checkpoints/billing-1")), 500)',
+            ),
+            Shell(
+                'python "$CLONE"/jobs/stream_to_delta.py --zookeeper zk1:2181/kafka '
+                "--group billing --subscribe orders,payments --table /data/billing "
+                "--checkpoint /data/checkpoints/billing-2",
+                beside=True,
+            ),
+            Shell(HAS_MEMBER),
+            Printed(COMING, "zkgroup stop billing --all --zookeeper zk1:2181/kafka"),
+            Python('story.produce("orders", 100)'),
+            Printed(
+                COMING,
+                'place = open("place.json").read()',
+                given="spark = story.spark(kafka=True)",
+                proof='story.expect(story.read(events, story.data("checkpoints/new")), 100)',
+            ),
+        ),
+    ),
+    Scene(
+        "from KafkaUtils.createStream",
+        (
+            NotRun(
+                COMING,
+                "stream = KafkaUtils.createStream(",
+                "what was before: Spark 3 took KafkaUtils out",
+            ),
+            Printed(
+                COMING,
+                "rows = (",
+                given="spark = story.spark()\nsaved = []\n\n\n"
+                "def save(frame, batch_id):\n    saved.append(frame.count())",
+                proof='story.wait_for(lambda: sum(saved) >= story.records(), "all rows", query)\n'
+                "story.stop(query)\nstory.expect(sum(saved), story.records())",
+            ),
+            Printed(
+                COMING,
+                "zkgroup offsets reset billing --shift-by 1 --zookeeper zk1:2181/kafka"
+                "              # shows",
+            ),
+        ),
+    ),
+    Scene(
+        "from KafkaUtils.createDirectStream",
+        (
+            Printed(
+                COMING,
+                "def save_and_note(rdd):",
+                # Of Spark 2 only this much of an RDD is needed.
+                given="""\
+import json
+from types import SimpleNamespace
+
+done = SimpleNamespace(topic="orders", partition=0, untilOffset=1200)
+rdd = SimpleNamespace(offsetRanges=lambda: [done])
+stream = SimpleNamespace(foreachRDD=lambda function: function(rdd))
+
+
+def save(rdd):
+    print("saved")
+""",
+            ),
+            Shell(
+                "zkgroup offsets import billing /data/place.json --zookeeper zk1:2181/kafka "
+                "--execute"
+            ),
+            Shell("zkgroup offsets show billing --zookeeper zk1:2181/kafka"),
+        ),
+    ),
+    Scene(
+        "from offsets in Kafka",
+        (
+            Python(
+                """\
+from kafka import KafkaConsumer, TopicPartition
+from kafka.structs import OffsetAndMetadata
+
+consumer = KafkaConsumer(bootstrap_servers=story.facts()["brokers"], group_id="billing")
+consumer.commit({TopicPartition("orders", 0): OffsetAndMetadata(1200, "", -1)})
+consumer.close()"""
+            ),
+            Printed(
+                COMING,
+                "zkgroup offsets export billing --in-kafka --zookeeper zk1:2181/kafka "
+                "--to place.json",
+            ),
+            Shell("zkgroup offsets show billing --zookeeper zk1:2181/kafka"),
+        ),
+    ),
+)
+
+DELTA_SCENES = (
+    Scene(
+        "the whole writer",
+        (
+            Printed(
+                DELTA,
+                "from pyspark_zkgroup import delta",
+                given=_STREAM_WITH_DELTA,
+                proof=_ALL_IN_DELTA,
+            ),
+        ),
+    ),
+    Scene(
+        "in foreachBatch",
+        (
+            Printed(
+                DELTA,
+                'append = delta.appender("/data/billing", '
+                'checkpointLocation="/data/checkpoints/billing-1")',
+                given=f"from pyspark_zkgroup import delta\n\n{_STREAM_WITH_DELTA}",
+                proof=_ALL_IN_DELTA,
+            ),
+        ),
+    ),
+    Scene(
+        "any frame, and a table alone",
+        (
+            Printed(
+                DELTA,
+                'rows = delta.append_once(frame, "/data/billing")',
+                given="""\
+from pyspark_zkgroup import delta
+
+spark = story.spark(delta=True)
+given = {"zookeeper.connect": story.facts()["zookeeper"], "subscribe": "orders"}
+frame = spark.read.format("zkgroup").options(**given).load()""",
+                proof='story.expect(rows, story.records("orders"))',
+            ),
+            Printed(
+                DELTA,
+                'with delta.alone(spark, "/data/billing"):',
+                given="from pyspark_zkgroup import delta\n\nspark = story.spark(delta=True)",
+            ),
+        ),
+    ),
+)
+
+SECURITY_SCENES = (
+    Scene(
+        "TLS and logins",
+        (
+            Printed(
+                SECURITY,
+                "# TLS to the brokers, and a login",
+                given="spark = story.spark()",
+                proof=_READS.format(stream="orders"),
+            ),
+            Printed(
+                SECURITY,
+                "# TLS to ZooKeeper, and a certificate of ours",
+                given="spark = story.spark()",
+                proof=_READS.format(stream="orders"),
+            ),
+            Printed(SECURITY, "zookeeper.connect=zk1:2281/kafka"),
+            Shell("zkgroup describe billing --config client.properties"),
+            Shell("zkgroup doctor --config client.properties --group billing"),
+        ),
+        servers="secured",
+    ),
+)
+
+OTHER_SCENES = (
+    Scene(
+        "on a cluster",
+        (
+            NotRun(
+                CLUSTER,
+                "make wheel    # into dist/: the sources, and the wheel made of them",
+                "the block of README runs it",
+            ),
+            NotRun(CLUSTER, "# on every node, and where the driver runs", TRIED_THERE),
+            NotRun(CLUSTER, "python -m pip install --no-deps --target zkgroup \\", TRIED_THERE),
+            NotRun(CLUSTER, "python3 -m venv environment", TRIED_THERE),
+            NotRun(
+                CLUSTER,
+                "# tasks of a source that was found by its name do not see --py-files",
+                TRIED_THERE,
+            ),
+            NotRun(CLUSTER, "# for the planner, which does not see them either", TRIED_THERE),
+        ),
+        servers="none",
+    ),
+    Scene(
+        "on Databricks",
+        (
+            NotRun(
+                "docs/databricks.md",
+                'password = dbutils.secrets.get("kafka", "password")',
+                "needs Databricks: dbutils is there alone",
+            ),
+        ),
+        servers="none",
+    ),
+)
+
+# Last: what takes longest.
+DEVELOPMENT = Scene(
+    "before every commit",
+    (
+        Printed(
+            CONTRIBUTING,
+            "make check test        # before every commit",
+            instead={
+                "make check test": "make check",
+                "make sim SEEDS=10000": "make sim SEEDS=20",
+                "make chaos MINUTES=30": "make chaos MINUTES=3",
+                "make fuzz MINUTES=10": "make fuzz MINUTES=1",
+            },
+            left_out={
+                "make test-long": "takes hours",
+                "make test-matrix": "takes an hour and downloads four versions of Spark",
+                "make try-documents": "is what runs this",
+                "make bench": "takes 20 minutes and wants a machine at rest",
+                "make exercise": "goes on until somebody has named what is ill",
+                ".ci/run": "make check and make test once more",
+            },
+        ),
+    ),
+    servers="none",
+    in_clone=True,
+    by_make=True,
+)
+
+PAGES = (
+    *README_SCENES,
+    *BATCH_SCENES,
+    *COMING_SCENES,
+    *DELTA_SCENES,
+    *SECURITY_SCENES,
+    *OTHER_SCENES,
+)
