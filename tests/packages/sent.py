@@ -11,8 +11,6 @@ from tests.packages.distribution import Distribution
 
 # What a cluster for PySpark has: of these the packages that are sent need no copy.
 OF_THE_CLUSTER = ("pandas", "numpy", "pyarrow")
-# Of delta-spark, which would bring a Spark along.
-OF_DELTA = ("importlib-metadata", "zipp")
 BESIDES = ("kafka-python", "kazoo", "google-crc32c")
 
 
@@ -39,8 +37,8 @@ def made(distribution: Distribution, place: Path) -> Sent:
     node.install("--no-deps", "--target", str(folder), wheel, *BESIDES)
     zipped = Path(shutil.make_archive(str(folder), "zip", folder))
     environment = CleanPython.made(place / "environment")
-    environment.install(wheel, *OF_THE_CLUSTER, *OF_DELTA)
-    environment.install("--no-deps", "delta-spark")
+    environment.install(wheel, *OF_THE_CLUSTER)
+    environment.install("--no-deps", "delta-spark")  # with them it brings a Spark
     packed = place / "environment.tar.gz"
     ran(["tar", "-I", "gzip -1", "-cf", str(packed), "-C", str(environment.home), "."])
     return Sent(node, distribution.wheel, folder, zipped, environment, packed)
