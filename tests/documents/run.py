@@ -24,6 +24,7 @@ from pathlib import Path
 from tests.documents import surroundings
 from tests.documents.blocks import blocks
 from tests.documents.log import Log
+from tests.documents.running import Line
 from tests.documents.scenes import DEVELOPMENT, INSTALL, PAGES, TRY_IT
 from tests.documents.stage import TOO_BUSY, Stage
 from tests.documents.steps import NotRun, Printed, Scene, block_of
@@ -100,15 +101,16 @@ def prepared(wanted: Sequence[Scene], *, is_installed: bool) -> list[Scene]:
     return [INSTALL, *wanted] if needs and not is_installed else list(wanted)
 
 
-def _conclude(log: Log, first_rows: float | None, began: float) -> None:
+def _conclude(log: Log, first_rows: Line | None, began: float) -> None:
     for line in log.not_run:
         log.say(f"not run: {line}")
     for line in log.failed:
         log.say(f"FAILED: {line}")
-    log.say(
-        "from clone to first rows: "
-        + ("not measured" if first_rows is None else f"{first_rows - began:.0f} s (make demo)")
-    )
+    if first_rows is None:
+        log.say("from clone to first rows: not measured")
+    else:
+        said = " ".join(first_rows.text.split())
+        log.say(f"from clone to first rows: {first_rows.at - began:.0f} s (make demo: {said})")
     log.say(
         f"{log.passed} commands and programs went as they should, {len(log.failed)} did not, "
         f"{len(log.not_run)} were not run; {time.monotonic() - began:.0f} s"

@@ -39,7 +39,7 @@ class Stage:
         self, place: Place, environment: Mapping[str, str], found: list[Block], log: Log
     ) -> None:
         self.place, self.blocks, self.log = place, found, log
-        self.first_rows: float | None = None
+        self.first_rows: running.Line | None = None
         self.was_busy = False
         """The last scene has failed as others had the machine: played again it may go well."""
         self._plain = dict(environment)
@@ -168,8 +168,8 @@ class Stage:
             raise
         ended = time.monotonic()
         if first_rows and self.first_rows is None:
-            times = [line.at for line in started.lines if re.search(first_rows, line.text)]
-            self.first_rows = min(times, default=None)
+            of_rows = (line for line in started.lines if re.search(first_rows, line.text))
+            self.first_rows = next(of_rows, None)
         parts = parts_of(started.lines, started.began)
         self.was_busy |= any(TOO_BUSY in line.text for line in started.lines)
         right = True
