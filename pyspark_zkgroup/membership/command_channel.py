@@ -23,7 +23,7 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stopped,
 )
 from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.ops import Create, Delete, InDoubt, Refused
+from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Refused
 from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.model import TopicPartition
@@ -41,15 +41,20 @@ class CommandRead:
 
 
 class CommandChannel:
-    """`start`: the newest one obeyed in this life. `share`: what is left of it after the stops."""
+    """`start`: the newest one obeyed in this life. `share`: what is left of it after the stops.
+    `echo`: nothing has come; this look is owed to our own last answer, which took a command away.
+    """
 
     def __init__(self, paths: CoordinatedPaths) -> None:
         self.paths = paths
         self.life = 0
         self.start: Start | None = None
         self.share: dict[TopicPartition, int] = {}
+        self.echo = False
         self._newest = Generation(0)
         self._standing: list[CommandRead] = []
+        self._numbers: list[str] = []
+        self._answered = False
 
     def prepare(self, f: Footing) -> None:
         """Before the registration, so that a coordinator finds the channel of whom it finds."""
@@ -70,18 +75,27 @@ class CommandChannel:
         self._newest = Generation(0)
         self._standing = []
 
-    def obey(self, f: Footing) -> None:
-        """Read what there is, and make it the share. Nothing is released or claimed here."""
+    def listen(self, f: Footing) -> bool:
+        """Which commands there are, and a watch for more. False where the channel is removed as
+        often as it is made: then nothing is watched, and another look must follow by itself.
+        """
         path = self.paths.channel(f.consumer)
         (listed,) = f.store.children([path], watch=True)
         if listed is None:
             # A coordinator has taken us for gone.
             self.prepare(f)
             (listed,) = f.store.children([path], watch=True)
-        numbers = sorted(listed.names) if listed else []
-        paths = [self.paths.command(f.consumer, number) for number in numbers]
+            self._answered = False
+        self._numbers = sorted(listed.names) if listed else []
+        self.echo = self._answered and not self._numbers
+        self._answered = False
+        return listed is not None
+
+    def obey(self, f: Footing) -> None:
+        """Read them, and make them the share. Nothing is released or claimed here."""
+        paths = [self.paths.command(f.consumer, number) for number in self._numbers]
         self._standing = []
-        for number, at, node in zip(numbers, paths, f.store.nodes(paths), strict=True):
+        for number, at, node in zip(self._numbers, paths, f.store.nodes(paths), strict=True):
             if node is None:
                 continue
             try:
@@ -114,7 +128,9 @@ class CommandChannel:
                 node = self.paths.answer(f.consumer, read.number)
                 create = Create(node, encode(answer), ephemeral=True, world_open=True)
                 requests.append((Delete(path, 0), create))  # type: ignore[arg-type]
-        for outcome in f.store.commit(requests):
+        outcomes = f.store.commit(requests)
+        self._answered = bool(outcomes) and all(isinstance(o, Done) for o in outcomes)
+        for outcome in outcomes:
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("an answer to a command was not answered")
             if isinstance(outcome, Refused) and outcome.reason != "missing":

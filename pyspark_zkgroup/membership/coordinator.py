@@ -21,6 +21,7 @@ from pyspark_zkgroup.membership.emptiness import Emptiness
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.owner_nodes import OwnerNodeMembership
 from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka, Standing
+from pyspark_zkgroup.membership.registrations import refuse_offsets_beyond_end
 from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.options import Options
@@ -33,6 +34,7 @@ class CoordinatorMembership(OwnerNodeMembership):
     protocol = "coordinator"
     paths_of = CoordinatedPaths
     strategy = STICKY
+    told = True
 
     def __init__(
         self,
@@ -45,6 +47,7 @@ class CoordinatorMembership(OwnerNodeMembership):
         self.coordinated = CoordinatedPaths(options.group_id)
         self.channel = CommandChannel(self.coordinated)
         self.emptiness = Emptiness(options.group_id, self.clock)
+        self._share_examined = False
         self.registration = replace(
             self.registration, order="", internal=not options.exclude_internal_topics
         )
@@ -85,9 +88,11 @@ class CoordinatorMembership(OwnerNodeMembership):
         self.channel.begin(footing)
 
     def _look(self, footing: Footing) -> bool:
-        if not self._is_registered(footing):
-            return False
         before = self.channel.start
+        if not self.channel.listen(footing):
+            self.keeper.stir("the command channel was removed")
+        if not self.channel.echo and not self._is_registered(footing):
+            return False
         self.channel.obey(footing)
         start = self.channel.start
         if start is None:
@@ -96,6 +101,7 @@ class CoordinatorMembership(OwnerNodeMembership):
             self.channel.answer(footing)
             return False
         self._notes = ()
+        self._examine_share(footing, start.share)
         self._snapshot = Snapshot({}, start.topics)
         lives: Mapping[str, int] = {}
         if start is not before:
@@ -103,6 +109,16 @@ class CoordinatorMembership(OwnerNodeMembership):
         self.first.see(start.topics, lives)
         self._target = {p: ThreadId(self.consumer, n) for p, n in self.channel.share.items()}
         return True
+
+    def _examine_share(self, footing: Footing, share: Collection[TopicPartition]) -> None:
+        """Once, before anything is claimed. What others read, in a large group nearly all there is,
+        is theirs to judge.
+        """
+        if self._share_examined or not share:
+            return
+        if self.options.fail_on_data_loss:
+            refuse_offsets_beyond_end(footing, share, self.brokers)
+        self._share_examined = True
 
     def _is_registered(self, footing: Footing) -> bool:
         path = self.paths.id(self.consumer)

@@ -49,6 +49,10 @@ class StreamChannel(CommandChannel):
     def begin(self, f: Footing) -> None:
         self.live(f.session)
 
+    def listen(self, f: Footing) -> bool:
+        """They come by themselves."""
+        return True
+
     def obey(self, f: Footing) -> None:
         commands = _session(f).commands
         while not commands.empty():

@@ -57,6 +57,7 @@ class OwnerNodeMembership:
     protocol = ""
     paths_of: type[GroupPaths] = GroupPaths
     strategy = ""
+    told = False  # what to read, by somebody else, once it has joined
 
     def __init__(
         self,
@@ -326,7 +327,7 @@ class OwnerNodeMembership:
         if brokers_known:
             self.brokers.partitions()
             self.copy.refuse_live_group()
-            if self.options.fail_on_data_loss:
+            if self.options.fail_on_data_loss and not self.told:
                 refuse_offsets_beyond_end(footing, subscribed, self.brokers)
             if self._new_query:
                 present = {t: self._snapshot.topics.get(t, ()) for t in topics}

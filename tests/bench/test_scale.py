@@ -24,7 +24,7 @@ def costs() -> dict[tuple[str, int], Cost]:
     return found
 
 
-@pytest.mark.parametrize(("protocol", "constant"), [("coordinator", 5), ("light", 1)])
+@pytest.mark.parametrize(("protocol", "constant"), [("coordinator", 4), ("light", 1)])
 @pytest.mark.parametrize("members", [SMALL, LARGE])
 def test_one_that_was_there_reads_a_constant_and_what_it_gives_up(
     costs: dict[tuple[str, int], Cost], protocol: str, constant: int, members: int

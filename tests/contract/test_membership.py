@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.errors import PlanError
+from pyspark_zkgroup.errors import OffsetBeyondEndError, PlanError
 from pyspark_zkgroup.plan import decode
 from tests.contract.memberships import DIFFERENCES, KINDS, ON_SERVERS, Members, settle
 from tests.group import all_rows, twice
@@ -285,6 +285,27 @@ def test_an_offset_that_is_set_by_hand_counts(members: Members) -> None:
     assert taken == [not refused]
     assert twice(query.rows) == ([] if refused else [(topic, 0, n) for n in range(2, 2 * EACH)])
     assert members.committed(topic) == {0: 2 * EACH}
+
+
+def test_an_offset_beyond_its_log_refuses_who_is_to_read_it(members: Members) -> None:
+    """The topic was made anew, or its log cut: nothing is read of it, and the offset stays."""
+    topic = filled(members, 2)
+    first = members.query(topic)
+    settle(first, partitions=2)
+    first.stop()
+    second = members.query(topic)
+    wait_until(lambda: members.set_offset(topic, 1, 2 * EACH), 10, "the offset", clock=second.clock)
+
+    def refused() -> bool:
+        try:
+            second.trigger()
+        except OffsetBeyondEndError as error:
+            return f"{topic}-1" in str(error)
+        return False
+
+    wait_until(refused, 20, "a refusal", clock=second.clock)
+    assert second.rows == []
+    assert members.committed(topic) == {0: EACH, 1: 2 * EACH}
 
 
 def test_a_checkpoint_belongs_to_its_protocol(members: Members) -> None:

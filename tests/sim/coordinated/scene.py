@@ -76,6 +76,8 @@ class CoordinatedScene(Scene):
             if not self.world.over and not self.ending:
                 self.new_candidate()
 
+        if office in self._gone:
+            return  # two faults at one step
         self.lone.remove(office)
         self._gone.append(office)
         delay = 0.2 if self.healing else self.rng.choice([0.05, 2.0, 20.0])

@@ -58,6 +58,14 @@ class WatchedSession(LightSession):
     def multi_at(self) -> float:
         return self.driver.multi_at
 
+    @property
+    def connected(self) -> bool:
+        """Whoever hears no, and plans on by its lease, may stop without a commit."""
+        connected = super().connected
+        if not connected:
+            self.driver.process.access.refusals += 1
+        return connected
+
     def open(self) -> None:
         self.driver.process.step("open")
         try:
@@ -79,9 +87,6 @@ class WatchedSession(LightSession):
         return reply
 
     def close(self) -> None:
-        if not self.connected:
-            # Whoever leaves now could not commit.
-            self.driver.process.access.refusals += 1
         super().close()
         self.driver.world.wake()
 
