@@ -98,10 +98,13 @@ class StoredOffset:
 
 @dataclass(frozen=True, slots=True)
 class BrokerMember:
-    """A consumer whose group the brokers coordinate. What it does not tell is empty."""
+    """A consumer whose group the brokers coordinate. What it does not tell is empty; `metadata` is
+    what it tells the others, and in the middle of a rebalance nobody's is told.
+    """
 
     client: str
     host: str = ""
+    metadata: bytes = b""
 
     def __str__(self) -> str:
         return f"{self.client} at {self.host}" if self.host else self.client

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import AssignmentError
+from pyspark_zkgroup.group.kafka_group.consumer_protocol import decode_subscription
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 
 _MARK = "zkgroup "
@@ -84,6 +85,26 @@ def live_group(group: str, members: Collection[BrokerMember]) -> AssignmentError
         "They would read the same records, and no offset can be stored beside theirs: stop them "
         "first, or use another group.id, or offsets.storage=zookeeper",
     )
+
+
+def switched(group: str, members: Collection[BrokerMember]) -> AssignmentError | None:
+    """Where some of them are ours: a group is on its way from one protocol to another."""
+    ours = [member for member in members if _is_zkgroup(member)]
+    if not ours:
+        return None
+    return AssignmentError(
+        f"Group {group} has live members with protocol=kafka ({named(ours)}): they and this one "
+        "know nothing of each other, and both would read every record",
+        "Stop them first and take their offsets along (docs/protocols.md), or set protocol to "
+        "kafka here too, or give another group.id",
+    )
+
+
+def _is_zkgroup(member: BrokerMember) -> bool:
+    try:
+        return decode_subscription(member.metadata).is_zkgroup
+    except ValueError:
+        return False
 
 
 def named(members: Collection[BrokerMember]) -> str:

@@ -125,7 +125,10 @@ def describe_answer(response: Any) -> BrokerError | DescribedGroup:
     if error is not None:
         return error
     return DescribedGroup(
-        tuple(BrokerMember(m.client_id or m.member_id, m.client_host) for m in group.members)
+        tuple(
+            BrokerMember(m.client_id or m.member_id, m.client_host, bytes(m.member_metadata or b""))
+            for m in group.members
+        )
     )
 
 

@@ -60,7 +60,8 @@ class KafkaCopy:
 
     def refuse_live_group(self) -> None:
         """Where no offset is to be kept beside theirs, two groups of one name do no harm to each
-        other; each reads everything, which somebody may want. So then they are only named.
+        other; each reads everything, which somebody may want. So then they are only named; but
+        not where both are of zkgroup's members, which nobody wants.
         """
         if self.store is None:
             self._name_live_group()
@@ -79,6 +80,8 @@ class KafkaCopy:
                 "whether Kafka's brokers have a group %r too is not known: %s", self.group, error
             )
             return
+        if refusal := kafka_copy.switched(self.group, members):
+            raise refusal
         if members:
             _log.warning(
                 "[ZKG-178] Kafka's brokers coordinate consumers in a group %r of their own, which "

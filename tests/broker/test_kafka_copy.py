@@ -12,6 +12,8 @@ from pyspark_zkgroup.errors import AssignmentError, ServerError
 from pyspark_zkgroup.membership import first_offsets
 from pyspark_zkgroup.membership.footing import Footing
 from tests.group import Group, known, missing, settle, twice, waits_for
+from tests.kafka import members as in_brokers
+from tests.kafka.members import kafka_group_of
 from tests.kept_offsets import keep, kept, live_consumer
 from tests.spark_order import Checkpoint, Query
 from tests.waiting import wait_until
@@ -232,6 +234,20 @@ def test_a_live_group_of_the_brokers_is_named_before_anything_is_written(
         beside.stop()
         (said,) = [r.getMessage() for r in caplog.records if "ZKG-178" in r.getMessage()]
         assert "a-live-consumer at /127.0.0.1" in said
+
+
+def test_a_member_of_ours_in_the_brokers_group_is_refused_wherever_offsets_are(
+    group: Group,
+) -> None:
+    """A rolling restart from protocol=kafka with new checkpoints: both groups would read it all."""
+    topic = group.topic(2)
+    with kafka_group_of(group.sandbox) as brokers:
+        brokers.name = group.name
+        in_brokers.settle(brokers.query(topic, client_id="not-restarted-yet"))
+        with pytest.raises(AssignmentError, match=r"not-restarted-yet at /127\.0\.0\.1"):
+            group.query(topic).trigger()
+    assert not group.client.exists(f"/consumers/{group.name}/ids")
+    settle(group.query(topic))
 
 
 def test_a_live_group_that_comes_later_is_named_and_waited_out(group: Group) -> None:

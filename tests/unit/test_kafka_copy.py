@@ -15,6 +15,11 @@ from pyspark_zkgroup.group.kafka_copy import (
     named,
     note_of,
     refusal_text,
+    switched,
+)
+from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
+    MemberSubscription,
+    encode_subscription,
 )
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 
@@ -77,6 +82,21 @@ def test_a_live_group_names_its_members() -> None:
     assert "coordinate consumers in a group 'billing' of their own: app at /10.0.0.7, " in text
     assert "and 2 more" in text
     assert named([BrokerMember("app")]) == "app"
+
+
+def test_members_of_ours_in_the_brokers_group_are_told_from_others() -> None:
+    ours = encode_subscription(MemberSubscription(("t",), is_zkgroup=True))
+    plain = encode_subscription(MemberSubscription(("t",)))
+    others = [
+        BrokerMember("app", "", plain),
+        BrokerMember("joining"),
+        BrokerMember("odd", "", b"?"),
+    ]
+    assert switched("billing", others) is None
+    refusal = switched("billing", [*others, BrokerMember("spark-1", "/10.0.0.7", ours)])
+    assert "Group billing has live members with protocol=kafka (spark-1 at /10.0.0.7)" in str(
+        refusal
+    )
 
 
 def test_what_was_refused_is_said_for_one() -> None:
