@@ -117,6 +117,7 @@ def _partition_value(row: PartitionRow) -> dict[str, Any]:
         "member": row.member,
         "since_ms": row.since_ms,
         "wanted_by": row.wanted_by,
+        "undecided": row.undecided,
         "committed": row.committed,
         "committed_ms": row.committed_ms,
         "end": row.end,
@@ -150,13 +151,19 @@ def show(seen: GroupReport) -> None:
     out.print(_partitions(seen, now_ms))
     notes = [f"{m.consumer}: {m.trouble}" for m in seen.members if m.trouble]
     notes += [f"{r.partition}: {r.trouble}" for r in seen.partitions if r.trouble]
-    for text in (*_waits(seen), *_unanswered(seen)):
+    waits = [*_waits(seen), *_unanswered(seen)]
+    for text in waits:
         out.print(text, markup=False, highlight=False)
     for note in (*seen.notes, *notes):
         out.print(note, style="yellow", markup=False, highlight=False)
-    if notes or seen.notes or any(row.state in ("stuck", "free") for row in seen.partitions):
-        hint = f"zkgroup doctor --group {seen.group} says more, and what to do"
+    if notes or seen.notes or waits or any(map(_is_open, seen.partitions)):
+        hint = f"zkgroup doctor --group {seen.group} says what to do"
         out.print(hint, style="dim", markup=False, highlight=False)
+
+
+def _is_open(row: PartitionRow) -> bool:
+    """What nobody reads and nothing waits in may be left from topics of before."""
+    return bool(row.lag) if row.state == "unread" else row.state != "owned"
 
 
 def _title(seen: GroupReport, now_ms: float) -> str:
@@ -222,7 +229,7 @@ def _partitions(seen: GroupReport, now_ms: float) -> Table:
     for name in ("committed", "ago", "end", "lag"):
         table.add_column(name, justify="right")
     for row in seen.partitions:
-        wanted = "" if row.state == "owned" else row.wanted_by or "-"
+        wanted = "" if row.state == "owned" else row.wanted_by or row.undecided or "-"
         table.add_row(
             row.partition.topic,
             str(row.partition.partition),

@@ -26,7 +26,7 @@ from pyspark_zkgroup.group.ownership import consumer_of, parse_offset, thread_of
 from pyspark_zkgroup.group.paths import GroupPaths, coordinated_ids
 from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.snapshot import Snapshot, expand, read_registrations
-from pyspark_zkgroup.group.wanted import wanted_by_rule
+from pyspark_zkgroup.group.wanted import Wanted, wanted_by_rule
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 State = Literal["owned", "moving", "free", "stuck", "unread"]
@@ -116,7 +116,8 @@ class MemberRow:
 class PartitionRow:
     """`state`: owned by whom it shall be; moving: owned by another member, or wanted by none any
     more; free: nobody owns it yet; stuck: its owner is not registered; unread: no member wants it.
-    `committed_ms`: when its offset was last written, by a commit or a claim.
+    `committed_ms`: when its offset was last written, by a commit or a claim. `undecided`: why it is
+    not known who shall own it, or why nobody shall yet, though members read it.
     """
 
     partition: TopicPartition
@@ -128,6 +129,7 @@ class PartitionRow:
     end: int | None
     trouble: str | None = None
     committed_ms: int | None = None
+    undecided: str | None = None
 
     @property
     def lag(self) -> int | None:
@@ -180,13 +182,18 @@ def report(
     commands, notes = _commands(facts)
     faults = remarks.faults(facts.ids.keys() - facts.told, facts.told, coordinator)
     notes += remarks.remarks(snapshot, coordinator, stirred=facts.stirred) + faults
+    current = _current(facts, commands)
     shall = wanted_by_rule(
-        snapshot, _current(facts, commands), exclude_internal, is_mixed=protocol == "both"
+        snapshot,
+        current,
+        exclude_internal,
+        is_mixed=protocol == "both",
+        is_headless=protocol == "coordinator" and coordinator is None,
     )
     wanted = shall.threads
-    every = wanted.keys() | facts.owners.keys() | facts.offsets.keys()
+    every = wanted.keys() | shall.undecided.keys() | facts.owners.keys() | facts.offsets.keys()
     rows = tuple(
-        _partition(p, facts, wanted.get(p), ends.get(p))
+        _partition(p, facts, shall, current.get(p), ends.get(p))
         for p in sorted(every, key=lambda p: (compare_key(p.topic), p.partition))
     )
     waiting = _waiting(rows, wanted) if shall.is_known else None
@@ -262,8 +269,13 @@ def snapshot_of(facts: GroupFacts) -> Snapshot:
 
 
 def _partition(
-    partition: TopicPartition, facts: GroupFacts, wanted: ThreadId | None, end: int | None
+    partition: TopicPartition,
+    facts: GroupFacts,
+    shall: Wanted,
+    current: ThreadId | None,
+    end: int | None,
 ) -> PartitionRow:
+    wanted, undecided = shall.threads.get(partition), shall.undecided.get(partition)
     owner = facts.owners.get(partition)
     text = None if owner is None else owner.data.decode("utf-8", "replace")
     raw = facts.offsets.get(partition)
@@ -274,7 +286,7 @@ def _partition(
     written = facts.written.get(partition)
     return PartitionRow(
         partition,
-        _state(text, wanted, facts),
+        _state(text, wanted if undecided is None else current, facts, is_undecided=bool(undecided)),
         text,
         None if owner is None else owner.made_ms,
         None if wanted is None else str(wanted),
@@ -282,12 +294,16 @@ def _partition(
         end,
         trouble,
         None if written is None else written.at_ms,
+        undecided,
     )
 
 
-def _state(owner: str | None, wanted: ThreadId | None, facts: GroupFacts) -> State:
+def _state(
+    owner: str | None, wanted: ThreadId | None, facts: GroupFacts, *, is_undecided: bool
+) -> State:
+    """What is not decided stays for now where it is."""
     if owner is None:
-        return "unread" if wanted is None else "free"
+        return "free" if is_undecided or wanted is not None else "unread"
     consumer = consumer_of(owner)
     if consumer not in facts.ids:
         return "stuck"

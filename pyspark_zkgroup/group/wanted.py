@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.coordination.sticky import STICKY, assign_sticky
@@ -14,18 +14,24 @@ from pyspark_zkgroup.group.target import target
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 _ASSUMED = ("range", "new")
+_MIXED = "unknown: members of two protocols"
+_DIVIDED = "unknown: members assign by different rules"
+_HEADLESS = "nobody: no coordinator is in office"
+_IMPOSSIBLE = "unknown: its members cannot be assigned together"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`is_known`: one rule, which the members have published; else it is the likeliest one's, and
-    `conflict` says that they differ, if they do.
+    """`is_known`: by one rule, which the members have published, or by what they were told; else it
+    is assumed. `undecided` has why nobody can say it of a partition that members read; `conflict`
+    says that their rules differ, if they do.
     """
 
     threads: Mapping[TopicPartition, ThreadId]
     is_known: bool
     notes: tuple[str, ...] = ()
     conflict: tuple[str, ...] = ()
+    undecided: Mapping[TopicPartition, str] = field(default_factory=dict)
 
 
 def wanted_by_rule(
@@ -34,14 +40,23 @@ def wanted_by_rule(
     exclude_internal: bool,
     *,
     is_mixed: bool,
+    is_headless: bool,
 ) -> Wanted:
     """`current` counts where a coordinator decides: as one would that knew no more than the nodes.
-    `is_mixed`: there are members that do not follow each other's rule, which is said elsewhere.
+    `is_mixed`: there are members that do not follow each other's rule; `is_headless`: they are
+    told what to read, and nobody tells them. Both are said elsewhere.
     """
+    if is_mixed:
+        return Wanted({}, False, undecided=_left(snapshot, exclude_internal, _MIXED))
+    if is_headless:
+        told = {p: t for p, t in current.items() if t.consumer in snapshot.members}
+        left = _left(snapshot, exclude_internal, _HEADLESS)
+        return Wanted(told, True, undecided={p: left[p] for p in left.keys() - told.keys()})
     rules = published(snapshot)
+    if len(rules) > 1:
+        left = _left(snapshot, exclude_internal, _DIVIDED)
+        return Wanted({}, False, conflict=_conflict(rules), undecided=left)
     (strategy, order), _ = rules.most_common(1)[0] if rules else (_ASSUMED, 0)
-    is_known = len(rules) == 1 and not is_mixed
-    conflict = _conflict(rules) if len(rules) > 1 and not is_mixed else ()
     notes: tuple[str, ...] = ()
     if snapshot.members and not rules:
         notes = (f"JVM members do not say how they assign: {_ASSUMED[0]} is assumed",)
@@ -54,8 +69,18 @@ def wanted_by_rule(
             wanted = target(snapshot, strategy, order, exclude_internal)
     except AssignmentError as error:
         notes = (*notes, f"who shall own what cannot be said: {error}")
-        return Wanted({}, False, notes, conflict)
-    return Wanted(wanted, is_known, notes, conflict)
+        left = _left(snapshot, exclude_internal, _IMPOSSIBLE)
+        return Wanted({}, False, notes, undecided=left)
+    return Wanted(wanted, bool(rules), notes)
+
+
+def _left(snapshot: Snapshot, exclude_internal: bool, reason: str) -> dict[TopicPartition, str]:
+    """All that members read."""
+    return {
+        TopicPartition(topic, number): reason
+        for topic in expand(snapshot, exclude_internal)
+        for number in snapshot.topics.get(topic, ())
+    }
 
 
 def rule_of(member: Registration) -> tuple[str, str]:

@@ -169,6 +169,22 @@ def test_the_odd_one_is_named_where_members_assign_differently() -> None:
     assert "set them alike" in even.remedy
 
 
+def test_by_different_rules_nobody_is_called_a_spare_or_late() -> None:
+    """Who shall have what is not known then."""
+    ids = {"a": member(), "b": member(), "c": member(strategy="roundrobin")}
+    free = {p: o for p, o in Group().owners.items() if p != T[3]}
+    assert codes(Group(ids=ids, owners=free)) == ["ZKG-206"]
+    wrong = {**ids, "d": member(Subscription.static({"tt": 1}))}
+    assert codes(Group(ids=wrong, owners=free)) == ["ZKG-206", "ZKG-209"]
+
+
+def test_of_members_that_no_rule_fits_nobody_is_called_late() -> None:
+    ids = {"a": member(strategy="unheard", order="")}
+    free = {p: owner("a") for p in T[:3]}
+    (said,) = found(Group(ids=ids, owners=free))
+    assert said.text.startswith("who shall own what cannot be said")
+
+
 def test_the_order_of_round_robin_decides_nothing_under_range() -> None:
     assert codes(Group(ids={"a": member(order="old"), "b": member(order="new")})) == []
     both = {s: member(strategy="roundrobin", order=o) for s, o in (("a", "old"), ("b", "new"))}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
@@ -104,6 +106,35 @@ def test_members_that_assign_differently_are_named() -> None:
     assert "range (new) by 1, roundrobin (new) by 2" in found.notes[0]
 
 
+def test_by_different_rules_nobody_knows_who_shall_own_what() -> None:
+    """Neither rule counts, also where one has more members."""
+    ids = {"a": member(), "b": member(), "c": member("roundrobin")}
+    found = seen(ids=ids, topics={"t": (0, 1, 2)}, owners={T0: owner("b"), T1: owner("gone")})
+    reason = "unknown: members assign by different rules"
+    assert [(row.state, row.wanted_by, row.undecided) for row in found.partitions] == [
+        ("owned", None, reason),
+        ("stuck", None, reason),
+        ("free", None, reason),
+    ]
+    assert [m.waiting for m in found.members] == [None] * 3
+
+
+def test_what_members_of_different_rules_do_not_read_stays_unread() -> None:
+    old = TopicPartition("old", 0)
+    found = seen(ids={"a": member(), "b": member("roundrobin")}, offsets={old: b"5"})
+    assert (states(found)[old], found.partitions[0].undecided) == ("unread", None)
+
+
+def test_members_that_no_rule_fits_leave_all_undecided() -> None:
+    two = Registration(Subscription.static({"t": 2}), "1", "sticky", "")
+    wrong = Seen(encode_registration(replace(two, strategy="unheard")), 7, 1000)
+    found = seen(ids={"a": wrong}, owners={T0: owner("a")})
+    assert [(row.state, row.undecided) for row in found.partitions] == [
+        ("owned", "unknown: its members cannot be assigned together"),
+        ("free", "unknown: its members cannot be assigned together"),
+    ]
+
+
 def test_of_jvm_members_alone_range_is_assumed_and_said() -> None:
     found = seen(ids={"j": member(None, None)})
     assert found.members[0].kind == "jvm"
@@ -194,6 +225,25 @@ def test_that_nobody_is_in_office_is_said() -> None:
     found = coordinated({"a": told()}, coordinator=None)
     assert found.coordinator is None
     assert "nobody is in office" in found.notes[0]
+
+
+def test_with_nobody_in_office_only_what_was_told_before_is_wanted() -> None:
+    two, three = TopicPartition("t", 2), TopicPartition("t", 3)
+    stop = Stop(Generation(90, 4), 3, frozenset({T0}))
+    start = Start(Generation(90, 5), 3, {two: Assigned(0)}, {"t": (0, 1, 2, 3)})
+    found = coordinated(
+        {"a": told(), "b": told()},
+        coordinator=None,
+        topics={"t": (0, 1, 2, 3)},
+        owners={T0: owner("a"), T1: owner("a")},
+        commands={"a": channel(stop), "b": channel(start)},
+    )
+    nobody = "nobody: no coordinator is in office"
+    rows = {row.partition: (row.state, row.wanted_by, row.undecided) for row in found.partitions}
+    assert rows[T0] == ("moving", None, nobody)
+    assert rows[T1] == ("owned", "a-0", None)
+    assert rows[two] == ("free", "b-0", None)
+    assert rows[three] == ("free", None, nobody)
 
 
 def test_a_node_that_names_no_coordinator_is_said() -> None:

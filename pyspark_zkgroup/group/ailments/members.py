@@ -96,7 +96,9 @@ def idle(case: Case) -> Iterator[Ailment]:
     told of whom it waits for.
     """
     snapshot = snapshot_of(case.last.facts)
-    wanted = {(row.wanted_by or "").rpartition("-")[0] for row in case.last.seen.partitions}
+    rows = case.last.seen.partitions
+    wanted = {(row.wanted_by or "").rpartition("-")[0] for row in rows}
+    undecided = {row.partition.topic for row in rows if row.undecided}
     for member in case.last.seen.members:
         if not has_nothing(member):
             continue
@@ -109,6 +111,8 @@ def idle(case: Case) -> Iterator[Ailment]:
             )
         elif member.consumer in wanted or (case.is_headless and member.protocol != "zookeeper"):
             continue
+        elif undecided.intersection(_topics(snapshot.members[member.consumer], snapshot)):
+            continue  # Who shall have what is not known, and why is told elsewhere.
         else:
             reason, remedy, is_ill = _why_idle(member, snapshot)
         yield Ailment(
@@ -118,9 +122,7 @@ def idle(case: Case) -> Iterator[Ailment]:
 
 def _why_idle(member: MemberRow, snapshot: Snapshot) -> tuple[str, str, bool]:
     registration = snapshot.members[member.consumer]
-    hidden = () if registration.internal else patterns.INTERNAL_TOPICS
-    topics = [t for t, _ in topics_of(registration.subscription, snapshot.topics, hidden)]
-    present = [topic for topic in topics if snapshot.topics.get(topic)]
+    present = [t for t in _topics(registration, snapshot) if snapshot.topics.get(t)]
     if not present:
         return _nothing_there(registration, snapshot)
     readers = expand(snapshot, not registration.internal)
@@ -146,6 +148,11 @@ def _why_idle(member: MemberRow, snapshot: Snapshot) -> tuple[str, str, bool]:
         remedy,
         False,
     )
+
+
+def _topics(registration: Registration, snapshot: Snapshot) -> list[str]:
+    hidden = () if registration.internal else patterns.INTERNAL_TOPICS
+    return [t for t, _ in topics_of(registration.subscription, snapshot.topics, hidden)]
 
 
 def _nothing_there(registration: Registration, snapshot: Snapshot) -> tuple[str, str, bool]:

@@ -87,8 +87,8 @@ def unclaimed(case: Case) -> Iterator[Ailment]:
     for row in case.last.seen.partitions:
         before = case.before.get(row.partition)
         lasts = before is not None and (before.state, before.wanted_by) == ("free", row.wanted_by)
-        if row.state == "free" and lasts and row.partition not in lost:
-            found.setdefault(consumer_of(row.wanted_by or ""), []).append(row)
+        if row.state == "free" and row.wanted_by and lasts and row.partition not in lost:
+            found.setdefault(consumer_of(row.wanted_by), []).append(row)
     is_mixed = "jvm" in case.kinds.values()
     for consumer, rows in found.items():
         if _silent_since(case, consumer) is not None:

@@ -105,3 +105,79 @@ def test_what_is_not_known_is_null_and_shown_as_such(capsys: pytest.CaptureFixtu
     assert "group g: 1 member, protocol zookeeper" in out
     assert "? │" in out
     assert as_value(report(GroupFacts("g"), {}))["protocol"] is None
+
+
+def described(
+    capsys: pytest.CaptureFixture[str],
+    owners: dict[TopicPartition, Seen],
+    strategies: tuple[str, ...] = ("range", "range"),
+    *,
+    coordinator: bool | None = None,
+    ends: dict[TopicPartition, int] | None = None,
+) -> list[str]:
+    """Of members a, b and so on, that share two partitions."""
+    ids = {
+        name: Seen(
+            encode_registration(
+                Registration(Subscription.static({"orders": 1}), "1", strategy, "new")
+            ),
+            session=7,
+            made_ms=1000,
+        )
+        for name, strategy in zip("abc", strategies, strict=False)
+    }
+    seat = Seen(encode_candidacy(Candidacy("one")), 5, 3000, 90) if coordinator else None
+    told = frozenset(ids if coordinator is not None else ())
+    facts = GroupFacts("g", ids, {"orders": (0, 1)}, owners, {}, told, seat)
+    show(report(facts, ends or {}))
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def owned(*consumers: str) -> dict[TopicPartition, Seen]:
+    return {p: Seen(f"{c}-0".encode(), 7, 2000) for p, c in zip(T, consumers, strict=False)}
+
+
+HINT = "zkgroup doctor --group g says what to do"
+
+
+@pytest.mark.parametrize(
+    ("owners", "strategies"),
+    [
+        (owned("a"), ("range", "range")),
+        (owned("a", "gone"), ("range", "range")),
+        (owned("a", "a"), ("range", "range")),
+        (owned("a", "b"), ("range", "roundrobin")),
+    ],
+    ids=["free", "stuck", "waiting", "mixed"],
+)
+def test_where_something_is_open_doctor_is_named_last(
+    owners: dict[TopicPartition, Seen],
+    strategies: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert described(capsys, owners, strategies)[-1] == HINT
+
+
+def test_nobody_is_named_as_wanting_where_rules_differ_or_nobody_is_in_office(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "180")
+    by_rules = described(capsys, owned("a"), ("range", "roundrobin"))
+    (free,) = [line for line in by_rules if "free" in line]
+    assert "│ free │ unknown: members assign by different rules │" in free
+    headless = described(capsys, owned("a"), ("sticky", "sticky"), coordinator=False)
+    (free,) = [line for line in headless if "free" in line]
+    assert "│ free │ nobody: no coordinator is in office │" in free
+
+
+def test_where_all_is_well_doctor_is_not_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert HINT not in described(capsys, owned("a", "b"))
+
+
+def test_without_members_doctor_is_named_where_records_wait(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for end, last in ((9, True), (5, False)):
+        facts = GroupFacts("g", offsets={T[0]: b"5"})
+        show(report(facts, {T[0]: end}))
+        assert (HINT in capsys.readouterr().out) is last
