@@ -1,4 +1,4 @@
-"""How long something has lasted, for people."""
+"""How long something has lasted and when that was, for people."""
 
 from __future__ import annotations
 
@@ -13,3 +13,20 @@ def age(ms: float) -> str:
     if seconds < 172_800:
         return f"{seconds / 3600:.1f} h"
     return f"{seconds / 86_400:.0f} d"
+
+
+def clock_time(ms: float) -> str:
+    """In UTC, since logs of several machines are held against it. Reckoned here, as nothing in this
+    room may ask a clock.
+    """
+    days, second = divmod(int(ms // 1000), 86_400)
+    # Years that begin in March have their odd day at the end; 1970-01-01 is day 719468 of year 0.
+    era, day = divmod(days + 719_468, 146_097)
+    year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153
+    date = day - (153 * month + 2) // 5 + 1
+    month += 3 if month < 10 else -9
+    year += 400 * era + (month <= 2)
+    clock = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+    return f"{year}-{month:02}-{date:02} {clock} UTC"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyspark_zkgroup.group.age import age
+from pyspark_zkgroup.group.age import age, clock_time
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.report import GroupFacts, GroupReport, MemberRow, PartitionRow
@@ -74,8 +74,12 @@ class Case:
             if any(consumer_of(waits.owner) == consumer for waits in member.waiting or ())
         ]
 
-    def since(self, ms: float) -> str:
-        return age(self.last.at_ms - ms)
+    def lasting(self, ms: float) -> str:
+        """How long, and since when: to be found again in logs."""
+        return f"{age(self.last.at_ms - ms)} (since {clock_time(ms)})"
+
+    def ago(self, ms: float) -> str:
+        return f"{age(self.last.at_ms - ms)} ago ({clock_time(ms)})"
 
 
 def named(things: Iterable[object]) -> str:

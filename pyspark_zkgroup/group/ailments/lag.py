@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 
+from pyspark_zkgroup.group.age import age
 from pyspark_zkgroup.group.ailments.case import Ailment, Case, named, partitions_of
 from pyspark_zkgroup.group.report import PartitionRow
 from pyspark_zkgroup.model import TopicPartition
@@ -13,6 +15,20 @@ from pyspark_zkgroup.model import TopicPartition
 _LAG_MIN = 1000
 _FAR = 10
 _MORE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """What came, and what was committed, between the looks."""
+
+    came: int
+    done: int
+
+    @property
+    def trend(self) -> str:
+        if self.done > self.came:
+            return "shrinks"
+        return "grows" if self.came > self.done else "stays"
 
 
 def lagging(case: Case, explained: Collection[TopicPartition]) -> Iterator[Ailment]:
@@ -28,20 +44,49 @@ def lagging(case: Case, explained: Collection[TopicPartition]) -> Iterator[Ailme
         # A member shares its batches out by what waits, so beside a hot partition the others of
         # the same member are held up a little.
         most = max(row.lag or 0 for row in far)
-        behind = [row for row in far if (row.lag or 0) * _FAR >= most]
-        lag = sum(row.lag or 0 for row in behind)
-        names = partitions_of(behind)
-        rest = [r.lag or 0 for r in rows if r.partition not in names]
-        beside = f", the other {len(rest)} partitions {median(rest):,.0f} each" if rest else ""
-        came, done = _moved(case, behind)
+        behind = _worst_first(row for row in far if (row.lag or 0) * _FAR >= most)
+        held_up = _worst_first(
+            row
+            for row in rows
+            if (row.member or "nobody") == owner
+            and (row.lag or 0) >= _LAG_MIN
+            and row.partition not in explained
+            and row not in behind
+        )
+        pace = _pace(case, behind)
         yield Ailment(
             "lag",
             f"[ZKG-214] {named(r.partition for r in behind)}, read by {owner}, "
-            f"lag by {lag:,} records{beside}; {_pace(case, came, done)}",
-            _remedy(case, owner, behind, came),
+            f"lag by {sum(row.lag or 0 for row in behind):,} records"
+            f"{_beside(rows, behind, held_up)}; {_said(case, behind, pace)}",
+            _remedy(case, owner, behind, pace),
             is_ill=False,
-            partitions=names,
+            partitions=partitions_of(behind),
         )
+
+
+def _worst_first(rows: Iterable[PartitionRow]) -> list[PartitionRow]:
+    return sorted(rows, key=lambda row: -(row.lag or 0))
+
+
+def _beside(
+    rows: Collection[PartitionRow], behind: Sequence[PartitionRow], held_up: Sequence[PartitionRow]
+) -> str:
+    """The worst one, what else of the same member lags, and what the others do."""
+    said = ""
+    if len(behind) > 1:
+        said = f" ({len(behind)} partitions, {_by(behind[0])} the worst)"
+    if held_up:
+        said += f", and {len(held_up)} more of its partitions, {_by(held_up[0])} the worst"
+    names = partitions_of((*behind, *held_up))
+    rest = [row.lag or 0 for row in rows if row.partition not in names]
+    if rest:
+        said += f", the other {len(rest)} partitions {median(rest):,.0f} each"
+    return said
+
+
+def _by(row: PartitionRow) -> str:
+    return f"{row.partition} by {row.lag or 0:,}"
 
 
 def _usual(lags: Sequence[int], own: int) -> float:
@@ -53,36 +98,74 @@ def _usual(lags: Sequence[int], own: int) -> float:
     return (lags[low] + lags[high]) / 2
 
 
-def _moved(case: Case, rows: Collection[PartitionRow]) -> tuple[int, int]:
-    """What came, and what was committed, between the looks."""
+def _pace(case: Case, rows: Collection[PartitionRow]) -> _Pace | None:
+    """None where it was looked at once."""
+    if case.first is case.last:
+        return None
     came = done = 0
     for row in rows:
         before = case.before.get(row.partition)
-        if before is not None:
+        if before is not None and before.lag is not None and row.lag is not None:
             came += (row.end or 0) - (before.end or 0)
             done += (row.committed or 0) - (before.committed or 0)
-    return came, done
+    return _Pace(came, done)
 
 
-def _pace(case: Case, came: int, done: int) -> str:
-    if case.first is case.last:
-        return "`zkgroup lag --watch` shows whether it grows"
-    return f"in {case.apart_s:.0f} s {came:,} came and {done:,} were committed"
+def _said(case: Case, behind: Collection[PartitionRow], pace: _Pace | None) -> str:
+    if pace is None:
+        return f"`zkgroup lag {case.last.seen.group} --watch` shows whether it grows"
+    said = f"in {case.apart_s:.0f} s {pace.came:,} came and {pace.done:,} were committed"
+    if pace.done == 0:
+        written = [row.committed_ms for row in behind if row.committed_ms is not None]
+        return f"{said}, the last ones {case.ago(max(written))}" if written else said
+    return f"{said}: it {pace.trend}"
 
 
-def _remedy(case: Case, owner: str, behind: Collection[PartitionRow], came: int) -> str:
-    names = partitions_of(behind)
-    others = [row for row in case.last.seen.partitions if row.partition not in names]
-    usual = _moved(case, others)[0] / len(others) if others else 0.0
-    watch = f"`zkgroup lag {case.last.seen.group} --watch` shows whether it falls: then only wait"
-    if others and came / len(behind) > _MORE * max(usual, 1.0):
+def _remedy(case: Case, owner: str, behind: Collection[PartitionRow], pace: _Pace | None) -> str:
+    if owner == "nobody":
+        topics = sorted({row.partition.topic for row in behind})
+        return (
+            f"No member reads {named(topics)} any more, or yet: start one that is subscribed to "
+            "it, or leave it if nobody shall"
+        )
+    is_jvm = case.kinds.get(owner) == "jvm"
+    limits = "" if is_jvm else ", its limits (maxOffsetsPerTrigger, maxBytesPerTrigger)"
+    slow = (
+        f"see in its log how long its batches take and on what{limits}, and the load of its "
+        "machine; more `threads`, or one more member, where it reads several partitions"
+    )
+    watch = f"`zkgroup lag {case.last.seen.group} --watch` shows it over several batches"
+    if pace is None:
+        return f"If it does not fall, {owner} is slow, or a partition hot: {slow}. {watch}"
+    others = [row for row in case.last.seen.partitions if row not in behind]
+    usual = _came_usually(case, others)
+    is_hot = bool(others) and pace.came / len(behind) > _MORE * max(usual, 1.0)
+    if pace.trend == "shrinks":
+        left_s = sum(row.lag or 0 for row in behind) * case.apart_s / (pace.done - pace.came)
+        kind = "more than elsewhere: a hot partition" if is_hot else "no more than elsewhere"
+        return (
+            f"What comes there is {kind}, and {owner} catches up: at this pace it takes "
+            f"{age(left_s * 1000)} more, so wait. If it does not fall any more, {slow}. {watch}"
+        )
+    if is_hot:
+        limits = "(maxOffsetsPerTrigger, maxBytesPerTrigger) and by more tasks (minPartitions)"
+        more = "" if is_jvm else f"; let {owner} take more at a time {limits}"
         return (
             "Far more records come there than elsewhere: a hot partition. See which keys they have "
-            f"and spread them; let {owner} take more at a time (maxOffsetsPerTrigger, "
-            f"maxBytesPerTrigger) and by more tasks (minPartitions). {watch}"
+            f"and spread them{more}. If that is not it, {slow}. {_no_wait(pace)} {watch}"
         )
     return (
-        f"No more records come there than elsewhere, so {owner} is slow: see in its log how long "
-        "its batches take and on what, its limits (maxOffsetsPerTrigger, maxBytesPerTrigger), and "
-        f"the load of its machine. {watch}"
+        f"No more records come there than elsewhere, so {owner} is slow: {slow}. {_no_wait(pace)} "
+        f"{watch}"
     )
+
+
+def _no_wait(pace: _Pace) -> str:
+    if pace.done:
+        return "To wait does not help as long as it does not fall."
+    return "If it commits nothing in longer than a batch takes, its batch is stuck."
+
+
+def _came_usually(case: Case, others: Collection[PartitionRow]) -> float:
+    pace = _pace(case, others)
+    return pace.came / len(others) if pace is not None and others else 0.0

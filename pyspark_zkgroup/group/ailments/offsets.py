@@ -40,8 +40,8 @@ def made_anew(case: Case) -> Iterator[Ailment]:
         made_ms = min(written[p].made_ms for p in young)
         yield Ailment(
             "offset",
-            f"[ZKG-211] the offset nodes of {named(young)} were made {case.since(made_ms)} ago, "
-            f"the others of {topic} {case.since(oldest)} ago: they were lost, and made again",
+            f"[ZKG-211] the offset nodes of {named(young)} were made {case.ago(made_ms)}, "
+            f"the others of {topic} {case.ago(oldest)}: they were lost, and made again",
             "ZKG-102 in a member's log says from what: `our own progress` is exact; from the log's "
             "start, or what was known before, records came twice. Compare with a backup, and find "
             "out who deletes nodes. (Old JVM consumers make each at its first commit: if they did, "

@@ -23,7 +23,7 @@ def lasting(case: Case) -> Iterator[Ailment]:
             "owner",
             f"[ZKG-201] {named(r.partition for r in rows)} cannot be claimed: "
             f"{rows[0].owner or 'nobody'}, which is not registered, stands in an owner node that "
-            f"no session ends, for {_oldest(case, rows)} now",
+            f"no session ends, for {_oldest(case, rows)}",
             f"No process holds it, and no member has made it so: delete {each}{evict}. Who shall "
             "have the partition claims it at once",
             partitions=partitions_of(rows),
@@ -37,9 +37,15 @@ def strangers(case: Case) -> Iterator[Ailment]:
             "owner",
             f"[ZKG-202] {named(r.partition for r in rows)} cannot be claimed: {rows[0].owner} owns "
             f"them and is not registered; session {session:#x} keeps the nodes, for "
-            f"{_oldest(case, rows)} now",
+            f"{_oldest(case, rows)}",
             "Some process that is no member, or none any more, has this session: ZooKeeper's "
-            "`cons` command names its address. End it, and the nodes go with the session",
+            "`cons` command names its address, at the server it is connected to. End it, and the "
+            "nodes go with the session. If there is no such process, look again at `stat "
+            f"{case.paths.owner(rows[0].partition)}`, as zkCli.sh has it: while ephemeralOwner is "
+            f"{session:#x} and no server's `cons` names that, the process is dead, and the session "
+            "ends by itself within its timeout (40 s at most, unless the servers' "
+            "maxSessionTimeout is set): wait. If it is 0x0 by then, no session ends the node: "
+            "delete it",
             partitions=partitions_of(rows),
         )
 
@@ -55,7 +61,7 @@ def silent(case: Case) -> Iterator[Ailment]:
             "owner",
             f"[ZKG-203] {member.consumer} is stuck, or in a long batch: it holds {len(rows)} "
             f"partitions, {sum(r.lag or 0 for r in rows):,} records wait in them, and it has "
-            f"committed nothing for {case.since(since_ms)}{wait}",
+            f"committed nothing for {case.lasting(since_ms)}{wait}",
             "See in its log, and at its executors, what the batch under way does. If it hangs, end "
             f"the process, or `zkgroup members evict {case.last.seen.group} {member.consumer}`: "
             "others read on, and only that batch comes twice. A JVM member can only be ended",
@@ -123,7 +129,7 @@ def _stuck(case: Case, *, lives: bool) -> Mapping[str, list[PartitionRow]]:
 
 
 def _oldest(case: Case, rows: list[PartitionRow]) -> str:
-    return case.since(min(row.since_ms or case.last.at_ms for row in rows))
+    return case.lasting(min(row.since_ms or case.last.at_ms for row in rows))
 
 
 def _lagged_before(case: Case, row: PartitionRow) -> bool:
