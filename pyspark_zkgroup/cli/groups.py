@@ -9,13 +9,18 @@ from rich.console import Console
 from rich.table import Table
 
 from pyspark_zkgroup.cli.reach import json_option, store_of, zookeeper_option
+from pyspark_zkgroup.group.report import stuck
 
 
 @click.command("groups")
 @zookeeper_option
 @json_option
 def groups(connect: str, as_json: bool) -> None:
-    """List the groups that have members or offsets in this ZooKeeper."""
+    """List the groups that have members or offsets in this ZooKeeper.
+
+    Of the partitions, those that members own are counted apart from those that are stuck: owned by
+    somebody who is not registered.
+    """
     from pyspark_zkgroup.zk.group_reader import read_group, read_groups
 
     rows = []
@@ -23,12 +28,14 @@ def groups(connect: str, as_json: bool) -> None:
         for name in read_groups(store):
             facts = read_group(store, name, {})
             if facts.ids or facts.offsets or facts.owners:
+                astray = stuck(facts)
                 topics = sorted({p.topic for p in (*facts.offsets, *facts.owners)})
                 rows.append(
                     {
                         "group": name,
                         "members": len(facts.ids),
-                        "owned": len(facts.owners),
+                        "owned": len(facts.owners.keys() - astray),
+                        "stuck": len(astray),
                         "partitions": len(facts.offsets.keys() | facts.owners.keys()),
                         "topics": topics,
                     }
@@ -38,13 +45,14 @@ def groups(connect: str, as_json: bool) -> None:
         return
     table = Table(title=f"{len(rows)} groups")
     table.add_column("group", overflow="fold")
-    for title in ("members", "owned", "partitions"):
+    counts = ("members", "owned", "stuck", "partitions")
+    for title in counts:
         table.add_column(title, justify="right")
     table.add_column("topics", overflow="fold")
     for row in rows:
         table.add_row(
             str(row["group"]),
-            *(str(row[name]) for name in ("members", "owned", "partitions")),
+            *(str(row[name]) for name in counts),
             ", ".join(row["topics"] if isinstance(row["topics"], list) else ()),
         )
     Console().print(table)

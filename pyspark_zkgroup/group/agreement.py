@@ -7,21 +7,34 @@ from collections.abc import Mapping
 from pyspark_zkgroup.group.java_order import compare_key
 from pyspark_zkgroup.group.registration import Registration
 
+_NAMED = 5
+
 
 def conflict(own: Registration, others: Mapping[str, Registration]) -> str | None:
-    """Why `own` must not join: the first other zkgroup member that assigns differently, or None.
+    """Why `own` must not join: the other zkgroup members that assign differently, or None.
 
     The order of round-robin decides nothing under range, so it is not compared there.
     """
-    for consumer in sorted(others, key=compare_key):
-        other = others[consumer]
-        if other.strategy is None or _rule(other) == _rule(own):
-            continue
-        return (
-            f"{consumer} of the same group assigns partitions by {_named(other)}, "
-            f"this member by {_named(own)}: both would claim the same partitions"
-        )
-    return None
+    by_rule: dict[str, list[str]] = {}
+    odd = [
+        consumer
+        for consumer, other in others.items()
+        if other.strategy is not None and _rule(other) != _rule(own)
+    ]
+    for consumer in sorted(odd, key=compare_key)[:_NAMED]:
+        by_rule.setdefault(_named(others[consumer]), []).append(consumer)
+    if not by_rule:
+        return None
+    said = "; ".join(
+        f"{', '.join(consumers)} of the same group {'assigns' if len(consumers) == 1 else 'assign'}"
+        f" partitions by {rule}"
+        for rule, consumers in by_rule.items()
+    )
+    more = f" ({len(odd) - _NAMED} more differ)" if len(odd) > _NAMED else ""
+    return (
+        f"{said}{more}, this member by {_named(own)}: {'both' if len(odd) == 1 else 'they'} would "
+        "claim the same partitions"
+    )
 
 
 def _rule(registration: Registration) -> tuple[str | None, str | None]:

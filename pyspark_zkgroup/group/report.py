@@ -257,6 +257,15 @@ def topics_read(facts: GroupFacts, *, exclude_internal: bool = True) -> frozense
     return frozenset(expand(snapshot_of(facts), exclude_internal)) | of_nodes
 
 
+def stuck(facts: GroupFacts) -> frozenset[TopicPartition]:
+    """Those whose owner, whatever its node holds, is not registered."""
+    return frozenset(
+        partition
+        for partition, owner in facts.owners.items()
+        if consumer_of(_owner_text(owner)) not in facts.ids
+    )
+
+
 def snapshot_of(facts: GroupFacts) -> Snapshot:
     def path_of(consumer: str) -> str:
         if consumer in facts.told:
@@ -277,7 +286,7 @@ def _partition(
 ) -> PartitionRow:
     wanted, undecided = shall.threads.get(partition), shall.undecided.get(partition)
     owner = facts.owners.get(partition)
-    text = None if owner is None else owner.data.decode("utf-8", "replace")
+    text = None if owner is None else _owner_text(owner)
     raw = facts.offsets.get(partition)
     committed = None if raw is None else parse_offset(raw)
     trouble = None
@@ -296,6 +305,10 @@ def _partition(
         None if written is None else written.at_ms,
         undecided,
     )
+
+
+def _owner_text(owner: Seen) -> str:
+    return owner.data.decode("utf-8", "replace")
 
 
 def _state(

@@ -19,6 +19,7 @@ from pyspark_zkgroup.zk.port import (
 )
 
 _CAUSES_MAX = 10
+_UNNUMBERED = -1
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
@@ -180,6 +181,12 @@ class SessionKeeper:
         self.asked_anew = True
         store = self._open_store(self.settings, self._events)
         self.session = store.session
+        # That of a light member has no number yet, and is no session of ZooKeeper's.
+        if self.session.id != _UNNUMBERED:
+            _log.info(
+                "session %#x with %s is open, for %s of group %s",
+                *(self.session.id, self.server, self.consumer, self.paths.group),
+            )
         self.footing = Footing(
             store, self.paths, self.consumer, self.static, self.holdings, self.clock, self.callback
         )

@@ -136,6 +136,8 @@ def test_a_persistent_owner_node_is_stuck(sandbox: Sandbox) -> None:
         (row,) = told(group, "describe", group.name)["partitions"]
         assert (row["state"], row["owner"]) == ("stuck", "nobody-0")
         assert "stuck" in zkgroup(group, "describe", group.name).stdout
+        (found,) = [row for row in told(group, "groups") if row["group"] == group.name]
+        assert (found["owned"], found["stuck"], found["partitions"]) == (0, 1, 1)
 
 
 def test_lag_by_topic_and_its_exit_status_for_monitors(sandbox: Sandbox) -> None:

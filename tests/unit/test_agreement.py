@@ -25,6 +25,27 @@ def test_another_strategy_is_named_with_its_member() -> None:
     assert "this member by range" in told
 
 
+def test_of_one_and_of_several_each_is_named_with_its_rule() -> None:
+    odd = member("roundrobin")
+    assert conflict(member("range"), {"b": odd, "c": member("range")}) == (
+        "b of the same group assigns partitions by roundrobin (new order), this member by range: "
+        "both would claim the same partitions"
+    )
+    assert conflict(member("range"), {"b": odd, "c": odd, "a": member("roundrobin", "old")}) == (
+        "a of the same group assigns partitions by roundrobin (old order); b, c of the same group "
+        "assign partitions by roundrobin (new order), this member by range: they would claim the "
+        "same partitions"
+    )
+
+
+def test_of_many_five_are_named_and_the_others_counted() -> None:
+    told = conflict(member("range"), {f"m{n}": member("roundrobin") for n in range(7)})
+    assert told is not None
+    assert told.startswith("m0, m1, m2, m3, m4 of the same group assign partitions by roundrobin")
+    assert "m5" not in told
+    assert "(2 more differ), this member by range" in told
+
+
 def test_another_order_is_a_conflict_too() -> None:
     told = conflict(member("roundrobin", "old"), {"a": member("roundrobin", "new")})
     assert told is not None

@@ -22,6 +22,7 @@ from pyspark_zkgroup.group.report import (
     Seen,
     Waiting,
     report,
+    stuck,
     topics_read,
 )
 from pyspark_zkgroup.model import TopicPartition
@@ -69,6 +70,13 @@ def test_stuck_with_an_owner_that_is_not_registered() -> None:
     found = seen(owners={T0: owner("gone"), T1: owner("b")})
     assert states(found) == {T0: "stuck", T1: "owned"}
     assert found.partitions[0].wanted_by == "a-0"
+
+
+def test_what_is_owned_by_nobody_registered_or_by_rubbish_is_stuck() -> None:
+    rubbish = Seen(b"\xff", 0, 1)
+    facts = GroupFacts("g", {"a": member()}, owners={T0: owner("a"), T1: rubbish})
+    assert stuck(facts) == {T1}
+    assert stuck(replace(facts, owners={T0: owner("gone")})) == {T0}
 
 
 def test_unread_when_only_an_offset_is_left() -> None:

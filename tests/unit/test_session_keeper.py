@@ -1,0 +1,51 @@
+"""What a member says of its sessions."""
+
+from __future__ import annotations
+
+import queue
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.membership.footing import Holdings
+from pyspark_zkgroup.membership.session_keeper import SessionKeeper
+from pyspark_zkgroup.membership.surroundings import Surroundings
+from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.zk.port import SessionEvent, SessionSettings
+from tests.fakes.still_clock import StillClock
+from tests.given_options import LEAST
+
+
+def keeper_of(*ids: int) -> SessionKeeper:
+    """Its sessions have these ids, one after another."""
+    left = iter(ids)
+
+    def open_store(_: SessionSettings, _events: queue.SimpleQueue[SessionEvent]) -> Any:
+        session = SimpleNamespace(
+            id=next(left), alive=True, connected=True, close=lambda: None, lease_left_s=lambda: 1.0
+        )
+        return SimpleNamespace(session=session)
+
+    surroundings = Surroundings(clock=cast(Any, StillClock()), open_store=open_store)
+    return SessionKeeper(parse(LEAST), GroupPaths("g"), "me", Holdings(), surroundings)
+
+
+def test_each_session_is_named_once_as_describe_shows_it(caplog: pytest.LogCaptureFixture) -> None:
+    keeper = keeper_of(0x100006FB3C20010, 0x100006FB3C20011)
+    with caplog.at_level("INFO", "pyspark_zkgroup.group"):
+        keeper.stand()
+        keeper.stand()
+        keeper.lose()
+        keeper.stand()
+    assert [m for m in caplog.messages if "is open" in m] == [
+        "session 0x100006fb3c20010 with ZooKeeper is open, for me of group g",
+        "session 0x100006fb3c20011 with ZooKeeper is open, for me of group g",
+    ]
+
+
+def test_a_session_without_a_number_is_not_named(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "pyspark_zkgroup.group"):
+        keeper_of(-1).stand()
+    assert caplog.messages == []
