@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 import click
 from rich.console import Console
@@ -39,7 +41,11 @@ class TopicLag:
 @zookeeper_option
 @bootstrap_option
 @json_option
-@click.option("--watch", is_flag=True, help="Go on until Ctrl-C, with rates.")
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Go on until Ctrl-C or SIGTERM, with rates. Goes with neither --json nor --fail-above.",
+)
 @click.option(
     "--interval", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Seconds."
 )
@@ -60,10 +66,10 @@ def lag(
     """Show how many records GROUP has yet to commit, by topic."""
     if watch and (as_json or fail_above is not None):
         raise click.UsageError("--watch goes with neither --json nor --fail-above")
+    if watch:
+        _watch(connect, bootstrap, group, interval)
+        return
     with live_group(connect, bootstrap, group) as live:
-        if watch:
-            _watch(live, interval)
-            return
         seen = live.look()
     if as_json:
         click.echo(json.dumps(as_value(seen), indent=1))
@@ -139,21 +145,30 @@ def table_of(seen: GroupReport, rows: tuple[TopicLag, ...], rates: Mapping[str, 
     return table
 
 
-def _watch(live: LiveGroup, interval: float) -> None:
+def _watch(connect: str, bootstrap: str, group: str, interval: float) -> None:
+    """Ctrl-C and SIGTERM are its regular end, whenever they come."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with live_group(connect, bootstrap, group) as live:
+            _show_on(live, interval)
+    except KeyboardInterrupt:
+        return
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _show_on(live: LiveGroup, interval: float) -> NoReturn:
     before: dict[str, int] = {}
     before_at = 0.0
     with Live(console=Console(), auto_refresh=False) as screen:
-        try:
-            while True:
-                seen, now = live.look(), time.monotonic()
-                rows = by_topic(seen)
-                rates = {
-                    row.topic: (row.committed - before[row.topic]) / (now - before_at)
-                    for row in rows
-                    if row.topic in before
-                }
-                screen.update(table_of(seen, rows, rates), refresh=True)
-                before, before_at = {row.topic: row.committed for row in rows}, now
-                time.sleep(interval)
-        except KeyboardInterrupt:
-            return
+        while True:
+            seen, now = live.look(), time.monotonic()
+            rows = by_topic(seen)
+            rates = {
+                row.topic: (row.committed - before[row.topic]) / (now - before_at)
+                for row in rows
+                if row.topic in before
+            }
+            screen.update(table_of(seen, rows, rates), refresh=True)
+            before, before_at = {row.topic: row.committed for row in rows}, now
+            time.sleep(interval)
