@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import pty
 import re
+import select
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -152,6 +158,29 @@ def test_lag_by_topic_and_its_exit_status_for_monitors(sandbox: Sandbox) -> None
         assert (shown.exit_code, "lag 8" in shown.stdout) == (3, True)
         assert zkgroup(group, "lag", group.name, "--fail-above", "8").exit_code == 0
         assert told(group, "lag", group.name)["lag"] == 8
+
+
+def test_a_watch_on_a_terminal_ends_by_sigterm_with_status_0(sandbox: Sandbox) -> None:
+    """In the middle of whatever it does then: its session is closed, and nothing is complained."""
+    with group_of(sandbox) as group:
+        settle(group.query(group.topic(1)))
+        ours, theirs = pty.openpty()
+        command = [str(Path(sys.executable).parent / "zkgroup"), "lag", group.name, "--watch"]
+        command += ["--interval", "0.1", "--zookeeper", group.sandbox.kafka_zookeeper_connect]
+        shown = b""
+        with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE) as watching:
+            while shown.count(b"committed/s") < 3:
+                ready, _, _ = select.select([ours], [], [], 30)
+                if not ready:
+                    watching.kill()
+                    pytest.fail(f"nothing more is shown: {shown!r}")
+                shown += os.read(ours, 4096)
+            watching.terminate()
+            assert watching.wait(10) == 0
+            assert watching.stderr is not None
+            assert watching.stderr.read() == b""
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_groups_are_listed_and_a_missing_one_is_named(sandbox: Sandbox) -> None:
