@@ -34,6 +34,9 @@ def consumer_of(group: Group, client_id: str = "somebody") -> KafkaConsumer:
         group_id=group.name,
         client_id=client_id,
         enable_auto_commit=False,
+        # On a busy machine its goodbye may not be heard: the shortest that brokers allow.
+        session_timeout_ms=6000,
+        heartbeat_interval_ms=1000,
     )
 
 
