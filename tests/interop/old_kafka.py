@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -33,12 +34,19 @@ FLAGS = (
 def command(version: str, program: str) -> list[str]:
     """The command line of tests/interop/PROGRAM.java on the jars of that version."""
     java = find_java()
-    jars = sorted(release_jars(Release(version, SCALA_VERSION), java, print).glob("*.jar"))
+    jars = sorted(release_jars(Release(version, SCALA_VERSION), java, _say).glob("*.jar"))
     source = HERE / f"{program}.java"
     classes = compiled(java, source, version, jars)
     # pyspark's logging first: all versions then log in one form, to the standard error.
     path = [classes, *logging_jars(), *jars]
     return [str(java), *FLAGS, "-cp", os.pathsep.join(map(str, path)), program]
+
+
+def _say(text: str) -> None:
+    """Not on the standard output: the first time this takes long, and a command that is run in this
+    process meanwhile would seem to have printed it.
+    """
+    print(text, file=sys.stderr)
 
 
 def compiled(java: Path, source: Path, version: str, jars: list[Path]) -> Path:

@@ -80,10 +80,14 @@ class Watch:
         began = time.monotonic()
         result = zkgroup(self.connect, command, self.witness.group, "--json")
         ended = time.monotonic()
-        if result.exit_code:
+        try:
+            told = json.loads(result.stdout)
+        except ValueError:
+            told = None
+        if result.exit_code or told is None:
             self.failures.append(f"{command}: {result.exit_code}: {result.output}")
         else:
-            self.calls.append(Call(command, began, ended, json.loads(result.stdout)))
+            self.calls.append(Call(command, began, ended, told))
 
     def untrue(self) -> list[str]:
         """After stop()."""
