@@ -93,7 +93,7 @@ def test_a_group_is_looked_at_twice_where_records_wait(group: Group) -> None:
     assert status == 0
     text = found["lag"]["text"]
     assert text.startswith(f"[ZKG-214] {topic}-2, read by {query.membership.member}, lag by")
-    told = re.search(r"in 2 s ([0-9,]+) came and ([0-9,]+) were committed", text)
+    told = re.search(r"in [0-9]+ s ([0-9,]+) came and ([0-9,]+) were committed", text)
     assert told is not None, text
     assert told[1] == "0"
     assert int(told[2].replace(",", "")) > 0
