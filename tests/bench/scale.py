@@ -121,11 +121,11 @@ def paged(page: str, costs: Sequence[Cost]) -> str:
 
 
 def draw(costs: Sequence[Cost], path: Path) -> None:
-    """Without what a newcomer reads of the topic's offsets, which is the same for all."""
     import matplotlib as mpl
 
     mpl.use("agg")  # no window is opened, wherever this runs
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import LogLocator
 
     figure, (nodes, seconds) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     sizes = sorted({c.members for c in costs})
@@ -133,9 +133,9 @@ def draw(costs: Sequence[Cost], path: Path) -> None:
         mine = [c for c in costs if c.protocol == protocol]
         shown: dict[str, Any] = {"marker": _MARKS[protocol], "color": colour, "label": protocol}
         at = [c.members for c in mine]
-        nodes.plot(at, [c.total.nodes - c.new.nodes for c in mine], **shown)
+        nodes.plot(at, [c.total.nodes for c in mine], **shown)
         seconds.plot(at, [c.seconds for c in mine], **shown)
-    nodes.set_title("Nodes read, but for the newcomer's own", fontsize=10)
+    nodes.set_title("Nodes read by all", fontsize=10)
     seconds.set_title("Seconds to settle, all members in one process", fontsize=10)
     for axes in (nodes, seconds):
         axes.set(xscale="log", yscale="log", xlabel="members")
@@ -144,6 +144,8 @@ def draw(costs: Sequence[Cost], path: Path) -> None:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.grid(axis="y", color="#e5e5e5")
         axes.spines[["top", "right"]].set_visible(False)
+    # They may lie within one power of ten, where there would be one label.
+    seconds.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     nodes.legend(frameon=False)
     figure.suptitle(f"One join, {costs[0].partitions:,} partitions", fontsize=11)
     figure.savefig(path, dpi=120)
