@@ -128,8 +128,10 @@ def _job(name: str) -> Path:
 
 
 def _place_for_sockets(wanted: Path) -> str:
-    short = len(str(wanted)) + SOCKET_NAME_CHARACTERS < SOCKET_PATH_CHARACTERS_MAX
-    return str(wanted) if short else tempfile.gettempdir()
+    """Where the user's own TMPDIR is too deep as well there is always the system's."""
+    places = (str(wanted), tempfile.gettempdir())
+    short = (p for p in places if len(p) + SOCKET_NAME_CHARACTERS < SOCKET_PATH_CHARACTERS_MAX)
+    return next(short, "/tmp")
 
 
 def _spark_submit() -> Path:
