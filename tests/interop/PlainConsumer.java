@@ -8,9 +8,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 
 /**
- * A consumer as anybody writes it: it prints what it was given, then commits it.
+ * A consumer as anybody writes it: it prints what it was given, then commits it, at the latest when it loses the partition.
  *
  * <p>Arguments: bootstrap servers, group, topic. Lines of the standard output: "record topic partition offset", "assigned
  * n", "revoked n". It closes when its standard input ends.
@@ -42,7 +43,8 @@ public final class PlainConsumer {
         reader.setDaemon(true);
         reader.start();
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings)) {
-            consumer.subscribe(List.of(arguments[2]), new Told());
+            consumer.subscribe(List.of(arguments[2]), new Told(consumer));
+            boolean owes = false;
             while (!ended.get()) {
                 ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(100));
                 StringBuilder told = new StringBuilder();
@@ -52,12 +54,24 @@ public final class PlainConsumer {
                 }
                 System.out.print(told);
                 System.out.flush();
-                if (!records.isEmpty()) consumer.commitSync();
+                owes |= !records.isEmpty();
+                try {
+                    if (owes) consumer.commitSync();
+                    owes = false;
+                } catch (RebalanceInProgressException waits) {
+                    // The brokers take nothing while they wait for a member that is slow to join.
+                }
             }
         }
     }
 
     private static final class Told implements ConsumerRebalanceListener {
+        private final KafkaConsumer<byte[], byte[]> consumer;
+
+        Told(KafkaConsumer<byte[], byte[]> consumer) {
+            this.consumer = consumer;
+        }
+
         @Override
         public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
             System.out.println("assigned " + partitions.size());
@@ -65,6 +79,7 @@ public final class PlainConsumer {
 
         @Override
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+            consumer.commitSync();
             System.out.println("revoked " + partitions.size());
         }
     }

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import pytest
 
+from tests.kafka.plain_consumers import JavaConsumer
+from tests.oracle import Record, judge
 from tests.spark.job import AVAILABLE_NOW, Job
 from tests.spark.scene import PATIENCE_S, Member, Scene
 from tests.waiting import wait_until
@@ -63,3 +68,78 @@ def test_a_driver_that_is_killed_in_mid_batch_comes_back(scene: Scene) -> None:
     scene.end_producing()
     verdict = scene.wait_all_delivered()
     assert not verdict.missing
+
+
+def planned_last(member: Member) -> Iterator[Record]:
+    for planned in member.last_planned()[1].ranges:
+        for offset in range(planned.range.start, planned.range.until):
+            yield planned.partition.topic, planned.partition.partition, offset
+
+
+@pytest.mark.interop
+@pytest.mark.long
+def test_a_jvm_consumer_shares_the_group_with_two_queries(scene: Scene, tmp_path: Path) -> None:
+    """It joins, a query leaves and comes back, it leaves, another joins and is killed, a query is
+    killed: nothing is lost, and only what the killed had in hand comes twice.
+    """
+    topic = scene.topic(6)
+    one, two, three, four = scene.lease(4)
+    a, b = member(scene, "a", topic), member(scene, "b", topic)
+    plain: list[JavaConsumer] = []
+
+    def jvm() -> JavaConsumer:
+        log = tmp_path / f"jvm-{len(plain)}.log"
+        plain.append(JavaConsumer(scene.sandbox.bootstrap_servers, scene.group, topic, log))
+        return plain[-1]
+
+    def read_on(*readers: Member) -> Callable[[], bool]:
+        before = [len(reader.deliveries) for reader in readers]
+        return lambda: all(
+            len(reader.deliveries) > count + 1
+            for reader, count in zip(readers, before, strict=True)
+        )
+
+    def rows() -> list[Record]:
+        return [*scene.delivered(), *(row for consumer in plain for row in consumer.rows)]
+
+    scene.begin_producing(topic, 200)
+    try:
+        a.start(one)
+        b.start(two)
+        wait_until(read_on(a, b), PATIENCE_S, "both to read")
+        first = jvm()
+        wait_until(lambda: first.held == 2 and len(first.rows) > 100, PATIENCE_S, "its third")
+        wait_until(read_on(a, b), PATIENCE_S, "both to read on")
+        b.on.sigterm()
+        assert b.on.wait_ended()["error"] == ""
+        wait_until(lambda: first.held == 3, PATIENCE_S, "its half")
+        b.start(three)
+        wait_until(lambda: first.held == 2, PATIENCE_S, "its third again")
+        wait_until(read_on(a, b), PATIENCE_S, "both to read once more")
+        first.close()
+        second = jvm()
+        wait_until(lambda: second.held == 2 and len(second.rows) > 100, PATIENCE_S, "its share")
+        clean = judge(scene.acknowledged(), rows())
+        assert not clean.duplicates, str(clean)
+        second.kill()
+        wait_until(read_on(a, b), PATIENCE_S, "both to read after it")
+        a.on.kill()
+        died_with = set(planned_last(a))
+        a.start(four)
+        wait_until(read_on(a, b), PATIENCE_S, "a to come back")
+        scene.end_producing()
+
+        def all_read() -> bool:
+            verdict = judge(scene.acknowledged(), rows())
+            assert not verdict.missing, str(verdict)
+            return True
+
+        wait_until(all_read, PATIENCE_S, "everything to be read", interval_s=0.3)
+    finally:
+        for consumer in plain:
+            consumer.close()
+    verdict = judge(scene.acknowledged(), rows())
+    print(verdict)
+    assert not verdict.unknown
+    # It prints a poll's 20 records, and commits them then.
+    assert set(verdict.duplicates) <= set(second.rows[-20:]) | died_with
