@@ -300,7 +300,7 @@ class OwnerNodeMembership:
         if not self._ever_joined:
             self._inspect(footing)
         stamped = replace(self.registration, timestamp=str(int(self.clock.time() * 1000)))
-        Joining(footing, stamped, self._plan, self.keeper.wait).run()
+        Joining(footing, stamped, self._plan, self.keeper).run()
         if footing.static and self._plan is not None:
             take_over_owners(footing)
         self.keeper.joined = self._ever_joined = True

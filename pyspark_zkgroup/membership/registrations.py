@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError
 from pyspark_zkgroup.group.agreement import conflict
@@ -18,6 +18,7 @@ from pyspark_zkgroup.membership.commits import fenced, present_offsets, read_off
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import read_owners
 from pyspark_zkgroup.membership.port import Brokers
+from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.zk.port import DisconnectedError
@@ -83,12 +84,12 @@ class Joining:
         f: Footing,
         registration: Registration,
         plan: Plan | None,
-        wait: Callable[[float], None],
+        keeper: SessionKeeper,
     ) -> None:
         self.f = f
         self.data = encode_registration(registration)
         self.plan = plan
-        self.wait = wait
+        self.keeper = keeper
 
     def run(self) -> None:
         f = self.f
@@ -116,13 +117,12 @@ class Joining:
                     Delete(path, node.node.version),
                     Create(path, self.data, ephemeral=True, world_open=True),
                 )
-            elif not f.static or f.clock.monotonic() > give_up_at:
-                raise fenced(f, f"{path} {_HELD if f.static else 'exists already'}")
             else:
+                self._refuse(node.ephemeral_owner, is_late=f.clock.monotonic() > give_up_at)
                 if not said:
                     said = True
                     _log.warning("[ZKG-130] waiting for the end of the session that holds %s", path)
-                self.wait(_LOOK_AGAIN_S)
+                self.keeper.wait(_LOOK_AGAIN_S)
                 continue
             (outcome,) = f.store.commit([request])
             if isinstance(outcome, Done):
@@ -131,6 +131,17 @@ class Joining:
                 return
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("the registration was not answered")
+
+    def _refuse(self, holder: int, *, is_late: bool) -> None:
+        """Unless it ends before long. We give our session up while no server can be told; one is
+        there again before the session's timeout, and with it our own old registration.
+        """
+        ours = holder in self.keeper.former
+        if ours and is_late:
+            raise DisconnectedError("the session that this member gave up has not ended yet")
+        if not ours and (not self.f.static or is_late):
+            path = self.f.paths.id(self.f.consumer)
+            raise fenced(self.f, f"{path} {_HELD if self.f.static else 'exists already'}")
 
     def _is_predecessor(self) -> bool:
         """The plan of our checkpoint under an unmoved fence, and the owner node's text its thread

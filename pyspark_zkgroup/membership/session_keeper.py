@@ -55,6 +55,9 @@ class SessionKeeper:
         self.session: NodeSession | None = None
         self.footing: Footing | None = None
         self.joined = False
+        # Sessions that this process has closed. Where no server could be told, they live on until
+        # their timeout, and their nodes with them.
+        self.former: set[int] = set()
         self.asked_anew = True
         self.offline_since: float | None = None
         self._open_store = surroundings.open_store
@@ -93,7 +96,7 @@ class SessionKeeper:
                 self.server,
                 len(self.holdings.held),
             )
-            self.session.close()
+        self._close()
         self.session = self.footing = None
         self.joined = False
         self.callback.tell("loss", self.holdings.held)
@@ -104,17 +107,20 @@ class SessionKeeper:
         """Leave the group with all that is held, in one transaction of the server; the process goes
         on, and its next session is not a member's until it joins again.
         """
-        if self.session is not None:
-            self.session.close()
+        self._close()
         self.session = self.footing = None
         self.joined = False
         self.holdings.lose_session()
 
     def give_up(self) -> int:
         """From another thread, while no call is under way: the next one finds the session lost."""
-        if self.session is not None:
-            self.session.close()
+        self._close()
         return len(self.holdings.held)
+
+    def _close(self) -> None:
+        if self.session is not None:
+            self.former.add(self.session.id)
+            self.session.close()
 
     def note_offline(self, error: Exception) -> None:
         if self.offline_since is None:
