@@ -13,7 +13,7 @@ from pyspark_zkgroup.demo import spark_jobs
 @pytest.mark.parametrize(
     ("scratch", "temporary", "expected"),
     [
-        ("/tmp/demo/scratch", "/deep" * 20, "/tmp/demo/scratch"),
+        ("/short/scratch", "/deep" * 20, "/short/scratch"),
         ("/deep" * 20, "/var/tmp", "/var/tmp"),
         ("/deep" * 20, "/deep" * 15, "/tmp"),
     ],
