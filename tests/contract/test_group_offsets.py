@@ -36,6 +36,10 @@ def live_consumer(real_servers: Sandbox, name: str, topic: str) -> Iterator[Kafk
     """A consumer whose group the brokers coordinate, polled by a thread of its own."""
     real_servers.create_topic(topic, 3)
     with consumer_of(real_servers, name) as consumer:
+        # kafka-python joins without waiting for its first metadata. If they come while it leads the
+        # assignment, it gives nothing to anybody and looks again when its metadata are five minutes
+        # old. Seen once: so it has them before.
+        wait_until(lambda: consumer.partitions_for_topic(topic), 30, "the topic's partitions")
         consumer.subscribe([topic])
         stop = threading.Event()
 

@@ -90,7 +90,9 @@ class PythonConsumer:
         self._thread.join(60)
 
     def _run(self) -> None:
-        consumer = KafkaConsumer(self._topic, **self._settings)
+        consumer = KafkaConsumer(**self._settings)
+        consumer.partitions_for_topic(self._topic)  # see tests/contract/test_group_offsets.py
+        consumer.subscribe([self._topic])
         while not self._ended.is_set():
             for partition, records in consumer.poll(timeout_ms=100).items():
                 self.rows += [(partition.topic, partition.partition, r.offset) for r in records]
