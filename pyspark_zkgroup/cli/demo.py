@@ -35,7 +35,7 @@ def demo(kafka: str, remove_one_row: bool) -> None:
     Starts ZooKeeper and Kafka for itself, takes two minutes or so, and ends with status 0 only if
     the Delta table holds each record that was produced, once.
     """
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     directory = Path(tempfile.mkdtemp(prefix="zkgroup-demo-"))
     keep = True
     try:
@@ -83,7 +83,3 @@ def _play(directory: Path, kafka: str, *, remove_one_row: bool) -> Verdict:
         if play is not None:
             play.close()
         sandbox.kill()
-
-
-def _interrupt(_signum: int, _frame: object) -> None:
-    raise KeyboardInterrupt

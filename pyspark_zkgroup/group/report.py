@@ -262,7 +262,7 @@ def stuck(facts: GroupFacts) -> frozenset[TopicPartition]:
     return frozenset(
         partition
         for partition, owner in facts.owners.items()
-        if consumer_of(_owner_text(owner)) not in facts.ids
+        if not _is_registered(_owner_text(owner), facts)
     )
 
 
@@ -307,6 +307,10 @@ def _partition(
     )
 
 
+def _is_registered(owner: str, facts: GroupFacts) -> bool:
+    return consumer_of(owner) in facts.ids
+
+
 def _owner_text(owner: Seen) -> str:
     return owner.data.decode("utf-8", "replace")
 
@@ -317,10 +321,9 @@ def _state(
     """What is not decided stays for now where it is."""
     if owner is None:
         return "free" if is_undecided or wanted is not None else "unread"
-    consumer = consumer_of(owner)
-    if consumer not in facts.ids:
+    if not _is_registered(owner, facts):
         return "stuck"
-    return "owned" if wanted is not None and wanted.consumer == consumer else "moving"
+    return "owned" if wanted is not None and wanted.consumer == consumer_of(owner) else "moving"
 
 
 def _members(

@@ -41,16 +41,13 @@ class CommandRead:
 
 
 class CommandChannel:
-    """`start`: the newest one obeyed in this life. `share`: what is left of it after the stops.
-    `echo`: nothing has come; this look is owed to our own last answer, which took a command away.
-    """
+    """`start`: the newest one obeyed in this life. `share`: what is left of it after the stops."""
 
     def __init__(self, paths: CoordinatedPaths) -> None:
         self.paths = paths
         self.life = 0
         self.start: Start | None = None
         self.share: dict[TopicPartition, int] = {}
-        self.echo = False
         self._newest = Generation(0)
         self._standing: list[CommandRead] = []
         self._numbers: list[str] = []
@@ -74,6 +71,7 @@ class CommandChannel:
         self.start, self.share = None, {}
         self._newest = Generation(0)
         self._standing = []
+        self._answered = False
 
     def listen(self, f: Footing) -> bool:
         """Which commands there are, and a watch for more. False where the channel is removed as
@@ -87,12 +85,16 @@ class CommandChannel:
             (listed,) = f.store.children([path], watch=True)
             self._answered = False
         self._numbers = sorted(listed.names) if listed else []
-        self.echo = self._answered and not self._numbers
-        self._answered = False
         return listed is not None
+
+    @property
+    def echo(self) -> bool:
+        """Nothing has come: the look is owed to our own last answer, which took a command away."""
+        return self._answered and not self._numbers
 
     def obey(self, f: Footing) -> None:
         """Read them, and make them the share. Nothing is released or claimed here."""
+        self._answered = False
         paths = [self.paths.command(f.consumer, number) for number in self._numbers]
         self._standing = []
         for number, at, node in zip(self._numbers, paths, f.store.nodes(paths), strict=True):

@@ -64,13 +64,13 @@ class KafkaCopy:
         not where both are of zkgroup's members, which nobody wants.
         """
         if self.store is None:
-            self._name_live_group()
+            self._heed_namesakes()
             return
         members = self.store.group_members(timeout_s=_START_S)
         if members:
             raise kafka_copy.live_group(self.group, members)
 
-    def _name_live_group(self) -> None:
+    def _heed_namesakes(self) -> None:
         if self.beside is None:
             return
         try:

@@ -89,6 +89,18 @@ class Member:
     def last_planned(self) -> tuple[int, Plan]:
         return max(self.planned().items())
 
+    def records_of(self, batch: int) -> set[Record]:
+        """What the batch's plan gives this member to read."""
+        return {
+            (r.partition.topic, r.partition.partition, offset)
+            for r in self.planned()[batch].ranges
+            for offset in range(r.range.start, r.range.until)
+        }
+
+    def in_flight(self) -> set[Record]:
+        """What the newest plan of a member that died gave it."""
+        return self.records_of(self.last_planned()[0])
+
     def unlogged(self) -> list[Delivery]:
         """What the sink has of batches that Spark has not logged as finished, and so would give it
         again.

@@ -32,14 +32,6 @@ def two_members(scene: Scene, topic: str, trigger: str = "0", **of_a: str) -> tu
     return a, b
 
 
-def records_of(member: Member, batch: int) -> set[Record]:
-    return {
-        (r.partition.topic, r.partition.partition, offset)
-        for r in member.planned()[batch].ranges
-        for offset in range(r.range.start, r.range.until)
-    }
-
-
 def finish(scene: Scene, topic: str, batch: set[Record], *members: Member) -> None:
     scene.end_producing()
     verdict = scene.wait_all_delivered()
@@ -64,7 +56,7 @@ def test_a_fault_in_mid_batch_repeats_that_batch_at_most(
     scene.begin_producing(topic, PER_SECOND)
     a, b = two_members(scene, topic)
     consumer = a.consumer
-    batch = records_of(a, a.hold(a.job.hold_tasks))
+    batch = a.records_of(a.hold(a.job.hold_tasks))
     broken = time.time()
     fault(a.on)
     free = scene.wait_no_owner(topic, consumer)
@@ -87,7 +79,7 @@ def test_a_pause_repeats_the_batch_under_way_if_it_outlives_the_session(
     topic = scene.topic(PARTITIONS)
     scene.begin_producing(topic, PER_SECOND)
     a, b = two_members(scene, topic)
-    batch = records_of(a, a.hold(a.job.hold_tasks))
+    batch = a.records_of(a.hold(a.job.hold_tasks))
     before = scene.owners(topic)
     a.on.pause()
     if pause_s > SESSION_S:
@@ -109,7 +101,7 @@ def test_a_jvm_that_stands_still_gives_up_its_share_after_the_longest_silence(
     topic = scene.topic(PARTITIONS)
     scene.begin_producing(topic, PER_SECOND)
     a, b = two_members(scene, topic, **{"max.poll.interval.ms": "10000"})
-    batch = records_of(a, a.hold(a.job.hold_tasks))
+    batch = a.records_of(a.hold(a.job.hold_tasks))
     stopped = time.time()
     a.on.pause_jvm()
     owners = scene.wait_shares(topic, {"b": 8}, "b to take over")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -70,12 +70,6 @@ def test_a_driver_that_is_killed_in_mid_batch_comes_back(scene: Scene) -> None:
     assert not verdict.missing
 
 
-def planned_last(member: Member) -> Iterator[Record]:
-    for planned in member.last_planned()[1].ranges:
-        for offset in range(planned.range.start, planned.range.until):
-            yield planned.partition.topic, planned.partition.partition, offset
-
-
 @pytest.mark.interop
 @pytest.mark.long
 def test_a_jvm_consumer_shares_the_group_with_two_queries(scene: Scene, tmp_path: Path) -> None:
@@ -124,7 +118,7 @@ def test_a_jvm_consumer_shares_the_group_with_two_queries(scene: Scene, tmp_path
         second.kill()
         wait_until(read_on(a, b), PATIENCE_S, "both to read after it")
         a.on.kill()
-        died_with = set(planned_last(a))
+        died_with = a.in_flight()
         a.start(four)
         wait_until(read_on(a, b), PATIENCE_S, "a to come back")
         scene.end_producing()

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -144,13 +143,6 @@ def left_unlogged(leaver: Member) -> set[Record]:
     return again
 
 
-def in_flight(member: Member) -> Iterator[Record]:
-    """What the newest plan of a member that died gave it to read."""
-    for planned in member.last_planned()[1].ranges:
-        for offset in range(planned.range.start, planned.range.until):
-            yield planned.partition.topic, planned.partition.partition, offset
-
-
 def die(scene: Scene, topic: str, victim: Member, takers: list[Member]) -> None:
     """kill -9: the others claim the share at the first boundary after its session's end."""
     share = owned_by(scene.owners(topic), victim)
@@ -218,5 +210,5 @@ def test_members_join_leave_and_die(scene: Scene, trigger: str, moment: str) -> 
     print(verdict)
     assert not verdict.unknown
     # The killed member's newest batch alone may come twice: no join and no clean stop repeats any.
-    assert set(verdict.duplicates) <= set(in_flight(c)) | again
+    assert set(verdict.duplicates) <= c.in_flight() | again
     assert scene.offsets(topic) == scene.ends(topic)

@@ -10,7 +10,7 @@ import pytest
 from pyspark_zkgroup.model import TopicPartition
 from tests.spark.processes import send
 from tests.spark.scene import Scene
-from tests.spark.test_faults import PARTITIONS, PER_SECOND, finish, records_of, two_members
+from tests.spark.test_faults import PARTITIONS, PER_SECOND, finish, two_members
 from tests.spark.trail import State, Trail
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
@@ -28,7 +28,7 @@ def test_a_planner_stopped_for_three_sessions_in_mid_batch_touches_nothing_it_ha
     zombie = a.consumer
     with Trail(scene.connect, scene.group, topic, PARTITIONS).followed() as trail:
         number = a.hold(a.job.hold_tasks)
-        batch, lost = records_of(a, number), a.planned()[number].by_partition
+        batch, lost = a.records_of(number), a.planned()[number].by_partition
         planner, stopped = a.on.planner, time.time()
         send([planner], signal.SIGSTOP)
         scene.wait_shares(topic, {"b": PARTITIONS}, "b to take over")

@@ -15,7 +15,7 @@ from pyspark_zkgroup.sandbox.cut import Cut
 from pyspark_zkgroup.sandbox.kafka_config import CHROOT
 from tests.oracle import Record
 from tests.spark.scene import PATIENCE_S, Member, Scene
-from tests.spark.test_faults import PARTITIONS, PER_SECOND, finish, records_of
+from tests.spark.test_faults import PARTITIONS, PER_SECOND, finish
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
@@ -110,5 +110,5 @@ def test_after_twice_its_session_without_zookeeper_others_read_and_it_had_stoppe
     for number, at in planned_at(a).items():
         following = planned_at(a).get(number + 1, time.time())
         if at <= last and following >= began:
-            in_flight |= records_of(a, number)
+            in_flight |= a.records_of(number)
     finish(scene, topic, in_flight, a, b)

@@ -3,77 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
-from pyspark_zkgroup.group.ailments import Ailment, Case, Look, ailments, needs_second_look
+from pyspark_zkgroup.group.ailments import needs_second_look
 from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
-from pyspark_zkgroup.group.registration import Registration, Subscription, encode_registration
-from pyspark_zkgroup.group.report import GroupFacts, Seen, Written, report
+from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.group.report import Seen, Written
 from pyspark_zkgroup.model import TopicPartition
+from tests.unit.ailing_group import NOW_MS, Group, T, codes, found, fresh, member, owner
 
-T = [TopicPartition("t", n) for n in range(4)]
-NOW_MS = 10_000_000
-LATER_MS = NOW_MS + 5000
 IN_OFFICE = Seen(encode_candidacy(Candidacy("one")), 5, 3000, life=90)
-
-
-def member(
-    subscription: Subscription | None = None, strategy: str | None = "range", order: str = "new"
-) -> Seen:
-    reads = subscription or Subscription.static({"t": 1})
-    made = Registration(reads, "1", strategy, order if strategy else None)
-    return Seen(encode_registration(made), session=7, made_ms=NOW_MS - 900_000)
-
-
-def owner(consumer: str, session: int = 7) -> Seen:
-    return Seen(f"{consumer}-0".encode(), session, made_ms=NOW_MS - 600_000)
-
-
-def fresh(ago_s: float = 1.0) -> Written:
-    return Written(NOW_MS - 800_000, NOW_MS - int(ago_s * 1000))
-
-
-@dataclass(frozen=True)
-class Group:
-    """Two members of four partitions, to whom nothing is wrong, unless told otherwise."""
-
-    ids: Mapping[str, Seen] = field(default_factory=lambda: {"a": member(), "b": member()})
-    topics: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: {"t": (0, 1, 2, 3)})
-    owners: Mapping[TopicPartition, Seen] = field(
-        default_factory=lambda: dict(zip(T, map(owner, "aabb"), strict=True))
-    )
-    offsets: Mapping[TopicPartition, int] = field(default_factory=lambda: dict.fromkeys(T, 100))
-    written: Mapping[TopicPartition, Written] = field(
-        default_factory=lambda: dict.fromkeys(T, fresh())
-    )
-    ends: Mapping[TopicPartition, int] = field(default_factory=lambda: dict.fromkeys(T, 110))
-    starts: Mapping[TopicPartition, int] = field(default_factory=lambda: dict.fromkeys(T, 0))
-    told: frozenset[str] = frozenset()
-    coordinator: Seen | None = None
-
-    def look(self, at_ms: int = NOW_MS) -> Look:
-        facts = GroupFacts(
-            "g",
-            self.ids,
-            self.topics,
-            self.owners,
-            {p: b"%d" % offset for p, offset in self.offsets.items()},
-            self.told,
-            self.coordinator,
-            written={p: self.written.get(p, fresh()) for p in self.offsets},
-        )
-        return Look(facts, report(facts, self.ends), self.starts, at_ms)
-
-
-def found(first: Group, last: Group | None = None) -> tuple[Ailment, ...]:
-    """Of two looks, five seconds apart; the second one as the first if nothing is said of it."""
-    return ailments(Case(first.look(), (last or first).look(LATER_MS)))
-
-
-def codes(first: Group, last: Group | None = None) -> list[str]:
-    return [ailment.text[1:8] for ailment in found(first, last)]
 
 
 def test_of_a_group_that_reads_there_is_nothing_to_say() -> None:
@@ -309,97 +250,6 @@ def test_an_offset_beyond_the_log() -> None:
     assert said.text.startswith("[ZKG-213] the group's offset of t-1 is 100, beyond the end")
     # A commit may come between reading the offset and asking for the end.
     assert codes(short, Group()) == []
-
-
-def lagging(end: int, later: int) -> tuple[Group, Group]:
-    first = Group(ends={**Group().ends, T[1]: end})
-    moved = dict.fromkeys(T, 130)
-    last = Group(offsets=moved, ends={**dict.fromkeys(T, 140), T[1]: later}, written={})
-    return first, last
-
-
-def test_a_hot_partition_and_a_slow_reader_are_told_apart() -> None:
-    (hot,) = found(*lagging(5000, 6000))
-    assert hot.text == (
-        "[ZKG-214] t-1, read by a, lag by 5,870 records, the other 3 partitions 10 each; "
-        "in 5 s 1,000 came and 30 were committed: it grows"
-    )
-    assert "hot partition" in hot.remedy
-    (slow,) = found(*lagging(5000, 5030))
-    assert slow.text.endswith("30 came and 30 were committed: it stays")
-    assert "a is slow" in slow.remedy
-    for said in (hot, slow):
-        assert "To wait does not help" in said.remedy
-        for each in ("see in its log", "maxOffsetsPerTrigger", "`threads`", "one more member"):
-            assert each in said.remedy
-
-
-def test_a_lag_that_shrinks_is_waited_for_with_the_time_that_it_takes() -> None:
-    (said,) = found(*lagging(5000, 5010))
-    assert said.text.endswith("in 5 s 10 came and 30 were committed: it shrinks")
-    # 4,880 records by 20 in 5 s.
-    assert "at this pace it takes 20 min more, so wait" in said.remedy
-    assert "If it does not fall any more, see in its log" in said.remedy
-
-
-def test_of_a_lag_whose_reader_commits_nothing_the_last_time_is_told() -> None:
-    first = Group(ends={**Group().ends, T[1]: 5000}, written=dict.fromkeys(T, fresh(50)))
-    (said,) = found(first, replace(first, ends={**Group().ends, T[1]: 5010}))
-    assert said.text.endswith(
-        "in 5 s 10 came and 0 were committed, the last ones 55 s ago (1970-01-01 02:45:50 UTC)"
-    )
-    assert "its batch is stuck" in said.remedy
-
-
-def test_a_lag_seen_once_is_called_neither_hot_nor_slow() -> None:
-    look = Group(ends={**Group().ends, T[1]: 5000}).look()
-    (said,) = ailments(Case(look, look))
-    assert said.text.endswith("`zkgroup lag g --watch` shows whether it grows")
-    assert said.remedy.startswith("If it does not fall, a is slow, or a partition hot: see in its")
-
-
-def test_a_lag_that_nobody_reads_is_no_slow_reader() -> None:
-    old = TopicPartition("old", 0)
-    group = Group(offsets={**Group().offsets, old: 0}, ends={**Group().ends, old: 9000})
-    (said,) = found(group)
-    assert "old-0, read by nobody, lag by 9,000" in said.text
-    assert said.remedy.startswith("No member reads old any more, or yet: start one")
-
-
-def test_all_lagging_partitions_of_a_member_are_named_with_the_worst() -> None:
-    parts = [TopicPartition("t", n) for n in range(12)]
-    ends = {**dict.fromkeys(parts, 110), parts[0]: 9000, parts[1]: 60_000, parts[2]: 1500}
-    group = Group(
-        topics={"t": tuple(range(12))},
-        owners=dict(zip(parts, map(owner, "aaaaaabbbbbb"), strict=True)),
-        offsets=dict.fromkeys(parts, 100),
-        written=dict.fromkeys(parts, fresh()),
-        ends=ends,
-        starts={},
-    )
-    (said,) = found(group)
-    assert said.text.startswith(
-        "[ZKG-214] t-1, t-0, read by a, lag by 68,800 records (2 partitions, t-1 by 59,900 the "
-        "worst), and 1 more of its partitions, t-2 by 1,400 the worst, the other 9 partitions 10 "
-        "each; in 5 s"
-    )
-
-
-def test_what_a_hot_partition_holds_up_beside_it_is_not_blamed() -> None:
-    ends = {**Group().ends, T[0]: 1400, T[1]: 60_000}
-    (said,) = found(Group(ends=ends))
-    assert said.text.startswith("[ZKG-214] t-1, read by a, lag by 59,900 records")
-    assert said.partitions == {T[1]}
-
-
-def test_a_lag_that_all_have_or_that_is_small_is_not_named() -> None:
-    assert codes(Group(ends=dict.fromkeys(T, 50_000))) == []
-    assert codes(Group(ends={**Group().ends, T[1]: 1000})) == []
-
-
-def test_a_lag_that_something_else_explains_is_not_named_again() -> None:
-    owners = {**Group().owners, T[1]: owner("gone", session=0)}
-    assert codes(Group(owners=owners, ends={**Group().ends, T[1]: 9000})) == ["ZKG-201"]
 
 
 def test_notes_of_the_report_that_are_no_faults_are_passed_on() -> None:

@@ -15,6 +15,7 @@ from pyspark_zkgroup.model import TopicPartition
 _LAG_MIN = 1000
 _FAR = 10
 _MORE = 3
+_LIMITS = "(maxOffsetsPerTrigger, maxBytesPerTrigger)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _remedy(case: Case, owner: str, behind: Collection[PartitionRow], pace: _Pac
             "it, or leave it if nobody shall"
         )
     is_jvm = case.kinds.get(owner) == "jvm"
-    limits = "" if is_jvm else ", its limits (maxOffsetsPerTrigger, maxBytesPerTrigger)"
+    limits = "" if is_jvm else f", its limits {_LIMITS}"
     slow = (
         f"see in its log how long its batches take and on what{limits}, and the load of its "
         "machine; more `threads`, or one more member, where it reads several partitions"
@@ -148,8 +149,8 @@ def _remedy(case: Case, owner: str, behind: Collection[PartitionRow], pace: _Pac
             f"{age(left_s * 1000)} more, so wait. If it does not fall any more, {slow}. {watch}"
         )
     if is_hot:
-        limits = "(maxOffsetsPerTrigger, maxBytesPerTrigger) and by more tasks (minPartitions)"
-        more = "" if is_jvm else f"; let {owner} take more at a time {limits}"
+        tasks = "and by more tasks (minPartitions)"
+        more = "" if is_jvm else f"; let {owner} take more at a time {_LIMITS} {tasks}"
         return (
             "Far more records come there than elsewhere: a hot partition. See which keys they have "
             f"and spread them{more}. If that is not it, {slow}. {_no_wait(pace)} {watch}"

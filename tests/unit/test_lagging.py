@@ -1,0 +1,100 @@
+"""What `doctor` says of partitions that are far behind, and of what reads them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark_zkgroup.group.ailments import Case, ailments
+from pyspark_zkgroup.model import TopicPartition
+from tests.unit.ailing_group import Group, T, codes, found, fresh, owner
+
+
+def lagging(end: int, later: int) -> tuple[Group, Group]:
+    first = Group(ends={**Group().ends, T[1]: end})
+    moved = dict.fromkeys(T, 130)
+    last = Group(offsets=moved, ends={**dict.fromkeys(T, 140), T[1]: later}, written={})
+    return first, last
+
+
+def test_a_hot_partition_and_a_slow_reader_are_told_apart() -> None:
+    (hot,) = found(*lagging(5000, 6000))
+    assert hot.text == (
+        "[ZKG-214] t-1, read by a, lag by 5,870 records, the other 3 partitions 10 each; "
+        "in 5 s 1,000 came and 30 were committed: it grows"
+    )
+    assert "hot partition" in hot.remedy
+    (slow,) = found(*lagging(5000, 5030))
+    assert slow.text.endswith("30 came and 30 were committed: it stays")
+    assert "a is slow" in slow.remedy
+    for said in (hot, slow):
+        assert "To wait does not help" in said.remedy
+        for each in ("see in its log", "maxOffsetsPerTrigger", "`threads`", "one more member"):
+            assert each in said.remedy
+
+
+def test_a_lag_that_shrinks_is_waited_for_with_the_time_that_it_takes() -> None:
+    (said,) = found(*lagging(5000, 5010))
+    assert said.text.endswith("in 5 s 10 came and 30 were committed: it shrinks")
+    # 4,880 records by 20 in 5 s.
+    assert "at this pace it takes 20 min more, so wait" in said.remedy
+    assert "If it does not fall any more, see in its log" in said.remedy
+
+
+def test_of_a_lag_whose_reader_commits_nothing_the_last_time_is_told() -> None:
+    first = Group(ends={**Group().ends, T[1]: 5000}, written=dict.fromkeys(T, fresh(50)))
+    (said,) = found(first, replace(first, ends={**Group().ends, T[1]: 5010}))
+    assert said.text.endswith(
+        "in 5 s 10 came and 0 were committed, the last ones 55 s ago (1970-01-01 02:45:50 UTC)"
+    )
+    assert "its batch is stuck" in said.remedy
+
+
+def test_a_lag_seen_once_is_called_neither_hot_nor_slow() -> None:
+    look = Group(ends={**Group().ends, T[1]: 5000}).look()
+    (said,) = ailments(Case(look, look))
+    assert said.text.endswith("`zkgroup lag g --watch` shows whether it grows")
+    assert said.remedy.startswith("If it does not fall, a is slow, or a partition hot: see in its")
+
+
+def test_a_lag_that_nobody_reads_is_no_slow_reader() -> None:
+    old = TopicPartition("old", 0)
+    group = Group(offsets={**Group().offsets, old: 0}, ends={**Group().ends, old: 9000})
+    (said,) = found(group)
+    assert "old-0, read by nobody, lag by 9,000" in said.text
+    assert said.remedy.startswith("No member reads old any more, or yet: start one")
+
+
+def test_all_lagging_partitions_of_a_member_are_named_with_the_worst() -> None:
+    parts = [TopicPartition("t", n) for n in range(12)]
+    ends = {**dict.fromkeys(parts, 110), parts[0]: 9000, parts[1]: 60_000, parts[2]: 1500}
+    group = Group(
+        topics={"t": tuple(range(12))},
+        owners=dict(zip(parts, map(owner, "aaaaaabbbbbb"), strict=True)),
+        offsets=dict.fromkeys(parts, 100),
+        written=dict.fromkeys(parts, fresh()),
+        ends=ends,
+        starts={},
+    )
+    (said,) = found(group)
+    assert said.text.startswith(
+        "[ZKG-214] t-1, t-0, read by a, lag by 68,800 records (2 partitions, t-1 by 59,900 the "
+        "worst), and 1 more of its partitions, t-2 by 1,400 the worst, the other 9 partitions 10 "
+        "each; in 5 s"
+    )
+
+
+def test_what_a_hot_partition_holds_up_beside_it_is_not_blamed() -> None:
+    ends = {**Group().ends, T[0]: 1400, T[1]: 60_000}
+    (said,) = found(Group(ends=ends))
+    assert said.text.startswith("[ZKG-214] t-1, read by a, lag by 59,900 records")
+    assert said.partitions == {T[1]}
+
+
+def test_a_lag_that_all_have_or_that_is_small_is_not_named() -> None:
+    assert codes(Group(ends=dict.fromkeys(T, 50_000))) == []
+    assert codes(Group(ends={**Group().ends, T[1]: 1000})) == []
+
+
+def test_a_lag_that_something_else_explains_is_not_named_again() -> None:
+    owners = {**Group().owners, T[1]: owner("gone", session=0)}
+    assert codes(Group(owners=owners, ends={**Group().ends, T[1]: 9000})) == ["ZKG-201"]
