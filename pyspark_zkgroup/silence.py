@@ -17,7 +17,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
 
 from pyspark_zkgroup.clock import SYSTEM, Clock
 
@@ -26,14 +27,27 @@ _END_WAIT_S = 10.0
 _log = logging.getLogger("pyspark_zkgroup.planner")
 
 
+class Lock(AbstractContextManager[object], Protocol):
+    """In a simulated world one that hands on the turn."""
+
+    def acquire(self, *, timeout: float) -> bool: ...
+    def release(self) -> None: ...
+
+
 class Silence:
     """`give_up` ends the claims and says how many there were. A limit of 0 watches nothing."""
 
-    def __init__(self, limit_s: float, give_up: Callable[[], int], clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self,
+        limit_s: float,
+        give_up: Callable[[], int],
+        clock: Clock = SYSTEM,
+        lock: Lock | None = None,
+    ) -> None:
         self.limit_s = limit_s
         self._give_up = give_up
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock: Lock = lock or threading.Lock()
         self._inside = 0
         self._since = float("inf")
         self._warned = self._given_up = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -215,11 +215,8 @@ class LightDesk:
         with self._lock:
             # Known before its node is read: whoever ends that life meanwhile ends this seat too.
             self._seats[seat] = None
-            earlier = [
-                s for s in self._seats if s is not seat and s.hello.incarnation == hello.incarnation
-            ]
-        for other in earlier:
-            other.cut()
+            others = [s for s in self._seats if s is not seat]
+        self._end_earlier([s for s in others if s.hello.incarnation == hello.incarnation])
         try:
             found = read_light(office.store, seat.paths, hello.consumer)
             brokers = self.bootstrap or registered_brokers(office.store, self.protocol)
@@ -233,6 +230,13 @@ class LightDesk:
         outbox.put(Accepted(office.epoch, life, brokers))
         self.deliver(seat)
         return seat
+
+    def _end_earlier(self, streams: Collection[Seat]) -> None:
+        for other in streams:
+            # It may be asking for its own life still. When it has it, it would be taken for the
+            # newest stream, and with its end nothing would be told to the one that is.
+            self.leave(other)
+            other.cut()
 
     def settle(self, seat: Seat, life: int) -> int:
         """The seat is that of this life from now on; 0 where its time was over."""

@@ -14,6 +14,9 @@ from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
+# A restart within the session's timeout raises it by one: so many, and it begins again.
+_VERSIONS_MAX = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Moves:
@@ -109,6 +112,16 @@ def take_over_request(
     return (
         Delete(node, owner.version),
         Create(node, text, ephemeral=True),
-        SetData(node, text, 0),
+        *(SetData(node, text, before) for before in range(taken_over_version(owner))),
         Check(paths.offset(tp), known.fence.version),
     )
+
+
+def taken_over_version(owner: OwnerRead) -> int:
+    """What the node has after that: not what the predecessor knows it by.
+
+    It may live: it has looked at its registration and is held up; its node is taken over; it goes
+    on, and releases what it holds, or moves it to another of its threads. By its version, which a
+    new node would have had again, that was the node of its successor.
+    """
+    return owner.version + 1 if owner.version < _VERSIONS_MAX else 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyspark_zkgroup.group.claim import taken_over_version
 from pyspark_zkgroup.group.ops import Check, Create, Delete, SetData, Transaction
 from pyspark_zkgroup.group.ownership import Held, OffsetRead, OwnerRead, stands
 from pyspark_zkgroup.group.paths import GroupPaths
@@ -70,20 +71,26 @@ def decide(
     if owner.is_jvm:
         return LeaveOut((move_fence,), f"the JVM member {owner.text} owns it")
     if static and owner_is(owner, thread.consumer):
-        claim = _claim(paths, planned, thread, offset)
-        return Include(Held(thread.number, 1), (Delete(paths.owner(tp), owner.version), *claim))
+        version = taken_over_version(owner)
+        claim = _claim(paths, planned, thread, offset, version)
+        removed = Delete(paths.owner(tp), owner.version)
+        return Include(Held(thread.number, version), (removed, *claim))
     if not waited_out:
         return WaitFor(owner)
     return LeaveOut((move_fence,), f"{owner.text} still owns it")
 
 
 def _claim(
-    paths: GroupPaths, planned: PlannedRange, thread: ThreadId, offset: OffsetRead
+    paths: GroupPaths,
+    planned: PlannedRange,
+    thread: ThreadId,
+    offset: OffsetRead,
+    version: int = 1,
 ) -> Transaction:
     """Check only: the range is read and committed under the very fence its plan carries."""
     node, text = paths.owner(planned.partition), str(thread).encode()
     return (
         Create(node, text, ephemeral=True),
-        SetData(node, text, 0),
+        *(SetData(node, text, before) for before in range(version)),
         Check(paths.offset(planned.partition), offset.node.version),
     )

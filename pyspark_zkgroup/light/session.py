@@ -76,6 +76,7 @@ class LightSettings:
 
 class LightSession:
     """`id` is the life that the coordinator has registered; -1 before, which no node's owner is.
+    `life_found`: the one that it knew of this process when it took us in; 0 if none.
 
     `open_stream`, time and threads are handed in, so that a simulated world can have its own.
     """
@@ -97,6 +98,7 @@ class LightSession:
         self.clock = clock
         self.threads = threads
         self.id = -1
+        self.life_found = 0
         self.brokers: tuple[str, ...] = ()
         self.commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self.proved_at = float("-inf")
@@ -189,10 +191,14 @@ class LightSession:
             if self._accepted and self._stream is not None:
                 self._stream.send(message)
 
+    def leave(self) -> None:
+        """The coordinator ends our life, and deletes what is registered and owned under it."""
+        self.ask(Leave)
+
     def close(self) -> None:
         if self.connected and self.id >= 0:
             try:
-                self.ask(Leave)
+                self.leave()
             except (DisconnectedError, SessionLostError, AccessError) as error:
                 _log.warning("[ZKG-176] the coordinator was not told that we leave: %s", error)
         self._lost = self._closing = True
@@ -264,6 +270,7 @@ class LightSession:
                 self.events.put(SessionEvent("lost"))
                 return False
             self._stream = stream
+            self.life_found = accepted.life
             self._pongs.clear()
             self.brokers = accepted.brokers
             if accepted.life:

@@ -121,6 +121,15 @@ class LightMembership(CoordinatorMembership):
             raise before.refused
         settings_here = LightSettings(light.addresses, light.access, hello)
         session = self._session = self._open_light(settings_here, events)
+        if session.life_found in self.keeper.former:
+            # We gave that life up while no coordinator could be told, and are back before its
+            # timeout: as the same process we would be taken in under it, while its owner nodes
+            # stand of which we hold nothing any more.
+            try:
+                session.leave()
+            finally:
+                session.close()
+            session = self._session = self._open_light(settings_here, events)
         return LightStore(session)
 
     def _introduce(self, footing: Footing) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError
 from pyspark_zkgroup.group.agreement import conflict
-from pyspark_zkgroup.group.claim import take_over_request
+from pyspark_zkgroup.group.claim import take_over_request, taken_over_version
 from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Transaction
 from pyspark_zkgroup.group.ownership import Held
 from pyspark_zkgroup.group.paths import coordinated_ids
@@ -186,7 +186,8 @@ def take_over_owners(f: Footing) -> None:
     )
     for partition, outcome in zip(ready, outcomes, strict=True):
         if isinstance(outcome, Done):
-            holdings.held[partition] = Held(numbers[partition], 1)
+            version = taken_over_version(owners[partition])
+            holdings.held[partition] = Held(numbers[partition], version)
         elif isinstance(outcome, InDoubt):
             # Executed, it has made nodes of our own session: asked again, they are none to be taken
             # over, and who does not read all owner nodes would leave them there.

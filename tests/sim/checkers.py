@@ -37,6 +37,10 @@ class Checkers(NodeChecks):
         if self._has_twin(driver):
             self.fault(driver, "it is the second driver of its checkpoint")
 
+    def gave_up(self, driver: Driver) -> None:
+        self.counts["gave up for a silent driver"] += 1
+        self.fault(driver, "it gave up for its silent driver")
+
     def boundary(self, driver: Driver, offset: object) -> None:
         self.counts["boundary"] += 1
         membership = driver.membership

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from tests.sim.drawing import Of, at_step
 from tests.sim.process import Process, Trigger
 from tests.sim.query import Driver
@@ -190,3 +191,22 @@ def slow(scene: Scene, driver: Driver) -> None:
     if scene.world.lazy:
         return
     driver.query.slow_next_s = scene.rng.choice([30.0, 3600.0, 7200.0])
+
+
+def overlong(scene: Scene) -> bool:
+    """A batch that outlasts max.poll.interval.ms; with or without ZooKeeper when it is over."""
+    rng = scene.rng
+    watched = [d for d in scene.running if MAX_POLL_INTERVAL.name in d.query.options]
+    if not watched or scene.world.lazy:
+        return False
+    driver = rng.choice(watched)
+    limit_s = driver.options.max_poll_interval_ms / 1000.0
+    cut_s = rng.choice([0.0, 1.5, 1.5, 3.0])
+
+    def act() -> None:
+        driver.query.overlong_next_s = limit_s + 0.2 + rng.random() * 2
+        if cut_s:
+            scene.world.after(limit_s - 1.0, lambda: driver.process.cut(cut_s, silent=False))
+
+    at_any_step(scene, driver, act, "a batch too long", ["spark partitions"])
+    return True

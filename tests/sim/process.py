@@ -48,6 +48,8 @@ class Process:
         self.paused_at = float("-inf")
         self.triggers: list[Trigger] = []
         self.actors: list[Actor] = []
+        # Those that are threads of the planner's beside its own, whose the SIGTERM is to feel.
+        self.apart: set[Actor] = set()
         self.on_fault: Callable[[str], None] = lambda _reason: None
         self.on_session: Callable[[int], None] = lambda _session: None
 
@@ -80,9 +82,10 @@ class Process:
 
     def check(self) -> None:
         """Whoever runs in this process ends here if the process has ended."""
-        if self.driver_dead or (self.planner_dead and self.inside):
+        is_apart = self.world.current in self.apart
+        if self.driver_dead or (self.planner_dead and (self.inside or is_apart)):
             raise KilledError
-        if self.sigterm and self.inside and not self.leaving:
+        if self.sigterm and self.inside and not self.leaving and not is_apart:
             self.leaving = True
             raise SystemExit(0)
 

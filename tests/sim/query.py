@@ -21,10 +21,12 @@ from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options, parse
+from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, decode
 from pyspark_zkgroup.planner import Planner
 from tests.fakes.kafka import FakeKafka, FakeView
 from tests.fakes.zookeeper import FakeZookeeper
+from tests.sim import silence
 from tests.sim.process import Process
 from tests.sim.world import KilledError, World
 
@@ -80,6 +82,7 @@ class Query:
     restart_s: float | None = 1.0
     driver: Driver | None = None
     slow_next_s: float = 0.0
+    overlong_next_s: float = 0.0
     ended: bool = False
     sunk_ids: dict[int, Batch] = field(default_factory=dict)
 
@@ -125,6 +128,7 @@ class Judge:
     def finished(self, batch: Batch) -> None: ...
     def replayed(self, driver: Driver, batch: Batch, ranges: set[TopicPartition]) -> None: ...
     def fault(self, driver: Driver, reason: str) -> None: ...
+    def gave_up(self, driver: Driver) -> None: ...
     def left(self, driver: Driver) -> None: ...
     def failed(self, driver: Driver, error: BaseException) -> None: ...
     def opened(self, driver: Driver, session: int) -> None: ...
@@ -168,6 +172,7 @@ class Driver:
         self.call_began = world.now
         self.at = "starting"
         self.replaying = False
+        self.in_slow_batch = False
         self.left = False
         self.gone = False
         self._start: Offset | None = None
@@ -191,6 +196,8 @@ class Driver:
 
     def run(self) -> None:
         try:
+            if MAX_POLL_INTERVAL.name in self.query.options:
+                silence.watch(self)
             self._triggers()
         except StoppedError:
             self._leave()
@@ -274,7 +281,8 @@ class Driver:
                 self.query.ended = True
                 self.stop()
                 self._check()
-            self._sleep(_LAZY_S if self.world.lazy else self.query.interval_s)
+            lazy_s = min(_LAZY_S, self.world.lazy_until - self.world.now)
+            self._sleep(max(self.query.interval_s, lazy_s))
 
     def _trigger(self) -> bool:
         if self._start is None and self._resume():
@@ -334,7 +342,10 @@ class Driver:
         slow_s, self.query.slow_next_s = self.query.slow_next_s, 0.0
         if slow_s:
             self.world.lazy_until = max(self.world.lazy_until, self.world.now + slow_s + 10.0)
-        self._sleep(slow_s or self.query.batch_s * self.world.rng.random() * 2)
+        self.in_slow_batch = bool(slow_s)
+        overlong_s, self.query.overlong_next_s = self.query.overlong_next_s, 0.0
+        self._sleep(slow_s or overlong_s or self.query.batch_s * self.world.rng.random() * 2)
+        self.in_slow_batch = False
         self._step("read")
         self._sink(batch, rows)
         self._step("sunk")

@@ -12,6 +12,7 @@ from random import Random
 
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.checkers import Checkers
@@ -116,6 +117,7 @@ class Scene:
         if evidence:
             options["checkpointLocation"] = f"/checkpoints/{name}"
         sink: SinkKind = rng.choice(["append", "by batch id", "by batch id", "by offset"])
+        options |= self.longest_silence(name)
         query = Query(
             name,
             options,
@@ -128,6 +130,12 @@ class Scene:
         self.queries.append(query)
         self.world.after(delay, lambda: self.start(query))
         return query
+
+    def longest_silence(self, name: str) -> dict[str, str]:
+        """Drawn apart: who has one changes nothing of what else is drawn."""
+        rng = Random(f"{self.seed} {name}")
+        limit_ms = rng.choice([0, 0, 0, 0, 8000, 15000])
+        return {MAX_POLL_INTERVAL.name: str(limit_ms)} if limit_ms else {}
 
     def new_jvm(self) -> None:
         self._numbers += 1

@@ -32,7 +32,7 @@ class ProcessThreads:
         self.ours.add(actor)
         return ProcessThread(self, actor)
 
-    def gate(self) -> AbstractContextManager[object]:
+    def gate(self) -> Gate:
         return Gate(self)
 
     def check(self) -> None:
@@ -75,6 +75,17 @@ class Gate(AbstractContextManager[object]):
         return self
 
     def __exit__(self, *_raised: object) -> None:
+        self.release()
+
+    def acquire(self, *, timeout: float) -> bool:
+        world = self.threads.world
+        world.wait(timeout, lambda: not self.held)
+        if self.held:
+            return False
+        self.held = True
+        return True
+
+    def release(self) -> None:
         self.held = False
         self.threads.world.wake()
 

@@ -1,6 +1,15 @@
 from __future__ import annotations
 
-from pyspark_zkgroup.group.claim import Moves, claim_request, claim_start, moves
+import pytest
+
+from pyspark_zkgroup.group.claim import (
+    Moves,
+    claim_request,
+    claim_start,
+    moves,
+    take_over_request,
+    taken_over_version,
+)
 from pyspark_zkgroup.group.ops import Create, NodeVersion, SetData
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
@@ -71,3 +80,16 @@ def test_the_groups_offset_wins_unless_our_own_work_is_unsettled_under_an_unmove
     assert claim_start(Known(NodeVersion(9, 3), 8, 5), offset) == 8
     assert claim_start(None, OffsetRead(b"-1", NodeVersion(9, 3))) is None
     assert claim_start(None, OffsetRead(b"junk", NodeVersion(9, 3))) is None
+
+
+@pytest.mark.parametrize("former", range(1, 30))
+def test_a_node_taken_over_has_no_version_that_its_predecessor_may_know(former: int) -> None:
+    """Nor one below, which it knows if the last rewriting was not answered."""
+    owner = OwnerRead("g_me-0", 7, former)
+    version = taken_over_version(owner)
+    assert version not in (former, former - 1)
+    known = Known(NodeVersion(9, 3), 5, 5)
+    request = take_over_request(GroupPaths("g"), P[0], ThreadId("g_me", 0), known, owner)
+    rewritten = [op.version for op in request if isinstance(op, SetData)]
+    assert rewritten == list(range(version))
+    assert len(request) <= 11

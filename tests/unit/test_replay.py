@@ -89,8 +89,10 @@ def test_our_predecessor_is_waited_for_then_moved_away_from() -> None:
 
 
 def test_a_static_member_takes_its_predecessors_node_over_at_once() -> None:
+    create, rewrite, check = CLAIM
     found = answer(OwnerRead("g_me-1", OTHER, 1), static=True)
-    assert found == Include(Held(1, 1), (Delete(OWNER, 1), *CLAIM))
+    again = SetData(OWNER, b"g_me-1", 1)
+    assert found == Include(Held(1, 2), (Delete(OWNER, 1), create, rewrite, again, check))
     foreign = OwnerRead("g_old-1", OTHER, 1)
     assert answer(foreign, static=True) == WaitFor(foreign)
 

@@ -1,12 +1,16 @@
 """Bugs of light members and of those who keep their sessions, each planted by replacing one
 function: the simulation must find them all.
+
+What a bug replaces, it replaces for the whole scene: within a call, where several actors are, the
+one that ends last would put back what another had put there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from threading import local
 from typing import Any, Final
 
 from pyspark_zkgroup.coordinator import light_desk, light_nodes, light_seat
@@ -22,6 +26,7 @@ from pyspark_zkgroup.light.stream import Stream
 from pyspark_zkgroup.membership.command_channel import CommandChannel
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.light import StreamChannel
+from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.zk.port import Node, NodeStore
 from tests.sim.planting import Bugs, Patches, put
 
@@ -107,17 +112,23 @@ def _stopped_before_the_release() -> Patches:
 def _a_fenced_predecessor_goes_on() -> Patches:
     """Its stream is left open, and the name is good enough."""
 
-    def seat(self: LightDesk, office: Any, hello: Any, outbox: Any) -> Seat | None:
-        def light(store: NodeStore, paths: Any, consumer: str) -> Any:
-            found = read(store, paths, consumer)
-            return found and replace(found, seat=replace(found.seat, incarnation=hello.incarnation))
+    here = local()
 
-        with put(light_desk, "read_light", light):
-            return real(self, office, hello, outbox)
+    def seat(self: LightDesk, office: Any, hello: Any, outbox: Any) -> Seat | None:
+        here.incarnation = hello.incarnation
+        return real(self, office, hello, outbox)
+
+    def light(store: NodeStore, paths: Any, consumer: str) -> Any:
+        found = read(store, paths, consumer)
+        return found and replace(found, seat=replace(found.seat, incarnation=here.incarnation))
 
     read = light_nodes.read_light
     real = LightDesk._seat
-    return [put(LightDesk, "_seat", seat), put(Seat, "fence", lambda _self, _why: None)]
+    return [
+        put(LightDesk, "_seat", seat),
+        put(light_desk, "read_light", light),
+        put(Seat, "fence", lambda _self, _why: None),
+    ]
 
 
 def _accepted_under_another_life_and_going_on() -> Patches:
@@ -133,13 +144,21 @@ def _accepted_under_another_life_and_going_on() -> Patches:
 
 
 def _what_was_told_before_the_life_was_known_is_not_delivered() -> Patches:
-    real = Seat._registered
+    real, real_deliver = Seat._registered, LightDesk.deliver
+    here = local()
 
     def registered(self: Seat, asked: Any, life: int) -> Reply:
-        with put(LightDesk, "deliver", lambda _self, _seat: None):
+        here.registers = True
+        try:
             return real(self, asked, life)
+        finally:
+            here.registers = False
 
-    return [put(Seat, "_registered", registered)]
+    def deliver(self: LightDesk, seat: Seat) -> None:
+        if not getattr(here, "registers", False):
+            real_deliver(self, seat)
+
+    return [put(Seat, "_registered", registered), put(LightDesk, "deliver", deliver)]
 
 
 def _no_gate_between_a_take_over_and_an_end() -> Patches:
@@ -197,6 +216,26 @@ def _joined_once_is_told_for_ever() -> Patches:
     ]
 
 
+def _an_earlier_stream_keeps_its_place() -> Patches:
+    """It is cut only, and may ask for its own life still."""
+
+    def end(_self: LightDesk, streams: Collection[Seat]) -> None:
+        for stream in streams:
+            stream.cut()
+
+    return [put(LightDesk, "_end_earlier", end)]
+
+
+def _a_life_that_was_given_up_goes_on() -> Patches:
+    """Given up while no coordinator could be told, and back before its timeout."""
+
+    def close(self: SessionKeeper) -> None:
+        if self.session is not None:
+            self.session.close()
+
+    return [put(SessionKeeper, "_close", close)]
+
+
 BUGS: Final[Bugs] = {
     "lives are forgotten at fail-over": _lives_are_forgotten_at_fail_over,
     "nobody expires after a fail-over": _nobody_expires_after_a_fail_over,
@@ -214,4 +253,6 @@ BUGS: Final[Bugs] = {
     "a life ends with all of its name": _a_life_ends_with_all_of_its_name,
     "commands are told once": _commands_are_told_once,
     "joined once is told for ever": _joined_once_is_told_for_ever,
+    "an earlier stream keeps its place": _an_earlier_stream_keeps_its_place,
+    "a life that was given up goes on": _a_life_that_was_given_up_goes_on,
 }
