@@ -180,11 +180,12 @@ def _told(outcome: Outcome) -> str:
 
 # Two drivers of one static member, the older of which has a commit refused just then; a JVM member
 # that claims between a batch's end and the settling of it; a reset between a crash and its replay
-# by a member that owns the partition again.
+# by a member that owns the partition again; all of a group's nodes lost between the two.
 RARE = (
     "resolve: FENCED",
     "settle, not held: LATER",
     "replay: left out, owns it",
+    "replay: left out, was lost",
     "fence moved in a replay: done",
 )
 
