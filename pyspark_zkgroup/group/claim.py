@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
-from pyspark_zkgroup.group.ops import Check, Create, Delete, SetData, Transaction
+from pyspark_zkgroup.group.ops import Check, Create, Delete, NodeVersion, SetData, Transaction
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import ThreadId, TopicPartition
@@ -103,7 +103,7 @@ def proof_request(paths: GroupPaths, tp: TopicPartition, known: Known, held: Hel
 
 
 def take_over_request(
-    paths: GroupPaths, tp: TopicPartition, thread: ThreadId, known: Known, owner: OwnerRead
+    paths: GroupPaths, tp: TopicPartition, thread: ThreadId, fence: NodeVersion, owner: OwnerRead
 ) -> Transaction:
     """A static member's predecessor: its node for ours, under the very fence of the checkpoint,
     which stays.
@@ -113,7 +113,7 @@ def take_over_request(
         Delete(node, owner.version),
         Create(node, text, ephemeral=True),
         *(SetData(node, text, before) for before in range(taken_over_version(owner))),
-        Check(paths.offset(tp), known.fence.version),
+        Check(paths.offset(tp), fence.version),
     )
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark_zkgroup.group.claim import taken_over_version
-from pyspark_zkgroup.group.ops import Check, Create, Delete, SetData, Transaction
+from pyspark_zkgroup.group.claim import take_over_request, taken_over_version
+from pyspark_zkgroup.group.ops import Check, Create, SetData, Transaction
 from pyspark_zkgroup.group.ownership import Held, OffsetRead, OwnerRead, stands
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.settle import owner_is
@@ -71,26 +71,20 @@ def decide(
     if owner.is_jvm:
         return LeaveOut((move_fence,), f"the JVM member {owner.text} owns it")
     if static and owner_is(owner, thread.consumer):
-        version = taken_over_version(owner)
-        claim = _claim(paths, planned, thread, offset, version)
-        removed = Delete(paths.owner(tp), owner.version)
-        return Include(Held(thread.number, version), (removed, *claim))
+        held = Held(thread.number, taken_over_version(owner))
+        return Include(held, take_over_request(paths, tp, thread, offset.node, owner))
     if not waited_out:
         return WaitFor(owner)
     return LeaveOut((move_fence,), f"{owner.text} still owns it")
 
 
 def _claim(
-    paths: GroupPaths,
-    planned: PlannedRange,
-    thread: ThreadId,
-    offset: OffsetRead,
-    version: int = 1,
+    paths: GroupPaths, planned: PlannedRange, thread: ThreadId, offset: OffsetRead
 ) -> Transaction:
     """Check only: the range is read and committed under the very fence its plan carries."""
     node, text = paths.owner(planned.partition), str(thread).encode()
     return (
         Create(node, text, ephemeral=True),
-        *(SetData(node, text, before) for before in range(version)),
+        SetData(node, text, 0),
         Check(paths.offset(planned.partition), offset.node.version),
     )

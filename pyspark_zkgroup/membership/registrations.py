@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError
 from pyspark_zkgroup.group.agreement import conflict
-from pyspark_zkgroup.group.claim import take_over_request, taken_over_version
+from pyspark_zkgroup.group.claim import take_over_request
 from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Transaction
 from pyspark_zkgroup.group.ownership import Held
 from pyspark_zkgroup.group.paths import coordinated_ids
@@ -180,14 +180,13 @@ def take_over_owners(f: Footing) -> None:
     numbers = {p: int(owners[p].text.rpartition("-")[2]) for p in ready}
     outcomes = f.store.commit(
         [
-            take_over_request(f.paths, p, f.thread(numbers[p]), holdings.known[p], owners[p])
+            take_over_request(f.paths, p, f.thread(numbers[p]), holdings.known[p].fence, owners[p])
             for p in ready
         ]
     )
     for partition, outcome in zip(ready, outcomes, strict=True):
         if isinstance(outcome, Done):
-            version = taken_over_version(owners[partition])
-            holdings.held[partition] = Held(numbers[partition], version)
+            holdings.held[partition] = Held(numbers[partition], outcome.written[-1].version)
         elif isinstance(outcome, InDoubt):
             # Executed, it has made nodes of our own session: asked again, they are none to be taken
             # over, and who does not read all owner nodes would leave them there.

@@ -29,9 +29,9 @@ from tests.fakes.kafka import FakeKafka, FakeView
 from tests.fakes.light_stream import FakeStream
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.brokered.member import MemberThreads
+from tests.sim.drain import SimDrain
 from tests.sim.light.office import LightCandidate
 from tests.sim.process import Process
-from tests.sim.query import SimDrain
 from tests.sim.threads import ProcessThreads, SharedClock
 from tests.sim.world import World
 from tests.spark_order import Checkpoint, Query, Row
@@ -151,7 +151,7 @@ class LightQuery(SimulatedQuery):
     def _new_membership(self) -> Any:
         process = self.process
         self.threads = ProcessThreads(process.world, process)
-        self.shared = SharedClock(process.world, process.clock.rate, 0.0, self.threads.check)
+        self.shared = SharedClock(process.world, process.clock.rate, 0.0, process.check)
         surroundings = Surroundings(
             clock=process.clock,
             new_name=lambda _clock: process.name,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
@@ -93,7 +93,6 @@ def offsets(decoder: Decoder, log: Log, first: int, end: int, wanted: OffsetRang
     return [offset for one in fed for offset in one["offset"].to_pylist()]
 
 
-@settings(deadline=None)
 @given(STEPS, st.data())
 def test_what_was_aborted_is_left_out_and_nothing_else(
     steps: list[tuple[int, str, int, int]], data: st.DataObject

@@ -115,13 +115,11 @@ def feeds(draw: st.DrawFn) -> Fed:
     return Fed(draw(PARTITIONS), wanted, built, tuple(aborted))
 
 
-@settings(deadline=None)
 @given(st.lists(feeds(), max_size=3), st.booleans())
 def test_on_whatever_was_built(fed: list[Fed], headers: bool) -> None:
     assert disagreement(fed, headers=headers) is None
 
 
-@settings(deadline=None)
 @given(
     st.lists(feeds(), max_size=3),
     st.builds(Limits, st.integers(1, 30), st.integers(1, 300), st.integers(1, 600)),
@@ -256,13 +254,12 @@ def test_on_large_batches(codec: int) -> None:
         assert found is None, found[:300]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=200))
 def test_on_any_bytes(data: bytes) -> None:
     agree(data)
 
 
-@settings(deadline=None)
 @given(feeds())
 def test_the_native_one_did_the_work(one: Fed) -> None:
     """What was built without a fault never goes to the reference, but for old message sets."""

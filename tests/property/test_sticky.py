@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyspark_zkgroup.group.assignors import Assignment
@@ -71,7 +71,6 @@ def least_unevenness(sizes: Sizes, threads: Mapping[str, Sequence[ThreadId]]) ->
             return unevenness(owners)
 
 
-@settings(deadline=None)
 @given(SIZES, READERS, READERS)
 def test_whole_and_as_even_as_can_be(
     sizes: Sizes,

@@ -20,7 +20,7 @@ from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.positions import first_positions
 from pyspark_zkgroup.group.target import target
-from pyspark_zkgroup.membership import claims, commits, registrations
+from pyspark_zkgroup.membership import claims, commits
 from pyspark_zkgroup.membership.claims import Claiming, Moved
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import GroupReader, GroupView
@@ -287,8 +287,8 @@ def _keep_what_the_session_held() -> Patches:
     return [put(SessionKeeper, "lose", lose)]
 
 
-def _take_ones_former_session_for_a_strangers() -> Patches:
-    """Given up while no server could be told, and back before its timeout."""
+def forget_what_was_closed() -> Patches:
+    """Given up while nobody could be told, and back before its timeout."""
 
     def close(self: SessionKeeper) -> None:
         if self.session is not None:
@@ -306,7 +306,6 @@ def _a_successors_node_has_the_version_of_ones_own() -> Patches:
     return [
         put(claim, "taken_over_version", version),
         put(replay, "taken_over_version", version),
-        put(registrations, "taken_over_version", version),
     ]
 
 
@@ -331,6 +330,6 @@ BUGS: Final[Bugs] = {
     "release before the commit": _release_before_the_commit,
     "drained before the commit": _drained_before_the_commit,
     "keep what the session held (F9)": _keep_what_the_session_held,
-    "take one's former session for a stranger's": _take_ones_former_session_for_a_strangers,
+    "take one's former session for a stranger's": forget_what_was_closed,
     "a successor's node has one's own version": _a_successors_node_has_the_version_of_ones_own,
 }

@@ -27,6 +27,7 @@ from pyspark_zkgroup.planner import Planner
 from tests.fakes.kafka import FakeKafka, FakeView
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim import silence
+from tests.sim.drain import SimDrain
 from tests.sim.process import Process
 from tests.sim.world import KilledError, World
 
@@ -89,33 +90,6 @@ class Query:
     @property
     def static(self) -> bool:
         return "member.id" in self.options
-
-
-class SimDrain:
-    """What the files of a drain say, without files."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self.end: Offset | None = None
-        self.acknowledged = False
-
-    def open(self) -> None: ...
-
-    def requested(self) -> bool:
-        return self.asked
-
-    def finished(self, end: Offset) -> bool:
-        return self.end is not None and self.end == end
-
-    def ask_driver(self, by: str) -> None:
-        """Nobody asks from outside here."""
-
-    def acknowledge(self) -> None:
-        self.acknowledged = True
-
-    def settle(self, settled: bool) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Judge:

@@ -117,7 +117,7 @@ class Scene:
         if evidence:
             options["checkpointLocation"] = f"/checkpoints/{name}"
         sink: SinkKind = rng.choice(["append", "by batch id", "by batch id", "by offset"])
-        options |= self.longest_silence(name)
+        options = self.longest_silence(name) | options
         query = Query(
             name,
             options,
@@ -132,7 +132,9 @@ class Scene:
         return query
 
     def longest_silence(self, name: str) -> dict[str, str]:
-        """Drawn apart: who has one changes nothing of what else is drawn."""
+        """Drawn apart: who has one changes nothing of what else is drawn. Where the group has one
+        for all, it is among the options.
+        """
         rng = Random(f"{self.seed} {name}")
         limit_ms = rng.choice([0, 0, 0, 0, 8000, 15000])
         return {MAX_POLL_INTERVAL.name: str(limit_ms)} if limit_ms else {}

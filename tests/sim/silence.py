@@ -41,4 +41,4 @@ def watch(driver: Driver) -> None:
             if not over() and (driver.in_slow_batch or not world.lazy):
                 wait_s = silence.look()
 
-    process.apart.add(threads.start(run, "silence").actor)
+    threads.start(run, "silence")

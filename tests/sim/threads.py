@@ -22,26 +22,17 @@ class ProcessThreads:
     def __init__(self, world: World, process: Process) -> None:
         self.world = world
         self.process = process
-        self.ours: set[Actor] = set()
 
     def start(self, run: Callable[[], None], name: str) -> ProcessThread:
         actor = self.world.start(f"{self.process.name} {name}", run)
         rests = [a.paused_until for a in self.process.actors]
         actor.paused_until = max(rests, default=0.0)
         self.process.actors.append(actor)
-        self.ours.add(actor)
+        self.process.apart.add(actor)
         return ProcessThread(self, actor)
 
     def gate(self) -> Gate:
         return Gate(self)
-
-    def check(self) -> None:
-        """A SIGTERM is the planner's own thread's to feel."""
-        process = self.process
-        if self.world.current not in self.ours:
-            process.check()
-        elif process.driver_dead or process.planner_dead:
-            raise KilledError
 
 
 class ProcessThread:
@@ -54,9 +45,9 @@ class ProcessThread:
         world = self.threads.world
         until = world.now + (timeout or _FOR_EVER_S)
         while not self.actor.done and world.now < until:
-            self.threads.check()
+            self.threads.process.check()
             world.wait(_LOOK_S, lambda: self.actor.done)
-            self.threads.check()
+            self.threads.process.check()
 
 
 class Gate(AbstractContextManager[object]):

@@ -88,8 +88,8 @@ def test_a_node_taken_over_has_no_version_that_its_predecessor_may_know(former: 
     owner = OwnerRead("g_me-0", 7, former)
     version = taken_over_version(owner)
     assert version not in (former, former - 1)
-    known = Known(NodeVersion(9, 3), 5, 5)
-    request = take_over_request(GroupPaths("g"), P[0], ThreadId("g_me", 0), known, owner)
+    fence = NodeVersion(9, 3)
+    request = take_over_request(GroupPaths("g"), P[0], ThreadId("g_me", 0), fence, owner)
     rewritten = [op.version for op in request if isinstance(op, SetData)]
     assert rewritten == list(range(version))
     assert len(request) <= 11

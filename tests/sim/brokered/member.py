@@ -40,7 +40,7 @@ class MemberThreads(ProcessThreads):
 
     @property
     def steps(self) -> Process | ThreadSteps:
-        return self.keeping if self.world.current in self.ours else self.process
+        return self.keeping if self.world.current in self.process.apart else self.process
 
     def condition(self) -> TurnedCondition:
         return TurnedCondition(self)

@@ -49,10 +49,6 @@ class BrokeredScene(Scene):
         for _ in range(rng.choice([2, 3, 3, 4])):
             self.new_query(delay=rng.random() * rng.choice([0.1, 8.0]))
 
-    def longest_silence(self, _name: str) -> dict[str, str]:
-        """One for all, which is among the options."""
-        return {}
-
     def options(self) -> dict[str, str]:
         rng = self.rng
         options = {

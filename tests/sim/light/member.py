@@ -152,7 +152,7 @@ class LightDriver(ShortBatches):
         self.multi_at = float("-inf")
         self.threads = ProcessThreads(world, self.process)
         rate = self.process.access.clock_rate
-        self.shared_clock = SharedClock(world, rate, 0.0, self.threads.check)
+        self.shared_clock = SharedClock(world, rate, 0.0, self.process.check)
         self.membership: Any = LightMembership(
             self.options,
             self.view,

@@ -40,7 +40,7 @@ class WatchedDesk(LightDesk):
         self.name = process.name
         self.hearer = hearer
         threads = ProcessThreads(world, process)
-        clock = SharedClock(world, process.access.clock_rate, 0.0, threads.check)
+        clock = SharedClock(world, process.access.clock_rate, 0.0, process.check)
         super().__init__(("b1:9092",), clock=clock, threads=threads)
         self.is_served = True
 

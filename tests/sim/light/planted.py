@@ -26,8 +26,8 @@ from pyspark_zkgroup.light.stream import Stream
 from pyspark_zkgroup.membership.command_channel import CommandChannel
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.light import StreamChannel
-from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.zk.port import Node, NodeStore
+from tests.sim.planted import forget_what_was_closed
 from tests.sim.planting import Bugs, Patches, put
 
 _ENDED_AT_ONCE_S = 0.1
@@ -226,16 +226,6 @@ def _an_earlier_stream_keeps_its_place() -> Patches:
     return [put(LightDesk, "_end_earlier", end)]
 
 
-def _a_life_that_was_given_up_goes_on() -> Patches:
-    """Given up while no coordinator could be told, and back before its timeout."""
-
-    def close(self: SessionKeeper) -> None:
-        if self.session is not None:
-            self.session.close()
-
-    return [put(SessionKeeper, "_close", close)]
-
-
 BUGS: Final[Bugs] = {
     "lives are forgotten at fail-over": _lives_are_forgotten_at_fail_over,
     "nobody expires after a fail-over": _nobody_expires_after_a_fail_over,
@@ -254,5 +244,5 @@ BUGS: Final[Bugs] = {
     "commands are told once": _commands_are_told_once,
     "joined once is told for ever": _joined_once_is_told_for_ever,
     "an earlier stream keeps its place": _an_earlier_stream_keeps_its_place,
-    "a life that was given up goes on": _a_life_that_was_given_up_goes_on,
+    "a life that was given up goes on": forget_what_was_closed,
 }

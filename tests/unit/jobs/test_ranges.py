@@ -16,7 +16,7 @@ spans = st.tuples(st.integers(0, 10**12), st.integers(0, 10**4)).map(
     lambda pair: OffsetRange(pair[0], pair[0] + pair[1])
 )
 # A loaded machine draws slowly.
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+patient = settings(suppress_health_check=[HealthCheck.too_slow])
 several = st.dictionaries(partitions, spans)
 
 
