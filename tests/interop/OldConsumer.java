@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
 
 import kafka.consumer.Blacklist;
 import kafka.consumer.Consumer;
@@ -30,11 +31,15 @@ import kafka.message.MessageAndMetadata;
  *
  * <p>Standard output, a line each: {@code topic partition offset} for every record, and
  * {@code #started ID}, {@code #ready ID}, {@code #released}, {@code #assigned topic-partition=thread ...},
- * {@code #failed ...}, {@code #closed}. It ends by itself when its standard input does, so that it does not outlive
+ * {@code #in_hand topic partition offset}, {@code #failed ...}, {@code #closed}. It ends by itself when its standard input does, so that it does not outlive
  * the process that started it.
  *
  * <p>SIGTERM ends it without reading anything twice. That takes more than shutdown(), which commits and closes
  * while the streams still hand out the rest of the chunk they are in: first no stream takes a further record.
+ *
+ * <p>A rebalance is not kept from reading one record of a stream twice, by Kafka's own doing: hasNext() takes the
+ * record out of its chunk, the rebalance empties the chunk and commits what next() has returned, without the record,
+ * and then next() returns it. Whoever owns the partition next begins with it. Such a record is said to be in hand.
  */
 public final class OldConsumer {
     private static final FileOutputStream OUT = new FileOutputStream(FileDescriptor.out);
@@ -98,6 +103,7 @@ public final class OldConsumer {
     }
 
     private static void read(ConsumerIterator<byte[], byte[]> records) {
+        AtomicReference<?> chunk = chunkOf(records);
         while (records.hasNext()) {
             synchronized (GATE) {
                 if (stopping) {
@@ -105,8 +111,23 @@ public final class OldConsumer {
                 }
                 // From here on the record counts as consumed and is committed.
                 MessageAndMetadata<byte[], byte[]> record = records.next();
-                say(record.topic() + " " + record.partition() + " " + record.offset());
+                String text = record.topic() + " " + record.partition() + " " + record.offset();
+                say(text);
+                if (chunk.get() == null) {
+                    // Only a rebalance takes it away.
+                    say("#in_hand " + text);
+                }
             }
+        }
+    }
+
+    private static AtomicReference<?> chunkOf(ConsumerIterator<byte[], byte[]> records) {
+        try {
+            Field field = ConsumerIterator.class.getDeclaredField("current");
+            field.setAccessible(true);
+            return (AtomicReference<?>) field.get(records);
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException("an iterator of Kafka 0.8 - 1.1 has its chunk in `current`", error);
         }
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tests.interop.old_kafka import command
@@ -100,5 +100,17 @@ class OldConsumer:
             if line.startswith("#"):
                 self.said.append(line)
             else:
-                topic, partition, offset = line.split(" ")
-                self.rows.append((topic, int(partition), int(offset)))
+                self.rows.append(row_of(line))
+
+
+def in_hand(jvms: Iterable[OldConsumer]) -> set[Row]:
+    """Records that a rebalance found between an iterator's hasNext() and next(): it commits without
+    them, and they are handed out all the same, so they come twice.
+    """
+    said = [s for jvm in jvms for s in jvm.said if s.startswith("#in_hand ")]
+    return {row_of(s.partition(" ")[2]) for s in said}
+
+
+def row_of(text: str) -> Row:
+    topic, partition, offset = text.split(" ")
+    return topic, int(partition), int(offset)
