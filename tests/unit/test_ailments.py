@@ -69,6 +69,13 @@ def test_a_member_that_commits_nothing_while_another_waits_for_it_is_stuck() -> 
     assert said.is_ill
 
 
+def test_what_a_stuck_member_has_not_claimed_is_named_with_it() -> None:
+    group = awaited(600)
+    (said,) = found(replace(group, owners={p: owner("a") for p in T if p != T[0]}))
+    assert "; nobody reads t-0, which it shall have too" in said.text
+    assert T[0] in said.partitions
+
+
 def test_how_long_a_member_may_be_silent() -> None:
     assert codes(awaited(10)) == []
     (soon,) = found(awaited(40))
@@ -110,7 +117,14 @@ def test_the_odd_one_is_named_where_members_assign_differently() -> None:
     ids = {"a": member(), "b": member(), "c": member(strategy="roundrobin")}
     (said,) = [s for s in found(Group(ids=ids)) if "ZKG-206" in s.text]
     assert "a, b by range; c by roundrobin (new order)" in said.text
-    assert "set those of c," in said.remedy
+    assert "Some partitions two of them want, others nobody reads" in said.text
+    assert "set partition.assignment.strategy=range in c," in said.remedy
+    free = {p: o for p, o in Group().owners.items() if p != T[3]}
+    (unread,) = [s for s in found(Group(ids=ids, owners=free)) if "ZKG-206" in s.text]
+    assert "Some partitions two of them want, t-3 nobody reads" in unread.text
+    turned = {"a": member(strategy="roundrobin"), "b": ids["c"], "c": ids["a"]}
+    (said,) = [s for s in found(Group(ids=turned)) if "ZKG-206" in s.text]
+    assert "strategy=roundrobin and partition.assignment.order=new in c," in said.remedy
     (even,) = [s for s in found(Group(ids={"a": ids["a"], "c": ids["c"]})) if "ZKG-206" in s.text]
     assert "set them alike" in even.remedy
 

@@ -43,15 +43,27 @@ def divided(case: Case) -> Iterator[Ailment]:
     (most, _), (_, second) = rules.most_common(2)
     odd = [c for rule, who in by_rule.items() for c in who if rule != most]
     is_plain = rules[most] > second
+    free = [row for row in seen.partitions if row.state == "free"]
+    unread = named(row.partition for row in free) if free else "others"
     yield Ailment(
         "assignment",
         f"[ZKG-206] members of the group assign by different rules: {said}. Some partitions two of "
-        "them want, others nobody reads",
+        f"them want, {unread} nobody reads",
         "All need the same partition.assignment.strategy, and for roundrobin the same "
         "partition.assignment.order: "
-        + (f"set those of {named(odd)}, and start it again" if is_plain else "set them alike"),
-        partitions=partitions_of([row for row in seen.partitions if row.state == "free"]),
+        + (
+            f"set {_options(most)} in {named(odd)}, and start it again"
+            if is_plain
+            else "set them alike"
+        ),
+        partitions=partitions_of(free),
     )
+
+
+def _options(rule: tuple[str, str]) -> str:
+    strategy, order = rule
+    said = f"partition.assignment.strategy={strategy}"
+    return f"{said} and partition.assignment.order={order}" if strategy == "roundrobin" else said
 
 
 def _rule(rule: tuple[str, str]) -> str:

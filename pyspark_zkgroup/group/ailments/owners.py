@@ -57,6 +57,9 @@ def silent(case: Case) -> Iterator[Ailment]:
             continue
         rows, waiting = case.rows_of(member.consumer), case.waiting_for(member.consumer)
         wait = f"; {named(waiting)} wait(s) for it to let go" if waiting else ""
+        unread = _free_for(case, member.consumer)
+        if unread:
+            wait += f"; nobody reads {named(r.partition for r in unread)}, which it shall have too"
         yield Ailment(
             "owner",
             f"[ZKG-203] {member.consumer} is stuck, or in a long batch: it holds {len(rows)} "
@@ -66,8 +69,16 @@ def silent(case: Case) -> Iterator[Ailment]:
             f"the process, or `zkgroup members evict {case.last.seen.group} {member.consumer}`: "
             "others read on, and only that batch comes twice. A JVM member can only be ended",
             is_ill=case.last.at_ms - since_ms >= _SILENT_S * 1000,
-            partitions=partitions_of(rows),
+            partitions=partitions_of([*rows, *unread]),
         )
+
+
+def _free_for(case: Case, consumer: str) -> list[PartitionRow]:
+    return [
+        row
+        for row in case.last.seen.partitions
+        if row.state == "free" and row.wanted_by and consumer_of(row.wanted_by) == consumer
+    ]
 
 
 def _silent_since(case: Case, consumer: str) -> int | None:
