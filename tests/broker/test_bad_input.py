@@ -37,12 +37,15 @@ def test_one_of_several_zookeepers_may_be_down(group: Group) -> None:
 
 
 @pytest.mark.parametrize("what", ["brokers", "chroot", "beyond", "starting", "unnamed"])
-def test_what_is_refused_leaves_zookeeper_as_it_was(group: Group, what: str) -> None:
+def test_what_is_refused_leaves_zookeeper_as_it_was(
+    group: Group, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     topic = group.topic(2)
     group.produce(topic, 3)
     changes: dict[str, Any] = {}
     expected: type[Exception] = ServerError
     if what == "brokers":
+        monkeypatch.setattr("pyspark_zkgroup.cluster_view._TIMEOUT_S", 1.0)
         changes["bootstrap"] = nobody_listens()
         match = changes["bootstrap"]
     elif what == "chroot":

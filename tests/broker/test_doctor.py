@@ -106,7 +106,10 @@ def test_a_group_is_looked_at_twice_where_records_wait(group: Group) -> None:
         (("--bootstrap-servers", "127.0.0.1:1"), "brokers", "No Kafka broker answered"),
     ],
 )
-def test_servers_that_are_away_are_ill(arguments: tuple[str, ...], thing: str, text: str) -> None:
+def test_servers_that_are_away_are_ill(
+    arguments: tuple[str, ...], thing: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyspark_zkgroup.cli.reach._ANSWER_S", 1.0)
     status, found = doctor(*arguments)
     assert status == 1
     assert found[thing]["state"] == "ill"

@@ -231,20 +231,27 @@ class FakedCoordinator:
         self.simulation.end()
 
 
-KINDS: dict[str, Callable[[pytest.FixtureRequest], Coordinator]] = {
-    "fake": lambda _: FakedCoordinator(),
-    "3.9": lambda request: RealCoordinator(request.getfixturevalue("sandbox")),
-    "4.1": lambda request: RealCoordinator(request.getfixturevalue("sandbox_41")),
-}
+def _fake(_: pytest.FixtureRequest) -> Coordinator:
+    return FakedCoordinator()
+
+
+def _shared(sandbox: str) -> Callable[[pytest.FixtureRequest], Coordinator]:
+    return lambda request: RealCoordinator(request.getfixturevalue(sandbox))
 
 
 def _own(kafka: str) -> Callable[[pytest.FixtureRequest], Coordinator]:
     return lambda request: RealCoordinator(request.getfixturevalue("new_sandbox")(kafka=kafka))
 
 
+KINDS = [
+    pytest.param(_fake, id="fake"),
+    pytest.param(_shared("sandbox"), id="3.9", marks=pytest.mark.long),
+    pytest.param(_shared("sandbox_41"), id="4.1"),
+]
+
 # Of servers that may be hurt.
 OWN_KINDS = [
-    pytest.param(KINDS["fake"], id="fake"),
+    pytest.param(_fake, id="fake"),
     pytest.param(_own("3.9"), id="3.9", marks=pytest.mark.long),
     pytest.param(_own("4.1"), id="4.1", marks=pytest.mark.long),
 ]

@@ -1,7 +1,8 @@
 """A group's coordinator: the rules that members of `protocol=kafka` build on, one by one, of real
 brokers and of the fake that the simulation runs them over.
 
-Kafka 4 has another coordinator than Kafka 3, written anew, for the same requests.
+Kafka 4 has another coordinator than Kafka 3, written anew, for the same requests; that of Kafka 3
+is asked in the long runs.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ SHORT = replace(OFFER, session_s=SESSION_S_MIN)
 HASTY = replace(OFFER, rebalance_s=3.0)
 
 
-@pytest.fixture(params=list(KINDS))
+@pytest.fixture(params=KINDS)
 def coordinator(request: pytest.FixtureRequest) -> Iterator[Coordinator]:
-    made = KINDS[request.param](request)
+    made: Coordinator = request.param(request)
     yield made
     made.close()
 
 
 @pytest.fixture(params=OWN_KINDS)
 def movable(request: pytest.FixtureRequest) -> Iterator[Coordinator]:
-    made = request.param(request)
+    made: Coordinator = request.param(request)
     yield made
     made.close()
 
