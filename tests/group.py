@@ -158,8 +158,9 @@ def _let_a_millisecond_pass() -> None:
     the same millisecond, chance would say which comes first.
     """
     made_ms = time.time_ns() // 1_000_000
-    while time.time_ns() // 1_000_000 == made_ms:
-        pass
+    wait_until(
+        lambda: time.time_ns() // 1_000_000 > made_ms, 10.0, "the next millisecond", interval_s=0.0
+    )
 
 
 def settle(*queries: Query, deadline_s: float = 20.0) -> None:

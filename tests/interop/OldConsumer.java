@@ -31,8 +31,8 @@ import kafka.message.MessageAndMetadata;
  *
  * <p>Standard output, a line each: {@code topic partition offset} for every record, and
  * {@code #started ID}, {@code #ready ID}, {@code #released}, {@code #assigned topic-partition=thread ...},
- * {@code #in_hand topic partition offset}, {@code #failed ...}, {@code #closed}. It ends by itself when its standard input does, so that it does not outlive
- * the process that started it.
+ * {@code #in_hand topic partition offset}, {@code #failed ...}, {@code #closed}. It ends by itself when its standard
+ * input does, so that it does not outlive the process that started it.
  *
  * <p>SIGTERM ends it without reading anything twice. That takes more than shutdown(), which commits and closes
  * while the streams still hand out the rest of the chunk they are in: first no stream takes a further record.

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pyspark_zkgroup.group import patterns
 from pyspark_zkgroup.group.ailments.case import Ailment, Case, has_nothing, named, partitions_of
 from pyspark_zkgroup.group.java_order import compare_key
+from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.report import MemberRow, snapshot_of
 from pyspark_zkgroup.group.snapshot import Snapshot, expand, topics_of
@@ -109,7 +110,7 @@ def idle(case: Case) -> Iterator[Ailment]:
     """
     snapshot = snapshot_of(case.last.facts)
     rows = case.last.seen.partitions
-    wanted = {(row.wanted_by or "").rpartition("-")[0] for row in rows}
+    wanted = {consumer_of(row.wanted_by) for row in rows if row.wanted_by}
     undecided = {row.partition.topic for row in rows if row.undecided}
     for member in case.last.seen.members:
         if not has_nothing(member):

@@ -58,13 +58,13 @@ def silent(case: Case) -> Iterator[Ailment]:
         rows, waiting = case.rows_of(member.consumer), case.waiting_for(member.consumer)
         wait = f"; {named(waiting)} wait(s) for it to let go" if waiting else ""
         unread = _free_for(case, member.consumer)
-        if unread:
-            wait += f"; nobody reads {named(r.partition for r in unread)}, which it shall have too"
+        free = named(r.partition for r in unread)
+        left = f"; nobody reads {free}, which it shall have too" if unread else ""
         yield Ailment(
             "owner",
             f"[ZKG-203] {member.consumer} is stuck, or in a long batch: it holds {len(rows)} "
             f"partitions, {sum(r.lag or 0 for r in rows):,} records wait in them, and it has "
-            f"committed nothing for {case.lasting(since_ms)}{wait}",
+            f"committed nothing for {case.lasting(since_ms)}{wait}{left}",
             "See in its log, and at its executors, what the batch under way does. If it hangs, end "
             f"the process, or `zkgroup members evict {case.last.seen.group} {member.consumer}`: "
             "others read on, and only that batch comes twice. A JVM member can only be ended",
