@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 
 import click
 from rich.table import Table
 
+from pyspark_zkgroup.cli.finding import Finding
 from pyspark_zkgroup.cli.reach import bootstrap_option, config_option, json_option
 from pyspark_zkgroup.cli.wide import console
 
@@ -34,10 +36,19 @@ _MARKS = {"well": "[green]ok[/]", "note": "[yellow]note[/]", "ill": "[red]ill[/]
     show_default=True,
     help="How long a group is watched in which something waits or moves; 0: look at it once.",
 )
+@click.option(
+    "--brief", is_flag=True, help="Leave out what is well; for people, say how much that is."
+)
 @json_option
 @click.pass_context
 def doctor(
-    context: click.Context, connect: str, bootstrap: str, group: str, watch_s: float, as_json: bool
+    context: click.Context,
+    connect: str,
+    bootstrap: str,
+    group: str,
+    watch_s: float,
+    brief: bool,
+    as_json: bool,
 ) -> None:
     """Check Java, Python, Spark, decoder, ZooKeeper, permissions, clock, brokers, and a group.
 
@@ -48,13 +59,21 @@ def doctor(
     findings = list(of_this_machine())
     if connect or bootstrap:
         findings += of_servers(connect, bootstrap, group, watch_s)
+    shown = [f for f in findings if not brief or f.state != "well"]
     if as_json:
-        click.echo(json.dumps([dataclasses.asdict(f) for f in findings], indent=1))
+        click.echo(json.dumps([dataclasses.asdict(f) for f in shown], indent=1))
     else:
-        table = Table("", "", "found", "what to do")
-        for column in table.columns:
-            column.overflow = "fold"
-        for finding in findings:
-            table.add_row(_MARKS[finding.state], finding.thing, finding.text, finding.remedy)
-        console().print(table)
+        if shown:
+            _show(shown)
+        if brief:
+            console().print(f"{len(findings) - len(shown)} of {len(findings)} things are well")
     context.exit(any(f.state == "ill" for f in findings))
+
+
+def _show(findings: Sequence[Finding]) -> None:
+    table = Table("", "", "found", "what to do")
+    for column in table.columns:
+        column.overflow = "fold"
+    for finding in findings:
+        table.add_row(_MARKS[finding.state], finding.thing, finding.text, finding.remedy)
+    console().print(table)

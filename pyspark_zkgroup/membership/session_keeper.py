@@ -126,11 +126,15 @@ class SessionKeeper:
         if self.offline_since is None:
             self.offline_since = self.clock.monotonic()
             lease_s = self.session.lease_left_s() if self.session else 0.0
+            # A process that was stopped, and goes on when its lease is over, finds its connection
+            # dead: from in here that looks as if the server were away.
             _log.warning(
-                "[ZKG-115] %s does not answer (%s): going on with what is held for at most %.1f s",
+                "[ZKG-115] %s does not answer (%s): going on with what is held for at most %.1f "
+                "s%s",
                 self.server,
                 error,
                 max(0.0, lease_s),
+                "" if lease_s > 0 else "; it is away, or this process stood still",
             )
 
     def note_online(self) -> None:

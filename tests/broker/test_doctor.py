@@ -47,6 +47,16 @@ def test_a_group_that_is_not_there_is_remarked(sandbox: Sandbox) -> None:
     assert "check the chroot" in found["group"]["remedy"]
 
 
+def test_briefly_only_what_is_not_well_is_shown(sandbox: Sandbox) -> None:
+    asked = ("--brief", "--zookeeper", sandbox.kafka_zookeeper_connect, "--group", "nobodys")
+    assert list(doctor(*asked)[1]) == ["group"]
+    shown = CliRunner().invoke(main, ["doctor", *asked]).stdout
+    assert "check the chroot" in shown
+    assert "kazoo" not in shown
+    ((well, looked_at),) = re.findall(r"^(\d+) of (\d+) things are well$", shown, re.MULTILINE)
+    assert int(well) == int(looked_at) - 1
+
+
 def test_what_is_wrong_with_a_group_is_found_and_its_remedy_mends_it(group: Group) -> None:
     topic = group.topic(2)
     path = f"/consumers/{group.name}/owners/{topic}/1"

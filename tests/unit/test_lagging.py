@@ -23,6 +23,7 @@ def test_a_hot_partition_and_a_slow_reader_are_told_apart() -> None:
         "in 5 s 1,000 came and 30 were committed: it grows"
     )
     assert "hot partition" in hot.remedy
+    assert "where the time of its batches does not grow with their rows, let a take" in hot.remedy
     (slow,) = found(*lagging(5000, 5030))
     assert slow.text.endswith("30 came and 30 were committed: it stays")
     assert "a is slow" in slow.remedy
@@ -46,6 +47,7 @@ def test_of_a_lag_whose_reader_commits_nothing_the_last_time_is_told() -> None:
     assert said.text.endswith(
         "in 5 s 10 came and 0 were committed, the last ones 55 s ago (1970-01-01 02:45:50 UTC)"
     )
+    assert "Look for longer than a batch takes (--watch-seconds 60)" in said.remedy
     assert "its batch is stuck" in said.remedy
 
 

@@ -13,18 +13,22 @@ from pyspark_zkgroup.membership.footing import Holdings
 from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.zk.port import SessionEvent, SessionSettings
+from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent, SessionSettings
 from tests.fakes.still_clock import StillClock
 from tests.given_options import LEAST
 
 
-def keeper_of(*ids: int) -> SessionKeeper:
+def keeper_of(*ids: int, lease_s: float = 1.0) -> SessionKeeper:
     """Its sessions have these ids, one after another."""
     left = iter(ids)
 
     def open_store(_: SessionSettings, _events: queue.SimpleQueue[SessionEvent]) -> Any:
         session = SimpleNamespace(
-            id=next(left), alive=True, connected=True, close=lambda: None, lease_left_s=lambda: 1.0
+            id=next(left),
+            alive=True,
+            connected=True,
+            close=lambda: None,
+            lease_left_s=lambda: lease_s,
         )
         return SimpleNamespace(session=session)
 
@@ -49,3 +53,21 @@ def test_a_session_without_a_number_is_not_named(caplog: pytest.LogCaptureFixtur
     with caplog.at_level("INFO", "pyspark_zkgroup.group"):
         keeper_of(-1).stand()
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("lease_s", "said"),
+    [
+        (1.0, " does not answer (no answer): going on with what is held for at most 1.0 s"),
+        (-7.0, " for at most 0.0 s; it is away, or this process stood still"),
+    ],
+)
+def test_a_server_is_not_blamed_alone_where_the_process_may_have_stood_still(
+    lease_s: float, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    keeper = keeper_of(1, lease_s=lease_s)
+    keeper.stand()
+    keeper.note_offline(DisconnectedError("no answer"))
+    keeper.note_offline(DisconnectedError("no answer"))
+    (message,) = [m for m in caplog.messages if "ZKG-115" in m]
+    assert message.endswith(said)

@@ -150,7 +150,12 @@ def _remedy(case: Case, owner: str, behind: Collection[PartitionRow], pace: _Pac
         )
     if is_hot:
         tasks = "and by more tasks (minPartitions)"
-        more = "" if is_jvm else f"; let {owner} take more at a time {_LIMITS} {tasks}"
+        more = (
+            ""
+            if is_jvm
+            else f"; where the time of its batches does not grow with their rows, let {owner} take "
+            f"more at a time {_LIMITS} {tasks}"
+        )
         return (
             "Far more records come there than elsewhere: a hot partition. See which keys they have "
             f"and spread them{more}. If that is not it, {slow}. {_no_wait(pace)} {watch}"
@@ -164,7 +169,10 @@ def _remedy(case: Case, owner: str, behind: Collection[PartitionRow], pace: _Pac
 def _no_wait(pace: _Pace) -> str:
     if pace.done:
         return "To wait does not help as long as it does not fall."
-    return "If it commits nothing in longer than a batch takes, its batch is stuck."
+    return (
+        "Look for longer than a batch takes (--watch-seconds 60): if it commits nothing in that "
+        "time, its batch is stuck."
+    )
 
 
 def _came_usually(case: Case, others: Collection[PartitionRow]) -> float:
