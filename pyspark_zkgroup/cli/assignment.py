@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any, NoReturn
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 
@@ -40,7 +41,13 @@ class Question:
 
 @click.command("assignment")
 @click.option("--from", "file", type=click.File("rb"), help="A group as JSON; - reads stdin.")
-@click.option("--zookeeper", "connect", metavar="HOSTS[/CHROOT]", help="Read a live group here.")
+@click.option(
+    "--zookeeper",
+    "connect",
+    metavar="HOSTS[/CHROOT]",
+    envvar="ZKGROUP_ZOOKEEPER",
+    help="Read a live group here; or set ZKGROUP_ZOOKEEPER.",
+)
 @config_option
 @click.option("--group", help="The id of the live group.")
 @click.option("--assignor", help="For a live group: range (the default) or roundrobin.")
@@ -52,7 +59,9 @@ class Question:
     help="For a live group: whether lists leave out the brokers' own topics (they do).",
 )
 @click.option("--json", "as_json", is_flag=True, help='Print only {"owners": {...}}.')
+@click.pass_context
 def assignment(
+    context: click.Context,
     file: IO[bytes] | None,
     connect: str | None,
     group: str | None,
@@ -70,7 +79,8 @@ def assignment(
     rules = (assignor, version, exclude_internal)
     try:
         if file is not None:
-            if connect or group or any(rule is not None for rule in rules):
+            is_named = context.get_parameter_source("connect") is ParameterSource.COMMANDLINE
+            if is_named or group or any(rule is not None for rule in rules):
                 raise click.UsageError("--from says it all: the other options are for a live group")
             question = read_question(file.read())
         elif connect and group:

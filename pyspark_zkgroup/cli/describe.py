@@ -16,6 +16,7 @@ from pyspark_zkgroup.cli.live import live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.group.age import age
+from pyspark_zkgroup.group.ailments import far_behind, has_nothing
 from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.coordination.incumbent import Incumbent
 from pyspark_zkgroup.group.ownership import consumer_of
@@ -156,9 +157,18 @@ def show(seen: GroupReport) -> None:
         out.print(text, markup=False, highlight=False)
     for note in (*seen.notes, *notes):
         out.print(note, style="yellow", markup=False, highlight=False)
-    if notes or seen.notes or waits or any(map(_is_open, seen.partitions)):
+    if notes or seen.notes or waits or _is_odd(seen):
         hint = f"zkgroup doctor --group {seen.group} says what to do"
         out.print(hint, style="dim", markup=False, highlight=False)
+
+
+def _is_odd(seen: GroupReport) -> bool:
+    """What no line beside the tables tells."""
+    return (
+        any(map(_is_open, seen.partitions))
+        or any(map(has_nothing, seen.members))
+        or bool(far_behind(seen.partitions))
+    )
 
 
 def _is_open(row: PartitionRow) -> bool:

@@ -27,7 +27,13 @@ _MARKS = {"well": "[green]ok[/]", "note": "[yellow]note[/]", "ill": "[red]ill[/]
 )
 @config_option
 @bootstrap_option
-@click.option("--group", default="", help="Look at this group too: who is stuck, idle or behind.")
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    help="Look at this group too: who is stuck, idle or behind. May be given again.",
+)
+@click.option("--all-groups", is_flag=True, help="Look at all groups that are there.")
 @click.option(
     "--watch-seconds",
     "watch_s",
@@ -45,28 +51,35 @@ def doctor(
     context: click.Context,
     connect: str,
     bootstrap: str,
-    group: str,
+    groups: tuple[str, ...],
+    all_groups: bool,
     watch_s: float,
     brief: bool,
     as_json: bool,
 ) -> None:
-    """Check Java, Python, Spark, decoder, ZooKeeper, permissions, clock, brokers, and a group.
+    """Check Java, Python, Spark, decoder, ZooKeeper, permissions, clock, brokers, and groups.
 
     Exit status 0 when nothing is ill, 1 otherwise; notes are no illness.
     """
     from pyspark_zkgroup.cli.health import of_servers, of_this_machine
 
+    if groups and all_groups:
+        raise click.UsageError("--all-groups has those of --group among them: give one of the two")
+    if (groups or all_groups) and not connect:
+        raise click.UsageError("to look at a group, give --zookeeper, or set ZKGROUP_ZOOKEEPER")
     findings = list(of_this_machine())
     if connect or bootstrap:
-        findings += of_servers(connect, bootstrap, group, watch_s)
-    shown = [f for f in findings if not brief or f.state != "well"]
+        findings += of_servers(connect, bootstrap, None if all_groups else groups, watch_s)
+    # A remedy beside what is well is a question for people.
+    shown = [f for f in findings if not brief or f.state != "well" or f.remedy]
     if as_json:
         click.echo(json.dumps([dataclasses.asdict(f) for f in shown], indent=1))
     else:
         if shown:
             _show(shown)
         if brief:
-            console().print(f"{len(findings) - len(shown)} of {len(findings)} things are well")
+            well = sum(f.state == "well" for f in findings)
+            console().print(f"{well} of {len(findings)} things are well")
     context.exit(any(f.state == "ill" for f in findings))
 
 

@@ -43,7 +43,7 @@ def groups(connect: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
-    table = Table(title=f"{len(rows)} groups")
+    table = Table(title="1 group" if len(rows) == 1 else f"{len(rows)} groups")
     table.add_column("group", overflow="fold")
     counts = ("members", "owned", "stuck", "partitions")
     for title in counts:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.cli.finding import Finding
-from pyspark_zkgroup.cli.reach import LogEnds, access_given, checked_group, store_of
+from pyspark_zkgroup.cli.reach import LogEnds, access_given, store_of
 from pyspark_zkgroup.errors import AccessError, ZkgroupError
 
 if TYPE_CHECKING:
@@ -47,9 +47,13 @@ def of_this_machine() -> Iterator[Finding]:
         yield Finding("delta-spark", "well", delta)
 
 
-def of_servers(connect: str, bootstrap: str, group: str, watch_s: float) -> Iterator[Finding]:
-    """ZooKeeper, what this client may do in it, the clocks, the brokers, and the group."""
-    from pyspark_zkgroup.cli.group_health import of_group
+def of_servers(
+    connect: str, bootstrap: str, groups: Sequence[str] | None, watch_s: float
+) -> Iterator[Finding]:
+    """ZooKeeper, what this client may do in it, the clocks, the brokers, and the groups: None for
+    all that are there.
+    """
+    from pyspark_zkgroup.cli.group_health import of_groups
     from pyspark_zkgroup.zk.group_reader import read_brokers
 
     if not connect:
@@ -64,12 +68,11 @@ def of_servers(connect: str, bootstrap: str, group: str, watch_s: float) -> Iter
             registered = read_brokers(store, access_given().kafka.protocol)
             with closing(LogEnds(bootstrap, () if bootstrap else registered)) as ends:
                 yield _brokers(ends, "named" if bootstrap else "registered in ZooKeeper")
-                if group:
-                    yield from of_group(store, checked_group(group), ends, watch_s)
+                yield from of_groups(store, groups, ends, watch_s)
     except ZkgroupError as error:
         yield _ill("ZooKeeper", error)
         if bootstrap:
-            yield from of_servers("", bootstrap, "", 0.0)
+            yield from of_servers("", bootstrap, (), 0.0)
 
 
 def _answer(store: Store, connect: str, took_s: float) -> Finding:

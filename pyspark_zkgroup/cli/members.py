@@ -55,7 +55,8 @@ def list_(group: str, connect: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"group": name, "members": rows}, indent=1))
         return
-    table = Table(title=f"group {name}: {len(rows)} members")
+    number = "1 member" if len(rows) == 1 else f"{len(rows)} members"
+    table = Table(title=f"group {name}: {number}")
     for title in ("member", "kind", "state", "since", "session", "asked"):
         table.add_column(title, overflow="fold")
     table.add_column("owns", justify="right")

@@ -34,7 +34,7 @@ def test_all_is_well_where_a_group_is_at_work(group: Group) -> None:
     assert status == 0, found
     assert {f["state"] for f in found.values()} == {"well"}, found
     assert {"Python", "Java", "pyspark", "ZooKeeper", "permission", "clock", "brokers"} < set(found)
-    assert "1 members and offsets of 2 partitions" in found["group"]["text"]
+    assert "1 member and offsets of 2 partitions" in found["group"]["text"]
     consumers = set(group.client.get_children("/consumers"))
     assert not [name for name in consumers if name.startswith("zkgroup-doctor")]
 
@@ -55,6 +55,28 @@ def test_briefly_only_what_is_not_well_is_shown(sandbox: Sandbox) -> None:
     assert "kazoo" not in shown
     ((well, looked_at),) = re.findall(r"^(\d+) of (\d+) things are well$", shown, re.MULTILINE)
     assert int(well) == int(looked_at) - 1
+
+
+def test_all_groups_are_looked_at_each_by_its_name(group: Group) -> None:
+    """The second look is for all at once, so one time is enough for them."""
+    topic = group.topic(1)
+    group.produce(topic, 5)
+    query = group.query(topic)
+    settle(query)
+    connect = group._connect()
+    _, found = doctor("--zookeeper", connect, "--all-groups", "--watch-seconds", "0")
+    assert "1 member and" in found[f"{group.name}: group"]["text"]
+    _, found = doctor("--zookeeper", connect, "--group", group.name, "--group", "nobodys")
+    assert found[f"{group.name}: group"]["state"] == "well"
+    assert "Are these all of its queries?" in found[f"{group.name}: group"]["remedy"]
+    assert found["nobodys: group"]["state"] == "note"
+
+
+@pytest.mark.parametrize("options", [["--group", "g"], ["--all-groups"]])
+def test_a_group_without_zookeeper_is_wrong_usage(options: list[str]) -> None:
+    result = CliRunner().invoke(main, ["doctor", *options], env={"ZKGROUP_ZOOKEEPER": None})
+    assert result.exit_code == 2
+    assert "give --zookeeper, or set ZKGROUP_ZOOKEEPER" in result.stderr
 
 
 def test_what_is_wrong_with_a_group_is_found_and_its_remedy_mends_it(group: Group) -> None:

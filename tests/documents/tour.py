@@ -30,6 +30,7 @@ COMMANDS = Scene(
         Shell(f"zkgroup describe billing {AT} --json"),
         Shell(f"zkgroup lag billing {AT}"),
         Shell(f"zkgroup doctor {AT} --group billing"),
+        Shell(f"zkgroup doctor {AT} --all-groups --brief"),
         Shell(f"zkgroup assignment {AT} --group billing --json"),
         Shell(f"zkgroup assignment {AT} --group billing --version 0.10.2.2"),
         Shell(f"zkgroup members list billing {AT}"),

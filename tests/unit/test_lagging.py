@@ -23,7 +23,7 @@ def test_a_hot_partition_and_a_slow_reader_are_told_apart() -> None:
         "in 5 s 1,000 came and 30 were committed: it grows"
     )
     assert "hot partition" in hot.remedy
-    assert "where the time of its batches does not grow with their rows, let a take" in hot.remedy
+    assert "spread them; and for a to read more, see in its log" in hot.remedy
     (slow,) = found(*lagging(5000, 5030))
     assert slow.text.endswith("30 came and 30 were committed: it stays")
     assert "a is slow" in slow.remedy
@@ -31,6 +31,25 @@ def test_a_hot_partition_and_a_slow_reader_are_told_apart() -> None:
         assert "To wait does not help" in said.remedy
         for each in ("see in its log", "maxOffsetsPerTrigger", "`threads`", "one more member"):
             assert each in said.remedy
+        assert "maxBytesPerTrigger), where larger batches take no longer" in said.remedy
+        assert "`zkgroup members drain g a` gives what it reads to others" in said.remedy
+
+
+def test_of_a_reader_of_one_partition_no_more_threads_are_asked_for() -> None:
+    first, last = lagging(5000, 5030)
+    owners = {**dict.fromkeys(T, owner("b")), T[1]: owner("a")}
+    (slow,) = found(replace(first, owners=owners), replace(last, owners=owners))
+    assert "threads" not in slow.remedy
+    assert "minPartitions" in slow.remedy
+
+
+def test_a_jvm_reader_is_asked_for_nothing_that_it_does_not_have() -> None:
+    look = Group(ends={**Group().ends, T[1]: 5000}).look()
+    kinds = tuple(replace(member, kind="jvm") for member in look.seen.members)
+    look = replace(look, seen=replace(look.seen, members=kinds))
+    (said,) = (a for a in ailments(Case(look, look)) if a.thing == "lag")
+    for each in ("minPartitions", "PerTrigger", "drain"):
+        assert each not in said.remedy
 
 
 def test_a_lag_that_shrinks_is_waited_for_with_the_time_that_it_takes() -> None:

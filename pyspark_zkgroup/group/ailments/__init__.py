@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyspark_zkgroup.group.ailments.case import Ailment, Case, Look
-from pyspark_zkgroup.group.ailments.lag import lagging
+from pyspark_zkgroup.group.ailments.case import Ailment, Case, Look, has_nothing
+from pyspark_zkgroup.group.ailments.lag import far_behind, lagging
 from pyspark_zkgroup.group.ailments.members import divided, headless, idle, mixed, nobody
 from pyspark_zkgroup.group.ailments.offsets import beyond, deleted, made_anew, missing
 from pyspark_zkgroup.group.ailments.owners import lasting, silent, strangers, unclaimed
 
-__all__ = ["Ailment", "Case", "Look", "ailments", "needs_second_look"]
+__all__ = ["Ailment", "Case", "Look", "ailments", "far_behind", "has_nothing", "needs_second_look"]
 
 _KINDS = (
     *(mixed, divided, headless, nobody),

@@ -15,6 +15,8 @@ from pyspark_zkgroup.model import TopicPartition
 _LAG_MIN = 1000
 _FAR = 10
 _MORE = 3
+# The protocols whose members can be asked to step out.
+_DRAINED = ("zookeeper", "coordinator")
 _LIMITS = "(maxOffsetsPerTrigger, maxBytesPerTrigger)"
 
 
@@ -36,10 +38,8 @@ def lagging(case: Case, explained: Collection[TopicPartition]) -> Iterator[Ailme
     """Told for each owner, since what makes a partition lag is often its reader."""
     rows = [row for row in case.last.seen.partitions if row.lag is not None]
     found: dict[str, list[PartitionRow]] = {}
-    lags = sorted(row.lag or 0 for row in rows)
-    for row in rows:
-        lag = row.lag or 0
-        if lag >= max(_LAG_MIN, _FAR * _usual(lags, lag)) and row.partition not in explained:
+    for row in far_behind(rows):
+        if row.partition not in explained:
             found.setdefault(row.member or "nobody", []).append(row)
     for owner, far in found.items():
         # A member shares its batches out by what waits, so beside a hot partition the others of
@@ -64,6 +64,15 @@ def lagging(case: Case, explained: Collection[TopicPartition]) -> Iterator[Ailme
             is_ill=False,
             partitions=partitions_of(behind),
         )
+
+
+def far_behind(rows: Iterable[PartitionRow]) -> list[PartitionRow]:
+    """Those whose lag is large, and many times that of the others."""
+    known = [row for row in rows if row.lag is not None]
+    lags = sorted(row.lag or 0 for row in known)
+    return [
+        row for row in known if (row.lag or 0) >= max(_LAG_MIN, _FAR * _usual(lags, row.lag or 0))
+    ]
 
 
 def _worst_first(rows: Iterable[PartitionRow]) -> list[PartitionRow]:
@@ -129,12 +138,7 @@ def _remedy(case: Case, owner: str, behind: Collection[PartitionRow], pace: _Pac
             f"No member reads {named(topics)} any more, or yet: start one that is subscribed to "
             "it, or leave it if nobody shall"
         )
-    is_jvm = case.kinds.get(owner) == "jvm"
-    limits = "" if is_jvm else f", its limits {_LIMITS}"
-    slow = (
-        f"see in its log how long its batches take and on what{limits}, and the load of its "
-        "machine; more `threads`, or one more member, where it reads several partitions"
-    )
+    slow = _of_its_reader(case, owner)
     watch = f"`zkgroup lag {case.last.seen.group} --watch` shows it over several batches"
     if pace is None:
         return f"If it does not fall, {owner} is slow, or a partition hot: {slow}. {watch}"
@@ -149,21 +153,32 @@ def _remedy(case: Case, owner: str, behind: Collection[PartitionRow], pace: _Pac
             f"{age(left_s * 1000)} more, so wait. If it does not fall any more, {slow}. {watch}"
         )
     if is_hot:
-        tasks = "and by more tasks (minPartitions)"
-        more = (
-            ""
-            if is_jvm
-            else f"; where the time of its batches does not grow with their rows, let {owner} take "
-            f"more at a time {_LIMITS} {tasks}"
-        )
         return (
             "Far more records come there than elsewhere: a hot partition. See which keys they have "
-            f"and spread them{more}. If that is not it, {slow}. {_no_wait(pace)} {watch}"
+            f"and spread them; and for {owner} to read more, {slow}. {_no_wait(pace)} {watch}"
         )
     return (
         f"No more records come there than elsewhere, so {owner} is slow: {slow}. {_no_wait(pace)} "
         f"{watch}"
     )
+
+
+def _of_its_reader(case: Case, owner: str) -> str:
+    """Larger batches are no remedy where their time grows with their rows."""
+    seen, is_jvm = case.last.seen, case.kinds.get(owner) == "jvm"
+    said = "see in its log how long its batches take and on what, and the load of its machine"
+    if not is_jvm:
+        said += f"; its limits {_LIMITS}, where larger batches take no longer"
+        said += "; more tasks (minPartitions), where they do the work"
+    if len(case.rows_of(owner)) > 1:
+        said += "; more `threads`, or one more member, since it reads several partitions"
+    is_asked = any(m.consumer == owner and m.protocol in _DRAINED for m in seen.members)
+    if is_asked and not is_jvm and len(seen.members) > 1:
+        said += (
+            f"; `zkgroup members drain {seen.group} {owner}` gives what it reads to others, and so "
+            "tells whether it is the member or the records"
+        )
+    return said
 
 
 def _no_wait(pace: _Pace) -> str:

@@ -78,9 +78,11 @@ def headless(case: Case) -> Iterator[Ailment]:
     seen = case.last.seen
     untold = [m.consumer for m in seen.members if not m.owns]
     unread = [row for row in seen.partitions if row.state in ("free", "stuck", "unread")]
-    consequence = f"{len(seen.members) - len(untold)} members read on with what they hold"
+    told = len(seen.members) - len(untold)
+    consequence = f"{told} member{'s read' if told != 1 else ' reads'} on with what they hold"
     if untold:
-        consequence += f"; {named(untold)} wait(s) to be told what to read"
+        wait = "waits" if len(untold) == 1 else "wait"
+        consequence += f"; {named(untold)} {wait} to be told what to read"
     if unread:
         consequence += f"; nobody reads {named(row.partition for row in unread)}"
     yield Ailment(
@@ -99,7 +101,8 @@ def nobody(case: Case) -> Iterator[Ailment]:
     yield Ailment(
         "members",
         f"[ZKG-208] the group has no member, and {seen.lag:,} records wait",
-        "Start its queries. If they have ended by themselves, the last lines of their logs say why",
+        "Mend first what else is found here, then start its queries. If they have ended by "
+        "themselves, the last lines of their logs say why",
         is_ill=False,
     )
 

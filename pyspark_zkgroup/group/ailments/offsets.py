@@ -61,10 +61,10 @@ def deleted(case: Case) -> Iterator[Ailment]:
             f"[ZKG-212] the group's offset of {row.partition} is {row.committed:,}, and its log "
             f"starts at {start:,} by now: {start - row.committed:,} records were deleted before "
             "they were read",
-            "A query with failOnDataLoss=true ends with ZKG-013 where it shall read this. Stop the "
-            f"members and `zkgroup offsets reset {case.last.seen.group} --topic {_option(row)} "
-            "--to-earliest --execute`, or set failOnDataLoss to false; longer retention, or less "
-            "lag, keeps it from coming again",
+            "A query with failOnDataLoss=true ends with ZKG-013 where it shall read this. "
+            f"{_stop(case)}`zkgroup offsets reset {case.last.seen.group} --topic {_option(row)} "
+            "--to-earliest --execute` (without --topic all others begin anew too), or set "
+            "failOnDataLoss to false; longer retention, or less lag, keeps it from coming again",
             partitions=frozenset({row.partition}),
         )
 
@@ -80,11 +80,15 @@ def beyond(case: Case) -> Iterator[Ailment]:
             "offset",
             f"[ZKG-213] the group's offset of {row.partition} is {row.committed:,}, beyond the end "
             f"of its log, {row.end:,}: the topic was made anew, or its log was cut",
-            "A query with failOnDataLoss=true ends with ZKG-011 there. Stop the members and "
+            f"A query with failOnDataLoss=true ends with ZKG-011 there. {_stop(case)}"
             f"`zkgroup offsets reset {case.last.seen.group} --topic {_option(row)}` to where they "
             "shall go on, or set failOnDataLoss to false",
             partitions=frozenset({row.partition}),
         )
+
+
+def _stop(case: Case) -> str:
+    return "Stop the members, and " if case.last.seen.members else ""
 
 
 def _option(row: PartitionRow) -> str:

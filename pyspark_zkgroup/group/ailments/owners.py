@@ -35,12 +35,13 @@ def strangers(case: Case) -> Iterator[Ailment]:
         session = case.last.facts.owners[rows[0].partition].session
         yield Ailment(
             "owner",
-            f"[ZKG-202] {named(r.partition for r in rows)} cannot be claimed: {rows[0].owner} owns "
-            f"them and is not registered; session {session:#x} keeps the nodes, for "
-            f"{_oldest(case, rows)}",
+            f"[ZKG-202] {named(r.partition for r in rows)} cannot be claimed: owned by "
+            f"{rows[0].owner}, which is not registered, in session {session:#x}, for "
+            f"{_oldest(case, rows)}; {sum(r.lag or 0 for r in rows):,} records wait",
             "Some process that is no member, or none any more, has this session: ZooKeeper's "
-            "`cons` command names its address, at the server it is connected to. End it, and the "
-            "nodes go with the session. If there is no such process, look again at `stat "
+            "`cons` command (`echo cons | nc HOST 2181`, or the admin server's "
+            "/commands/connections) names its address, at the server it is connected to. End it, "
+            "and the nodes go with the session. If there is no such process, look again at `stat "
             f"{case.paths.owner(rows[0].partition)}`, as zkCli.sh has it: while ephemeralOwner is "
             f"{session:#x} and no server's `cons` names that, the process is dead, and the session "
             "ends by itself within its timeout (40 s at most, unless the servers' "
@@ -56,7 +57,8 @@ def silent(case: Case) -> Iterator[Ailment]:
         if since_ms is None:
             continue
         rows, waiting = case.rows_of(member.consumer), case.waiting_for(member.consumer)
-        wait = f"; {named(waiting)} wait(s) for it to let go" if waiting else ""
+        verb = "waits" if len(waiting) == 1 else "wait"
+        wait = f"; {named(waiting)} {verb} for it to let go" if waiting else ""
         unread = _free_for(case, member.consumer)
         free = named(r.partition for r in unread)
         left = f"; nobody reads {free}, which it shall have too" if unread else ""

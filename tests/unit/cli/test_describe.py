@@ -128,7 +128,8 @@ def described(
     }
     seat = Seen(encode_candidacy(Candidacy("one")), 5, 3000, 90) if coordinator else None
     told = frozenset(ids if coordinator is not None else ())
-    facts = GroupFacts("g", ids, {"orders": (0, 1)}, owners, {}, told, seat)
+    offsets = dict.fromkeys(ends or (), b"0")
+    facts = GroupFacts("g", ids, {"orders": (0, 1)}, owners, offsets, told, seat)
     show(report(facts, ends or {}))
     return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
@@ -147,8 +148,9 @@ HINT = "zkgroup doctor --group g says what to do"
         (owned("a", "gone"), ("range", "range")),
         (owned("a", "a"), ("range", "range")),
         (owned("a", "b"), ("range", "roundrobin")),
+        (owned("a", "b"), ("range", "range", "range")),
     ],
-    ids=["free", "stuck", "waiting", "mixed"],
+    ids=["free", "stuck", "waiting", "mixed", "spare"],
 )
 def test_where_something_is_open_doctor_is_named_last(
     owners: dict[TopicPartition, Seen],
@@ -172,6 +174,14 @@ def test_nobody_is_named_as_wanting_where_rules_differ_or_nobody_is_in_office(
 
 def test_where_all_is_well_doctor_is_not_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert HINT not in described(capsys, owned("a", "b"))
+
+
+def test_where_one_partition_lags_far_behind_doctor_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for end, is_named in ((5000, True), (900, False)):
+        lines = described(capsys, owned("a", "b"), ends={T[0]: end, T[1]: 9})
+        assert (HINT in lines) is is_named
 
 
 def test_without_members_doctor_is_named_where_records_wait(
