@@ -1,42 +1,42 @@
-"""`zkgroup assignment`: what the members of a group would own if they were JVM consumers."""
+"""`zkgroup assignment`: what the members of a group would own, as it is or if it were changed."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import IO, Any, NoReturn
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import IO
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
 from rich.table import Table
 
+from pyspark_zkgroup.cli.asking import chosen
+from pyspark_zkgroup.cli.group_file import PARTITIONS_MAX, BadInput, Question, bad, read_question
 from pyspark_zkgroup.cli.reach import config_option, store_of
+from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import AssignmentError
+from pyspark_zkgroup.group.assignors import STRATEGIES
 from pyspark_zkgroup.group.java_order import compare_key
-from pyspark_zkgroup.group.jvm import Imitation, imitate
+from pyspark_zkgroup.group.jvm import imitate
 from pyspark_zkgroup.group.jvm_version import NEWEST, JvmVersion
-from pyspark_zkgroup.group.topics import legal_name
+from pyspark_zkgroup.group.ownership import consumer_of
+from pyspark_zkgroup.group.report import GroupFacts, report, snapshot_of
+from pyspark_zkgroup.group.wanted import published
+from pyspark_zkgroup.group.what_if import Change, changed
 from pyspark_zkgroup.model import TopicPartition
-
-PARTITIONS_MAX = 1_000_000
-
-
-class BadInput(click.ClickException):
-    exit_code = 2
 
 
 @dataclass(frozen=True)
-class Question:
-    """A group and the rules it is to follow. `owned` is what a live group owns now."""
+class Answer:
+    """Threads by partition. `owned` is what a live group owns now."""
 
-    assignor: str
-    version: JvmVersion
-    topics: Mapping[str, tuple[int, ...]]
-    ids: Mapping[str, object]
-    exclude_internal_topics: bool
-    owned: Mapping[TopicPartition, str] | None = field(default=None)
+    rule: str
+    members: tuple[str, ...]
+    owners: Mapping[TopicPartition, str]
+    remarks: tuple[str, ...] = ()
+    owned: Mapping[TopicPartition, str] | None = None
 
 
 @click.command("assignment")
@@ -50,8 +50,20 @@ class Question:
 )
 @config_option
 @click.option("--group", help="The id of the live group.")
-@click.option("--assignor", help="For a live group: range (the default) or roundrobin.")
-@click.option("--version", "version", help=f"For a live group: of the consumers [{NEWEST}].")
+@click.option("--with", "more", metavar="NAME", multiple=True, help="If NAME were a member too.")
+@click.option("--without", metavar="MEMBER", multiple=True, help="If MEMBER were gone.")
+@click.option("--partitions", metavar="TOPIC=N", multiple=True, help="If TOPIC had N partitions.")
+@click.option(
+    "--assignor",
+    help="If a live group were assigned by this: range or roundrobin. [what zkgroup members say; "
+    "range where all are JVM members, which do not say theirs]",
+)
+@click.option(
+    "--version",
+    "version",
+    help=f"If all members of a live group were JVM consumers of this version. [{NEWEST}, where all "
+    "are]",
+)
 @click.option(
     "--exclude-internal-topics/--include-internal-topics",
     "exclude_internal",
@@ -65,156 +77,181 @@ def assignment(
     file: IO[bytes] | None,
     connect: str | None,
     group: str | None,
+    more: tuple[str, ...],
+    without: tuple[str, ...],
+    partitions: tuple[str, ...],
     assignor: str | None,
     version: str | None,
     exclude_internal: bool | None,
     as_json: bool,
 ) -> None:
-    """Show which thread would own which partition in a group of JVM consumers (0.8 to 1.1).
+    """Show which thread of a group would own which partition.
 
-    The group comes from a FILE with the keys "assignor", "topics" (name to number of partitions)
-    and "ids" (consumer id to registration), and if wanted "version" and
-    "exclude_internal_topics"; or from a live ZooKeeper.
+    Of a live group, by the rule that its members go by, or as JVM consumers (0.8 to 1.1) would
+    have it: as it is, or with another member (who reads what most of the others read; by range and
+    roundrobin its place goes by its name), without one, with more partitions, by another assignor.
+    --with, --without and --partitions may be given again.
+
+    Or of JVM consumers in a FILE with the keys "assignor", "topics" (name to number of partitions)
+    and "ids" (consumer id to registration), and if wanted "version" and "exclude_internal_topics".
     """
-    rules = (assignor, version, exclude_internal)
+    given = (*more, *without, *partitions, assignor, version, exclude_internal)
     try:
         if file is not None:
             is_named = context.get_parameter_source("connect") is ParameterSource.COMMANDLINE
-            if is_named or group or any(rule is not None for rule in rules):
+            if is_named or group or any(option is not None for option in given):
                 raise click.UsageError("--from says it all: the other options are for a live group")
-            question = read_question(file.read())
+            answer = _of_jvm_members(read_question(file.read()))
         elif connect and group:
-            question = _live(connect, group, *rules)
+            change = Change(_ids(group, more), without, _counts(partitions), assignor)
+            answer = _live(connect, group, change, version, exclude_internal is not False)
         else:
             raise click.UsageError("give --from FILE, or --zookeeper HOSTS and --group ID")
-        found = imitate(
-            question.version,
-            question.assignor,
-            question.ids,
-            question.topics,
-            question.exclude_internal_topics,
-        )
     except AssignmentError as error:
         raise BadInput(str(error)) from error
-    for line in (*_remarks(question), *filter(None, (found.failure,)), *found.notes):
+    for line in answer.remarks:
         click.echo(line, err=True)
     if as_json:
-        click.echo(json.dumps({"owners": _owners(found)}, indent=1))
+        click.echo(json.dumps({"owners": _by_topic(answer.owners)}, indent=1))
     else:
-        _show(question, found)
+        _show(answer)
 
 
-def read_question(data: bytes) -> Question:
-    """What FILE asks. BadInput says which part of it cannot be used."""
-    try:
-        value: Any = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"the file is not JSON: {error}") from error
-    if not isinstance(value, dict):
-        _bad("the file", value, 'an object with "assignor", "topics" and "ids"')
-    assignor = _key(value, "assignor")
-    if not isinstance(assignor, str):
-        _bad('"assignor"', assignor, '"range" or "roundrobin"')
-    version = value.get("version", NEWEST)
-    if not isinstance(version, str):
-        _bad('"version"', version, f'a text such as "{NEWEST}"')
-    exclude = value.get("exclude_internal_topics", True)
-    if not isinstance(exclude, bool):
-        _bad('"exclude_internal_topics"', exclude, "true or false")
-    ids = _key(value, "ids")
-    if not isinstance(ids, dict):
-        _bad('"ids"', ids, "an object of consumer ids and their registrations")
-    for consumer in ids:
-        if not consumer or "/" in consumer:
-            _bad('"ids"', consumer, "consumer ids, which are names of nodes")
-    parsed = JvmVersion.parse(version)
-    return Question(assignor, parsed, _topics(_key(value, "topics")), ids, exclude)
+def _ids(group: str, names: Iterable[str]) -> tuple[str, ...]:
+    """As a member would be called: member.id=NAME makes it GROUP_NAME."""
+    found = tuple(name if name.startswith(f"{group}_") else f"{group}_{name}" for name in names)
+    for name in found:
+        if "/" in name:
+            bad("--with", name, "the name of a node, without a slash")
+    return found
 
 
-def _topics(value: object) -> dict[str, tuple[int, ...]]:
-    if not isinstance(value, dict):
-        _bad('"topics"', value, "an object of topics and their numbers of partitions")
-    for topic, count in value.items():
-        if not legal_name(topic):
-            _bad('"topics"', topic, "names made of letters, digits, '.', '_' and '-'")
-        whole = isinstance(count, int) and not isinstance(count, bool)
-        if not whole or not 0 <= count <= PARTITIONS_MAX:
-            _bad(f'"topics": {topic!r}', count, f"a number of partitions, 0 to {PARTITIONS_MAX}")
-    return {topic: tuple(range(count)) for topic, count in value.items()}
+def _counts(texts: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for text in texts:
+        topic, _, count = text.rpartition("=")
+        if not topic or not (count.isascii() and count.isdigit()) or len(count) > len("1000000"):
+            bad("--partitions", text, "a topic and a number, such as orders=12")
+        counts[topic] = int(count)
+        if counts[topic] > PARTITIONS_MAX:
+            bad("--partitions", text, f"a number of at most {PARTITIONS_MAX}")
+    return counts
 
 
-def _key(value: Mapping[str, object], key: str) -> object:
-    if key not in value:
-        raise BadInput(f'the file has no "{key}"; "assignor", "topics" and "ids" are needed')
-    return value[key]
-
-
-def _bad(what: str, value: object, allowed: str) -> NoReturn:
-    raise BadInput(f"{what} is {json.dumps(value)[:200]}, but must be {allowed}")
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no value")
+def _of_jvm_members(question: Question) -> Answer:
+    found = imitate(
+        question.version,
+        question.assignor,
+        question.ids,
+        question.topics,
+        question.exclude_internal_topics,
+    )
+    remarks = []
+    followed = question.version.strategy(question.assignor)
+    if followed != question.assignor:
+        taken = f"consumers of {question.version} take {question.assignor!r} for {followed}"
+        remarks.append(taken)
+    remarks += [*filter(None, (found.failure,)), *found.notes]
+    owners = {partition: str(thread) for partition, thread in found.owners.items()}
+    rule = f"{question.assignor} of {question.version}"
+    return Answer(rule, tuple(question.ids), owners, tuple(remarks))
 
 
 def _live(
-    connect: str,
-    group: str,
-    assignor: str | None,
-    version: str | None,
-    exclude_internal: bool | None,
-) -> Question:
+    connect: str, group: str, change: Change, version: str | None, exclude_internal: bool
+) -> Answer:
     if "/" in group:
-        _bad("--group", group, "the name of a node, without a slash")
-    parsed = JvmVersion.parse(version or NEWEST)
-    chosen = assignor or "range"
-    parsed.strategy(chosen)
+        bad("--group", group, "the name of a node, without a slash")
+    _check_rule(change.strategy, version)
     # Here, so that a question about a file starts without a ZooKeeper client.
     from pyspark_zkgroup.zk.group_reader import read_group, read_topics
 
     with store_of(connect) as store:
-        read = read_group(store, group, read_topics(store))
-    return Question(
-        chosen,
-        parsed,
-        read.topics,
-        {consumer: seen.data for consumer, seen in read.ids.items()},
-        True if exclude_internal is None else exclude_internal,
-        {p: seen.data.decode("utf-8", "replace") for p, seen in read.owners.items()},
-    )
+        facts = read_group(store, group, read_topics(store))
+    change = replace(change, without=tuple(chosen(report(facts, {}), change.without)))
+    is_ours = version is None and bool(published(snapshot_of(facts)))
+    there = facts
+    facts, remarks = changed(facts, change if is_ours else replace(change, strategy=None))
+    if is_ours:
+        answer = _by_their_rule(facts, exclude_internal)
+    else:
+        ids = {consumer: seen.data for consumer, seen in facts.ids.items()}
+        answer = _of_jvm_members(
+            Question(
+                change.strategy or "range",
+                JvmVersion.parse(version or NEWEST),
+                facts.topics,
+                ids,
+                exclude_internal,
+            )
+        )
+    owned = {p: seen.data.decode("utf-8", "replace") for p, seen in there.owners.items()}
+    return replace(answer, remarks=(*remarks, *answer.remarks), owned=owned)
 
 
-def _remarks(question: Question) -> tuple[str, ...]:
-    followed = question.version.strategy(question.assignor)
-    if followed == question.assignor:
-        return ()
-    return (f"consumers of {question.version} take {question.assignor!r} for {followed}",)
+def _check_rule(assignor: str | None, version: str | None) -> None:
+    """Before any server is asked."""
+    if version is not None:
+        JvmVersion.parse(version).strategy(assignor or "range")
+    elif assignor is not None and assignor not in STRATEGIES:
+        bad("--assignor", assignor, " or ".join(STRATEGIES))
 
 
-def _owners(found: Imitation) -> dict[str, dict[str, str]]:
-    owners: dict[str, dict[str, str]] = {}
-    for partition in _sorted(found.owners):
-        thread = found.owners[partition]
-        owners.setdefault(partition.topic, {})[str(partition.partition)] = str(thread)
-    return owners
+def _by_their_rule(facts: GroupFacts, exclude_internal: bool) -> Answer:
+    seen = report(facts, {}, exclude_internal=exclude_internal)
+    rules = {f"{m.strategy} ({m.order})" if m.order else m.strategy for m in seen.members}
+    owners = {row.partition: row.wanted_by for row in seen.partitions if row.wanted_by}
+    members = tuple(member.consumer for member in seen.members)
+    rule = ", ".join(sorted(filter(None, rules)))
+    undecided = sorted({row.undecided for row in seen.partitions if row.undecided})
+    return Answer(rule, members, owners, seen.notes or tuple(undecided))
 
 
-def _sorted(partitions: Mapping[TopicPartition, object]) -> list[TopicPartition]:
+def _by_topic(owners: Mapping[TopicPartition, str]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for partition in _sorted(owners):
+        found.setdefault(partition.topic, {})[str(partition.partition)] = owners[partition]
+    return found
+
+
+def _sorted(partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
     return sorted(partitions, key=lambda each: (compare_key(each.topic), each.partition))
 
 
-def _show(question: Question, found: Imitation) -> None:
-    owned = question.owned
-    members = f"{len(question.ids)} member{'' if len(question.ids) == 1 else 's'}"
-    table = Table(title=f"{question.assignor} of {question.version}, {members}")
-    table.add_column("topic")
+def _show(answer: Answer) -> None:
+    owned = answer.owned
+    number = "1 member" if len(answer.members) == 1 else f"{len(answer.members)} members"
+    table = Table(title=f"{answer.rule}, {number}" if answer.rule else number)
+    table.add_column("topic", overflow="fold")
     table.add_column("partition", justify="right")
     table.add_column("would be owned by", overflow="fold")
     if owned is not None:
         table.add_column("is owned by", overflow="fold")
-    for partition in _sorted({**found.owners, **(owned or {})}):
-        row = [partition.topic, str(partition.partition), str(found.owners.get(partition, "-"))]
+    for partition in _sorted({**answer.owners, **(owned or {})}):
+        row = [partition.topic, str(partition.partition), answer.owners.get(partition, "-")]
         if owned is not None:
             row.append(owned.get(partition, "-"))
         table.add_row(*row)
-    Console().print(table)
+    console().print(table)
+    if owned is not None:
+        console().print(_shares(answer, owned))
+        console().print(_moved(answer, owned), highlight=False)
+
+
+def _shares(answer: Answer, owned: Mapping[TopicPartition, str]) -> Table:
+    """How many partitions each would have, and has."""
+    then, now = (Counter(map(consumer_of, owners.values())) for owners in (answer.owners, owned))
+    table = Table()
+    table.add_column("member", overflow="fold")
+    for title in ("would own", "owns"):
+        table.add_column(title, justify="right")
+    for member in sorted({*answer.members, *then, *now}, key=compare_key):
+        table.add_row(member, str(then[member]), str(now[member]))
+    return table
+
+
+def _moved(answer: Answer, owned: Mapping[TopicPartition, str]) -> str:
+    """From member to member: between threads of one there is nothing to hand over."""
+    both = answer.owners.keys() & owned.keys()
+    moved = sum(consumer_of(answer.owners[p]) != consumer_of(owned[p]) for p in both)
+    return f"{moved} of {len(owned)} owned partitions would go to another member"

@@ -12,6 +12,7 @@ from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.group.paths import GroupPaths, topic_path
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.sessions import session
+from tests.group import Group, settle
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "assignments"
 
@@ -63,6 +64,29 @@ def test_the_table_has_the_owners_of_now_beside_it(laid_out: str) -> None:
     assert result.exit_code == 0
     assert "is owned by" in result.stdout
     assert "somebody-0" in result.stdout
+
+
+def test_what_a_new_member_would_own_is_what_it_owns_when_it_comes(group: Group) -> None:
+    topic = group.topic(5)
+    group.produce(topic, 10)
+    first = group.query(topic, member_id="one")
+    settle(first)
+    asked = ("--group", group.name, "--zookeeper", group._connect())
+    without = CliRunner().invoke(main, ["assignment", *asked, "--with", "two"])
+    told = CliRunner().invoke(main, ["assignment", *asked, "--with", "two", "--json"])
+    assert (told.exit_code, without.exit_code) == (0, 0), told.output
+    assert "2 of 5 owned partitions would go to another member" in without.stdout
+    assert f"{group.name}_two: as {group.name}_one, with its topics and threads" in told.stderr
+    second = group.query(topic, member_id="two")
+    settle(first, second)
+    expected = json.loads(told.stdout)["owners"][topic]
+    assert {str(number): text for number, text in group.owners(topic).items()} == expected
+    gone = CliRunner().invoke(main, ["assignment", *asked, "--without", "one", "--json"])
+    left = json.loads(gone.stdout)["owners"][topic].values()
+    assert {thread.rpartition("-")[0] for thread in left} == {f"{group.name}_two"}
+    nobody = CliRunner().invoke(main, ["assignment", *asked, "--without", "three"])
+    assert nobody.exit_code == 1
+    assert f"Name one of: {group.name}_one, {group.name}_two" in nobody.stderr
 
 
 def test_a_group_that_is_not_there_has_no_members(zookeeper: Sandbox, chroot: str) -> None:

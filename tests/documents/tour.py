@@ -33,6 +33,7 @@ COMMANDS = Scene(
         Shell(f"zkgroup doctor {AT} --all-groups --brief"),
         Shell(f"zkgroup assignment {AT} --group billing --json"),
         Shell(f"zkgroup assignment {AT} --group billing --version 0.10.2.2"),
+        Shell(f"zkgroup assignment {AT} --group billing --with two --partitions orders=24"),
         Shell(f"zkgroup members list billing {AT}"),
         Shell(f"zkgroup members drain billing one --timeout 300 {AT}"),
         Shell(f"zkgroup members resume billing one {AT}"),

@@ -106,12 +106,25 @@ def test_a_bad_file_is_one_clear_error(content: object, named: str) -> None:
         ["--zookeeper", "h:1", "--group", "g", "--version", "9"],
         ["--zookeeper", "h:1", "--group", "a/b"],
         ["--zookeeper", "h:1", "--group", "g", "--assignor", "sticky"],
+        ["--zookeeper", "h:1", "--group", "g", "--assignor", "sticky", "--version", "1.1.1"],
+        ["--zookeeper", "h:1", "--group", "g", "--partitions", "orders"],
+        ["--zookeeper", "h:1", "--group", "g", "--partitions", "orders=-1"],
+        ["--zookeeper", "h:1", "--group", "g", "--partitions", "orders=9999999"],
+        ["--zookeeper", "h:1", "--group", "g", "--with", "a/b"],
+        ["--from", "-", "--with", "x"],
+        ["--from", "-", "--partitions", "orders=3"],
     ],
 )
 def test_options_that_do_not_go_together(options: list[str]) -> None:
     result = CliRunner().invoke(assignment, options, input=b"{}")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr
+
+
+def test_zookeeper_from_the_environment_does_not_go_against_a_file() -> None:
+    words, data = ["--from", "-"], json.dumps(GROUP).encode()
+    there = {"ZKGROUP_ZOOKEEPER": "h:1"}
+    assert CliRunner().invoke(assignment, words, input=data, env=there).exit_code == 0
 
 
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:

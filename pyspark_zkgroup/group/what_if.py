@@ -1,0 +1,93 @@
+"""A group as it would be: with another member or without one, with more partitions, or assigned by
+another rule. Who would own what then is for the report of it to say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pyspark_zkgroup.errors import AssignmentError
+from pyspark_zkgroup.group.java_order import compare_key
+from pyspark_zkgroup.group.registration import encode_registration
+from pyspark_zkgroup.group.report import GroupFacts, Seen, snapshot_of
+from pyspark_zkgroup.group.topics import legal_name
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`more` and `without` are consumer ids; `partitions`: how many a topic would have."""
+
+    more: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    partitions: Mapping[str, int] = field(default_factory=dict)
+    strategy: str | None = None
+
+
+def changed(facts: GroupFacts, change: Change) -> tuple[GroupFacts, tuple[str, ...]]:
+    """With what was taken for granted. AssignmentError where it cannot be so."""
+    ids = {consumer: seen for consumer, seen in facts.ids.items() if consumer not in change.without}
+    remarks: tuple[str, ...] = ()
+    if change.more:
+        like = _commonest(replace(facts, ids=ids))
+        for consumer in change.more:
+            ids[consumer] = _joining(facts, consumer, like)
+        remarks = (f"{', '.join(change.more)}: as {like}, with its topics and threads",)
+        told = facts.told | set(change.more) if like in facts.told else facts.told
+        facts = replace(facts, told=told)
+    if change.strategy is not None:
+        ids = _by(facts, ids, change.strategy)
+    topics = {**facts.topics, **{t: _grown(facts, t, n) for t, n in change.partitions.items()}}
+    gone = frozenset(change.without)
+    kept = {name: nodes for name, nodes in facts.commands.items() if name not in gone}
+    return replace(facts, ids=ids, topics=topics, told=facts.told - gone, commands=kept), remarks
+
+
+def _commonest(facts: GroupFacts) -> str:
+    """Whom a newcomer is taken to be like: the first of those that read the same as most."""
+    readable = snapshot_of(facts).members
+    if not readable:
+        raise AssignmentError(
+            "there is no member that the new one could be like",
+            "Start the group, or describe it in a file (--from)",
+        )
+    first = sorted(readable, key=compare_key)
+    (most, _), *_ = Counter(readable[name].subscription for name in first).most_common(1)
+    return next(name for name in first if readable[name].subscription == most)
+
+
+def _joining(facts: GroupFacts, consumer: str, like: str) -> Seen:
+    if consumer in facts.ids:
+        raise AssignmentError(f"{consumer} is a member already", "Give the new one another name")
+    return facts.ids[like]
+
+
+def _grown(facts: GroupFacts, topic: str, count: int) -> tuple[int, ...]:
+    if not legal_name(topic):
+        raise AssignmentError(
+            f"{topic!r} is not the name of a topic",
+            "A name is made of letters, digits, '.', '_' and '-'",
+        )
+    now = facts.topics.get(topic, ())
+    if count < len(now):
+        raise AssignmentError(
+            f"{topic} has {len(now)} partitions, and Kafka takes none away", "Give a larger number"
+        )
+    return tuple(range(count))
+
+
+def _by(facts: GroupFacts, ids: Mapping[str, Seen], strategy: str) -> dict[str, Seen]:
+    """Members that a coordinator tells what to read are dealt by its rule alone."""
+    if facts.told:
+        raise AssignmentError(
+            "a coordinator tells the members of this group what to read, by its own sticky rule",
+            "Leave the assignor out",
+        )
+    readable = snapshot_of(replace(facts, ids=ids)).members
+    return {
+        consumer: replace(seen, data=encode_registration(replace(member, strategy=strategy)))
+        if (member := readable.get(consumer)) is not None and member.is_zkgroup
+        else seen
+        for consumer, seen in ids.items()
+    }

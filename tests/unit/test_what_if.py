@@ -1,0 +1,114 @@
+"""A group as it would be: what is changed in what was read of it, and what cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyspark_zkgroup.errors import AssignmentError
+from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
+from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.group.report import GroupFacts, Seen, report
+from pyspark_zkgroup.group.what_if import Change, changed
+from pyspark_zkgroup.model import TopicPartition
+from tests.unit.ailing_group import T, member, owner
+
+TOLD = frozenset({"a", "b"})
+TWO = {"a": member(), "b": member()}
+
+
+def facts(ids: dict[str, Seen] | None = None, told: frozenset[str] = frozenset()) -> GroupFacts:
+    owners = dict(zip(T, map(owner, "aabb"), strict=True))
+    return GroupFacts("g", ids or TWO, {"t": (0, 1, 2, 3), "u": (0,)}, owners, {}, told)
+
+
+def dealt(change: Change, given: GroupFacts | None = None) -> str:
+    """The owners of the partitions of t, in order; - for nobody."""
+    seen = report(changed(given or facts(), change)[0], {})
+    by_partition = {row.partition: row.wanted_by or "-" for row in seen.partitions}
+    numbers = sorted(p.partition for p in by_partition if p.topic == "t")
+    return "".join(by_partition[TopicPartition("t", n)][0] for n in numbers)
+
+
+@pytest.mark.parametrize(
+    ("change", "owners"),
+    [
+        (Change(), "aabb"),
+        (Change(more=("c",)), "aabc"),
+        (Change(more=("a0",)), "aaab"),
+        (Change(more=("c", "d")), "abcd"),
+        (Change(without=("a",)), "bbbb"),
+        (Change(more=("c",), without=("a",)), "bbcc"),
+        (Change(partitions={"t": 6}), "aaabbb"),
+        (Change(strategy="range"), "aabb"),
+        (Change(partitions={"t": 5}, more=("c",)), "aabbc"),
+    ],
+)
+def test_what_members_would_own(change: Change, owners: str) -> None:
+    assert dealt(change) == owners
+
+
+@pytest.mark.parametrize(("strategy", "shares"), [("range", [2, 0]), ("roundrobin", [1, 1])])
+def test_another_assignor_deals_otherwise(strategy: str, shares: list[int]) -> None:
+    """Range deals each topic alone, so of two with one partition the first member has both."""
+    both = Subscription.static({"u": 1, "v": 1})
+    given = GroupFacts("g", {"a": member(both), "b": member(both)}, {"u": (0,), "v": (0,)})
+    seen = report(changed(given, Change(strategy=strategy))[0], {})
+    owners = [(row.wanted_by or "-")[0] for row in seen.partitions]
+    assert [owners.count("a"), owners.count("b")] == shares
+
+
+def test_told_by_a_coordinator_all_keep_what_they_may() -> None:
+    sticky = {"b": member(strategy="sticky"), "c": member(strategy="sticky")}
+    owners = dict(zip(T, map(owner, "bbbc"), strict=True))
+    seat = Seen(encode_candidacy(Candidacy("one")), 5, 3000, 90)
+    given = GroupFacts("g", sticky, {"t": (0, 1, 2, 3)}, owners, {}, frozenset(sticky), seat)
+    after = dealt(Change(more=("a",)), given)
+    assert sorted(after) == ["a", "b", "b", "c"]
+    assert after[3] == "c"
+
+
+def test_members_that_differ_are_made_alike() -> None:
+    given = facts({"a": member(strategy="roundrobin"), "b": member()})
+    assert dealt(Change(), given) == "----"
+    assert dealt(Change(strategy="range"), given) == "aabb"
+
+
+def test_a_new_member_reads_what_most_read_and_that_is_said() -> None:
+    odd = member(Subscription.static({"u": 3}))
+    given = facts({"a": odd, "b": member(), "c": member()})
+    after, remarks = changed(given, Change(more=("d",)))
+    assert after.ids["d"] == given.ids["b"]
+    assert remarks == ("d: as b, with its topics and threads",)
+
+
+def test_who_is_gone_is_nobodys_model_and_is_told_nothing() -> None:
+    given = facts({"a": member(strategy="sticky"), "b": member(strategy="sticky")}, told=TOLD)
+    after, _ = changed(given, Change(more=("c",), without=("a",)))
+    assert set(after.ids) == {"b", "c"}
+    assert after.told == {"b", "c"}
+
+
+def test_jvm_members_say_no_rule_that_could_be_changed() -> None:
+    jvm = member(strategy=None)
+    after, _ = changed(facts({"a": jvm, "b": member()}), Change(strategy="roundrobin"))
+    assert after.ids["a"] == jvm
+    assert b"roundrobin" in after.ids["b"].data
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (Change(more=("a",)), "a is a member already"),
+        (Change(more=("c",), without=("a", "b")), "no member that the new one could be like"),
+        (Change(partitions={"t": 3}), "t has 4 partitions, and Kafka takes none away"),
+        (Change(partitions={"a b": 3}), "'a b' is not the name of a topic"),
+    ],
+)
+def test_what_cannot_be_is_refused(change: Change, said: str) -> None:
+    with pytest.raises(AssignmentError, match=said):
+        changed(facts(), change)
+
+
+def test_a_coordinator_has_a_rule_of_its_own() -> None:
+    with pytest.raises(AssignmentError, match="by its own sticky rule"):
+        changed(facts(told=TOLD), Change(strategy="range"))
