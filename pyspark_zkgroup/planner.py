@@ -284,14 +284,11 @@ class Planner:
         if self._idle and self.clock.monotonic() < self._asked_at + _IDLE_ASK_S:
             return start
         for _ in range(_PROOFS_MAX):
-            plan = self._plan(limit_rows, once)
-            while plan is None and self._is_unsure(once) and not self.drain.requested():
-                # Or the query would end by itself before what is unread was known.
-                self.membership.wait(_JOIN_LOOK_S)
-                if self.membership.stirred():
-                    self._boundary({})
-                plan = self._plan(limit_rows, once)
+            plan = self._plan_when_sure(limit_rows, once)
             if plan is None:
+                if not (once or self._available_now) and self.membership.touched():
+                    self._boundary({})
+                    continue
                 self._idle = True
                 return start
             if self.membership.prove():
@@ -301,6 +298,16 @@ class Planner:
             "[ZKG-110] the group changes faster than it can be proved: nothing is planned this time"
         )
         return start
+
+    def _plan_when_sure(self, limit_rows: int | None, once: bool) -> Plan | None:
+        """Or the query would end by itself before what is unread was known."""
+        plan = self._plan(limit_rows, once)
+        while plan is None and self._is_unsure(once) and not self.drain.requested():
+            self.membership.wait(_JOIN_LOOK_S)
+            if self.membership.stirred():
+                self._boundary({})
+            plan = self._plan(limit_rows, once)
+        return plan
 
     def _is_unsure(self, once: bool) -> bool:
         if self._fixed is not None and self._fixed.unsure:

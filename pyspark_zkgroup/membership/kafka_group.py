@@ -63,9 +63,8 @@ class KafkaMembership:
         self.clock = clock = surroundings.clock
         name = surroundings.new_name(clock)
         self.consumer = f"{options.group_id}_{options.member_id or name}"
-        self.hidden = (
-            patterns.INTERNAL_TOPICS if options.exclude_internal_topics else frozenset[str]()
-        )
+        hidden = options.exclude_internal_topics
+        self.hidden = patterns.INTERNAL_TOPICS if hidden else frozenset[str]()
         self.holdings = KafkaHoldings()
         place = f"in group {options.group_id!r}"
         self.losses = Losses(lambda p: f"the offset of {p} {place}", fail=options.fail_on_data_loss)
@@ -83,9 +82,8 @@ class KafkaMembership:
         )
         self.waiting = Waiting(options.group_id, clock)
         self._topics: Mapping[str, tuple[int, ...]] = {}
-        self._topics_at = self._again_at = float("-inf")
+        self._topics_at = self._again_at = self._join_until = float("-inf")
         self._adopted = (-1, -1)
-        self._join_until = float("-inf")
         self._incomplete_since = float("inf")
         self._new_query = True
         self._ever_joined = self._left = False
@@ -153,6 +151,9 @@ class KafkaMembership:
             return self.keeper.member.life == member.life
         self._check(self.keeper.member)
         return self._has_lease()
+
+    def touched(self) -> bool:
+        return False  # the brokers refuse who is no member
 
     def skip(self, found: Collection[Gap]) -> None:
         self.losses.skip(found, self.holdings.known)

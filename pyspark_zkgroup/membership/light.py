@@ -91,6 +91,7 @@ class NoRequests(Requests):
 
 class LightMembership(CoordinatorMembership):
     protocol = "light"
+    looks_every_s = 5.0
 
     def __init__(
         self,

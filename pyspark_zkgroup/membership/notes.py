@@ -26,6 +26,10 @@ def missing_topics(
     ]
 
 
+def left_out(snapshot: Snapshot) -> list[str]:
+    return [f"member {name} is left out: {reason}" for name, reason in snapshot.skipped.items()]
+
+
 def expected(
     consumer: str,
     plan: Plan | None,

@@ -27,6 +27,7 @@ from pyspark_zkgroup.membership.footing import Footing, Holdings
 from pyspark_zkgroup.membership.group_view import GroupReader
 from pyspark_zkgroup.membership.kafka_copy import KafkaCopy
 from pyspark_zkgroup.membership.losses import Losses
+from pyspark_zkgroup.membership.offset_watch import OffsetWatch
 from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka, Position, Standing
 from pyspark_zkgroup.membership.registrations import (
     Joining,
@@ -58,6 +59,7 @@ class OwnerNodeMembership:
     paths_of: type[GroupPaths] = GroupPaths
     strategy = ""
     told = False  # what to read, by somebody else, once it has joined
+    looks_every_s = float("inf")  # at what watches tell of, where there are none
 
     def __init__(
         self,
@@ -93,12 +95,12 @@ class OwnerNodeMembership:
         self.first = FirstOffsets(options.starting_offsets, brokers, self.losses, self.copy)
         self.keeper = SessionKeeper(options, self.paths, self.consumer, self.holdings, surroundings)
         self.requests = Requests(self.keeper, self.copy)
+        self.offset_watch = OffsetWatch(self.keeper, self.looks_every_s)
         self.waiting = Waiting(options.group_id, clock)
         self._plan: Plan | None = None
         self._new_query = True
         self._ever_joined = self._left = False
-        self._look_not_before = 0.0
-        self._refresh_at = float("inf")
+        self._look_not_before, self._refresh_at = 0.0, float("inf")
         self._snapshot = Snapshot({}, {})
         self._target: dict[TopicPartition, ThreadId] = {}
         self._notes: tuple[str, ...] = ()
@@ -159,6 +161,7 @@ class OwnerNodeMembership:
 
     def boundary(self, done: Mapping[TopicPartition, int]) -> Standing:
         self.holdings.finish(done)
+        self.offset_watch.committed(done)
         for _ in range(_ROUNDS_MAX):
             try:
                 self._step(self.keeper.stand())
@@ -170,8 +173,7 @@ class OwnerNodeMembership:
                 self.keeper.note_offline(error)
                 break
             except ServerError as error:
-                # Before the first plan a wrong address is the user's to mend; later it is the
-                # network's.
+                # Before the first plan a wrong address is for the user to mend.
                 if not self._ever_joined:
                     raise
                 self._notes = (str(error),)
@@ -199,6 +201,9 @@ class OwnerNodeMembership:
             self.keeper.joined = False
             self.keeper.stir("the proof before the plan failed")
         return proved
+
+    def touched(self) -> bool:
+        return self.offset_watch.touched()
 
     def skip(self, found: Collection[Gap]) -> None:
         self.losses.skip(found, self.holdings.known)
@@ -354,10 +359,10 @@ class OwnerNodeMembership:
             self.keeper.stir("the last rebalance was not complete")
         if moved.claimed or moved.released or moved.lost:
             took_ms = (self.clock.monotonic() - began) * 1000
-            holding = f"holding {len(self.holdings.held)} of {len(self._target)}"
             _log.info(
-                "rebalanced group %s: %s, %s; cause: %s; took %.0f ms",
-                *(self.options.group_id, moved, holding, ", ".join(causes), took_ms),
+                "rebalanced group %s: %s, holding %d of %d; cause: %s; took %.0f ms",
+                *(self.options.group_id, moved, len(self.holdings.held), len(self._target)),
+                *(", ".join(causes), took_ms),
             )
 
     # -- what is said
@@ -388,13 +393,8 @@ class OwnerNodeMembership:
         said = list(self._notes)
         if self.requests.request is not None:
             said.append(self.requests.note)
-        if self.keeper.offline_since is not None:
-            silent_s = self.clock.monotonic() - self.keeper.offline_since
-            said.append(f"{self.keeper.server} silent for {silent_s:.0f} s")
+        said += self.keeper.notes
         if self.keeper.joined and not said:
             said += notes.missing_topics(self.options.subscription, self.subscribed, self._snapshot)
-        said += [
-            f"member {c} is left out: {reason}" for c, reason in self._snapshot.skipped.items()
-        ]
-        said += self.copy.notes
+        said += (*notes.left_out(self._snapshot), *self.copy.notes)
         return tuple(said)

@@ -74,6 +74,11 @@ class Membership(Protocol):
         begins again.
         """
 
+    def touched(self) -> bool:
+        """Asked where nothing is planned, so nothing proved: somebody has set an offset of what was
+        held, and another boundary is due. Costs nothing as long as nobody does.
+        """
+
     def skip(self, found: Collection[Gap]) -> None:
         """Records that are gone: the error that ends the query, or, where losses are allowed, the
         position moves behind them, and the next boundary commits it.

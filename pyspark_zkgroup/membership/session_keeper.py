@@ -25,7 +25,8 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 class SessionKeeper:
     """`joined`: the registration was made (or found) under the present session. `asked_anew`: our
-    request node may be another than when it was last read.
+    request node may be another than when it was last read; `offsets_written`: so may an offset node
+    that was watched.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class SessionKeeper:
         # their timeout, and their nodes with them.
         self.former: set[int] = set()
         self.asked_anew = True
+        self.offsets_written = True
         self.offline_since: float | None = None
         self._open_store = surroundings.open_store
         self._causes: list[str] = ["start"]
@@ -137,6 +139,12 @@ class SessionKeeper:
                 "" if lease_s > 0 else "; it is away, or this process stood still",
             )
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self.offline_since is None:
+            return ()
+        return (f"{self.server} silent for {self.clock.monotonic() - self.offline_since:.0f} s",)
+
     def note_online(self) -> None:
         if self.offline_since is not None:
             silent_s = self.clock.monotonic() - self.offline_since
@@ -176,19 +184,22 @@ class SessionKeeper:
             self._note(event)
 
     def _note(self, event: SessionEvent) -> None:
-        if event.kind == "changed":
+        if event.kind == "changed" and event.path.startswith(f"{self.paths.offsets}/"):
+            # Most often by our own commit: no cause to look at the group.
+            self.offsets_written = True
+        elif event.kind == "changed":
             # Apart from the causes: those that come during a look are covered by its repetition.
             self.asked_anew |= event.path == self.paths.request(self.consumer)
             self.stir(event.path)
         elif event.kind == "connected":
             # Watches do not outlive a connection.
-            self.asked_anew = True
+            self.asked_anew = self.offsets_written = True
             if self.joined:
                 self.stir("connected again")
 
     def _open(self) -> None:
         self._events = queue.SimpleQueue()
-        self.asked_anew = True
+        self.asked_anew = self.offsets_written = True
         store = self._open_store(self.settings, self._events)
         self.session = store.session
         # That of a light member has no number yet, and is no session of ZooKeeper's.

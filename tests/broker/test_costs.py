@@ -21,7 +21,7 @@ from tests.group import Group, settle
 IDLE_S = 4.0
 
 
-def test_an_idle_query_asks_the_brokers_a_little_and_zookeeper_nothing(
+def test_an_idle_query_asks_the_brokers_a_little_and_zookeeper_once(
     group: Group, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topic = group.topic(12)
@@ -44,7 +44,8 @@ def test_an_idle_query_asks_the_brokers_a_little_and_zookeeper_nothing(
             f"\nidle query, default trigger: {kafka:.1f} Kafka requests/s, {zookeeper} ZooKeeper "
             f"requests beyond the heartbeat in {seconds:.1f} s, {triggers / seconds:.1f} triggers/s"
         )
-    assert zookeeper == 0
+    # Its own offsets, once when it comes to rest, in case somebody sets one.
+    assert zookeeper <= 12
     assert kafka <= 6
 
 

@@ -287,6 +287,25 @@ def test_an_offset_that_is_set_by_hand_counts(members: Members) -> None:
     assert members.committed(topic) == {0: 2 * EACH}
 
 
+def test_an_offset_that_is_set_while_nothing_is_read_counts(members: Members) -> None:
+    """No record comes that would have it plan, and so prove, anything."""
+    topic = filled(members, 1)
+    query = members.query(topic)
+    settle(query, partitions=1)
+    if not members.set_offset(topic, 0, 2):
+        return  # Such a protocol takes none from who is no member.
+    again = [(topic, 0, n) for n in range(2, EACH)]
+
+    def has_read_again() -> bool:
+        query.trigger()
+        return twice(query.rows) == again
+
+    wait_until(has_read_again, 20, "the records behind it", clock=query.clock)
+    settle(query, partitions=1)
+    assert twice(query.rows) == again
+    assert members.committed(topic) == {0: EACH}
+
+
 def test_an_offset_beyond_its_log_refuses_who_is_to_read_it(members: Members) -> None:
     """The topic was made anew, or its log cut: nothing is read of it, and the offset stays."""
     topic = filled(members, 2)

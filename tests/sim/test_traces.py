@@ -159,7 +159,8 @@ def test_f4_a_lagging_follower_at_the_restart(lag_s: float, step: str) -> None:
             trace.go_until_gone(driver)
             again = trace.begin(a)
             trace.kill_at(again, "spark sunk")
-            trace.go(15.0)
+            trace.produce_each(5)
+            trace.go_until_gone(again)
             trace.begin(a)
             trace.read_all()
 

@@ -1,0 +1,72 @@
+"""Whether somebody has set an offset of what is held, while nothing is planned.
+
+An operator sets the offsets of a group that has read all there is. Its members plan nothing, so
+they prove nothing, and none of them would learn of it before the next record comes. So a member
+that rests watches the offset nodes of what it holds: armed once, it costs nothing until somebody
+writes. Its own commits are such writes; between batches it arms nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark_zkgroup.membership import commits
+from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.membership.session_keeper import SessionKeeper
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
+
+# Nothing to read for so long is a rest. Queries of small batches pause for less after each.
+_REST_S = 2.0
+
+
+class OffsetWatch:
+    """`every_s`: how often to look where no watch tells."""
+
+    def __init__(self, keeper: SessionKeeper, every_s: float) -> None:
+        self._keeper = keeper
+        self._every_s = every_s
+        self._not_before = 0.0
+        self._again_at = 0.0
+        self._watched: frozenset[TopicPartition] = frozenset()
+
+    def committed(self, done: Mapping[TopicPartition, int]) -> None:
+        if done:  # A batch has ended, and was no rest.
+            self._not_before = self._keeper.clock.monotonic() + _REST_S
+
+    def touched(self) -> bool:
+        """What was set is given up, to be claimed again where the group's offset is by now."""
+        keeper = self._keeper
+        footing, session = keeper.footing, keeper.session
+        if footing is None or session is None or not session.connected or not self._is_due(footing):
+            return False
+        try:
+            found = self._found(footing)
+            if found:
+                commits.reconsider(footing, found)
+                keeper.stir("an offset was set while nothing was read")
+            return bool(found)
+        except SessionLostError:
+            keeper.lose()
+            return True
+        except DisconnectedError as error:
+            keeper.note_offline(error)
+            return False
+
+    def _is_due(self, f: Footing) -> bool:
+        now = self._keeper.clock.monotonic()
+        is_new = self._keeper.offsets_written or f.holdings.held.keys() != self._watched
+        return now >= self._not_before and (is_new or now >= self._again_at)
+
+    def _found(self, f: Footing) -> list[TopicPartition]:
+        partitions = sorted(f.holdings.held)
+        # Before the nodes are read: a write that comes in between is told of once more.
+        self._keeper.offsets_written = False
+        nodes = f.store.stats([f.paths.offset(p) for p in partitions], watch=True)
+        self._watched = frozenset(partitions)
+        self._again_at = self._keeper.clock.monotonic() + self._every_s
+        return [
+            p
+            for p, node in zip(partitions, nodes, strict=True)
+            if node is None or node.node != f.holdings.known[p].fence
+        ]
