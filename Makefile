@@ -34,7 +34,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 .PHONY: help setup demo test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted chaos exercise fuzz fuzz-planted check environment format lint types imports wheel lock clean
 
 help:
-	@echo "make demo       two members of one group on a Kafka and a ZooKeeper of their own, counted in Delta at the end"
+	@echo "make demo       three Spark drivers share a topic on a Kafka and a ZooKeeper of their own; one joins, leaves, is killed; all is counted"
 	@echo "make test       all tests but the long ones"
 	@echo "make test-long  the long ones"
 	@echo "make test-matrix  the same few queries on PySpark 4.0, 4.1, 4.2 and 4.3, with brokers 3.9 and 4.1; VERSIONS='4.0 4.3' for some"

@@ -72,6 +72,7 @@ class Asking:
         self._store = store
         self._group = group
         self._now = now
+        self._rested: set[str] = set()
 
     def send(self, kind: Kind, consumers: Sequence[str]) -> None:
         from pyspark_zkgroup.zk import member_nodes
@@ -82,6 +83,8 @@ class Asking:
         wanted = {}
         for consumer, at in self._standings(consumers).items():
             session = at.session or at.rests
+            if not at.session:
+                self._rested.add(consumer)
             if at.is_light:
                 raise OptionError(
                     f"{consumer} is a light member: it sees nothing of ZooKeeper, so it can be "
@@ -119,7 +122,16 @@ class Asking:
                 unseen_s = 0.0
                 if not (at.is_registered or at.rests):
                     unseen_s = now - unseen_since.setdefault(consumer, now)
-                found.append(outcome_of(kind, consumer, at, consumer in answered, unseen_s))
+                found.append(
+                    outcome_of(
+                        kind,
+                        consumer,
+                        at,
+                        consumer in answered,
+                        unseen_s,
+                        rested=consumer in self._rested,
+                    )
+                )
             if now >= give_up_at or all(one.state != "pending" for one in found):
                 self._forget(found)
                 return found
@@ -168,12 +180,24 @@ class Asking:
                 member_nodes.withdraw(self._store, self._group, consumer, at.version)
 
 
-def outcome_of(kind: Kind, consumer: str, at: Standing, answered: bool, unseen_s: float) -> Outcome:
-    """How far a member has come with what was asked of it."""
+def outcome_of(
+    kind: Kind,
+    consumer: str,
+    at: Standing,
+    answered: bool,
+    unseen_s: float,
+    *,
+    rested: bool = False,
+) -> Outcome:
+    """How far a member has come with what was asked of it. One that `rested` outside of the group
+    when it was asked to stop has nothing left to commit or to leave, and ends without an answer.
+    """
     if answered and at.rests and kind == "drain":
         return Outcome(consumer, "drained", "committed, and outside of the group")
     if answered and not at.rests and not at.is_registered:
         return Outcome(consumer, "ended", "committed, left the group, and its query has ended")
+    if unseen_s > _UNSEEN_S and rested and kind == "stop":
+        return Outcome(consumer, "ended", "its query has ended; it was outside of the group before")
     if unseen_s > _UNSEEN_S:
         return Outcome(consumer, "gone", "left by itself before it had answered")
     if at.version < 0 and not answered:

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 from pyspark_zkgroup.cli.completion import complete_group
+from pyspark_zkgroup.cli.lag import lag_text
 from pyspark_zkgroup.cli.live import live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
 from pyspark_zkgroup.cli.wide import console
@@ -23,6 +25,7 @@ from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.report import GroupReport, MemberRow, PartitionRow
 
 _NAMED = 5
+_NARROW = 100
 _STATES = {
     "owned": "",
     "moving": "[cyan]moving[/]",
@@ -130,11 +133,37 @@ def _partition_value(row: PartitionRow) -> dict[str, Any]:
 def show(seen: GroupReport) -> None:
     out = console()
     now_ms = time.time() * 1000
-    members = Table(title=_title(seen, now_ms))
-    for name in ("member", "kind", "since", "reads", "threads", "assigns by"):
-        members.add_column(name, overflow="fold")
+    out.print(_members(seen, now_ms, is_narrow=out.width < _NARROW))
+    out.print(_partitions(seen, now_ms, is_narrow=out.width < _NARROW))
+    notes = [f"{m.consumer}: {m.trouble}" for m in seen.members if m.trouble]
+    notes += [f"{r.partition}: {r.trouble}" for r in seen.partitions if r.trouble]
+    waits = [*_waits(seen), *_unanswered(seen)]
+    for text in waits:
+        out.print(text, markup=False, highlight=False)
+    for note in (*seen.notes, *notes):
+        out.print(note, style="yellow", markup=False, highlight=False)
+    if notes or seen.notes or waits or _is_odd(seen):
+        hint = f"zkgroup doctor --group {seen.group} says what to do"
+        out.print(hint, style="dim", markup=False, highlight=False)
+
+
+def _table(title: str, *, is_narrow: bool) -> Table:
+    """In a narrow one, lines between columns would take the room of what stands in them."""
+    if is_narrow:
+        return Table(title=title, box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    return Table(title=title)
+
+
+def _members(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
+    members = _table(_title(seen, now_ms), is_narrow=is_narrow)
+    members.add_column("member", overflow="fold")
+    for name in ("kind", "since"):
+        members.add_column(name, no_wrap=name == "since")
+    members.add_column("reads", overflow="fold")
+    members.add_column("threads", min_width=len("threads"))
+    members.add_column("assigns by", min_width=len("assigns"))
     for name in ("owns", "waits for"):
-        members.add_column(name, justify="right")
+        members.add_column(name, justify="right", min_width=len(name.split()[0]))
     for member in seen.members:
         rule = f"{member.strategy} ({member.order})" if member.order else member.strategy or ""
         reads = ", ".join(member.subscription) if member.trouble is None else ""
@@ -148,18 +177,7 @@ def show(seen: GroupReport) -> None:
             str(member.owns),
             "?" if member.waiting is None else str(len(member.waiting)),
         )
-    out.print(members)
-    out.print(_partitions(seen, now_ms))
-    notes = [f"{m.consumer}: {m.trouble}" for m in seen.members if m.trouble]
-    notes += [f"{r.partition}: {r.trouble}" for r in seen.partitions if r.trouble]
-    waits = [*_waits(seen), *_unanswered(seen)]
-    for text in waits:
-        out.print(text, markup=False, highlight=False)
-    for note in (*seen.notes, *notes):
-        out.print(note, style="yellow", markup=False, highlight=False)
-    if notes or seen.notes or waits or _is_odd(seen):
-        hint = f"zkgroup doctor --group {seen.group} says what to do"
-        out.print(hint, style="dim", markup=False, highlight=False)
+    return members
 
 
 def _is_odd(seen: GroupReport) -> bool:
@@ -224,20 +242,23 @@ def _unanswered(seen: GroupReport) -> Iterator[str]:
             )
 
 
-def _partitions(seen: GroupReport, now_ms: float) -> Table:
-    """What no row has to say is no column."""
-    unknown = f", unknown for {seen.unknown_lags}" if seen.unknown_lags else ""
-    table = Table(title=f"{len(seen.partitions)} partitions, lag {seen.lag:,}{unknown}")
+def _partitions(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
+    """What no row has to say is no column. Names fold where room is short; states and numbers that
+    are cut would say something else.
+    """
+    count = len(seen.partitions)
+    number = "1 partition" if count == 1 else f"{count} partitions"
+    table = _table(f"{number}, {lag_text(seen)}", is_narrow=is_narrow)
     settled = all(row.state == "owned" for row in seen.partitions)
     table.add_column("topic", overflow="fold")
-    table.add_column("partition", justify="right")
+    table.add_column("partition", justify="right", no_wrap=True)
     table.add_column("owner", overflow="fold")
-    table.add_column("for")
+    table.add_column("for", no_wrap=True)
     if not settled:
-        table.add_column("state")
+        table.add_column("state", no_wrap=True)
         table.add_column("wanted by", overflow="fold")
     for name in ("committed", "ago", "end", "lag"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for row in seen.partitions:
         wanted = "" if row.state == "owned" else row.wanted_by or row.undecided or "-"
         table.add_row(

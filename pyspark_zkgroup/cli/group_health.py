@@ -76,10 +76,12 @@ def _nothing_in(group: str) -> Finding:
 def _of_case(case: Case) -> Iterator[Finding]:
     facts = case.first.facts
     members = "1 member" if len(facts.ids) == 1 else f"{len(facts.ids)} members"
+    number = len(facts.offsets)
+    offsets = "1 partition" if number == 1 else f"{number} partitions"
     yield Finding(
         "group",
         "well",
-        f"{case.first.seen.group!r} has {members} and offsets of {len(facts.offsets)} partitions",
+        f"{case.first.seen.group!r} has {members} and offsets of {offsets}",
         _ALL_THERE,
     )
     for ailment in ailments(case):

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.live import LiveGroup, live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
+from pyspark_zkgroup.cli.wide import console
+from pyspark_zkgroup.group.age import clock_time
 from pyspark_zkgroup.group.report import GroupReport, PartitionRow
 
 ABOVE = 3
 """Exit status when the lag is above --fail-above."""
 _BAR = 20
+# More than the cells of any row would take, were there room.
+_ROOM = 10_000
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,15 @@ class TopicLag:
 @click.option(
     "--watch",
     is_flag=True,
-    help="Go on until Ctrl-C or SIGTERM, with rates. Goes with neither --json nor --fail-above.",
+    help="Go on until Ctrl-C or SIGTERM, with rates. Goes with neither --json nor --fail-above. "
+    "Into a pipe or a file: a table for each interval, with its time.",
 )
 @click.option(
-    "--interval", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Seconds."
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=2.0,
+    show_default=True,
+    help="Seconds, with --watch.",
 )
 @click.option(
     "--fail-above",
@@ -66,6 +78,9 @@ def lag(
     """Show how many records GROUP has yet to commit, by topic."""
     if watch and (as_json or fail_above is not None):
         raise click.UsageError("--watch goes with neither --json nor --fail-above")
+    source = click.get_current_context().get_parameter_source("interval")
+    if not watch and source is not ParameterSource.DEFAULT:
+        raise click.UsageError("--interval is for --watch")
     if watch:
         _watch(connect, bootstrap, group, interval)
         return
@@ -74,9 +89,7 @@ def lag(
     if as_json:
         click.echo(json.dumps(as_value(seen), indent=1))
     else:
-        Console().print(table_of(seen, by_topic(seen), {}))
-        for note in seen.notes:
-            click.echo(note, err=True)
+        _print(console(), seen, by_topic(seen), None)
     if fail_above is not None and (seen.lag > fail_above or seen.unknown_lags):
         raise SystemExit(ABOVE)
 
@@ -121,28 +134,72 @@ def as_value(seen: GroupReport) -> dict[str, object]:
     }
 
 
-def table_of(seen: GroupReport, rows: tuple[TopicLag, ...], rates: Mapping[str, float]) -> Table:
-    """The bar compares topics with the one that lags most."""
-    unknown = f", unknown for {seen.unknown_lags} partitions" if seen.unknown_lags else ""
-    table = Table(title=f"group {seen.group}: lag {seen.lag:,}{unknown}")
+def lag_text(seen: GroupReport) -> str:
+    """A sum of nothing known is no lag of 0."""
+    if not seen.unknown_lags:
+        return f"lag {seen.lag:,}"
+    if seen.unknown_lags == len(seen.partitions):
+        return "lag unknown"
+    number = "1 partition" if seen.unknown_lags == 1 else f"{seen.unknown_lags} partitions"
+    return f"lag {seen.lag:,}, unknown for {number}"
+
+
+def table_of(
+    out: Console,
+    seen: GroupReport,
+    rows: tuple[TopicLag, ...],
+    rates: Mapping[str, float] | None,
+) -> Table:
+    """The bar compares topics with the one that lags most; where there is no room for all, it gives
+    way first.
+    """
+    table = _table(seen, rows, rates, has_bar=any(row.lag for row in rows))
+    wanted = Measurement.get(out, out.options.update_width(_ROOM), table).maximum
+    return table if wanted <= out.width else _table(seen, rows, rates, has_bar=False)
+
+
+def _table(
+    seen: GroupReport,
+    rows: tuple[TopicLag, ...],
+    rates: Mapping[str, float] | None,
+    *,
+    has_bar: bool,
+) -> Table:
+    table = Table(title=escape(f"group {seen.group}: {lag_text(seen)}"))
     table.add_column("topic", overflow="fold")
-    table.add_column("partitions", justify="right")
-    table.add_column("lag", justify="right")
-    table.add_column("")
-    table.add_column("largest", justify="right")
-    table.add_column("committed/s", justify="right")
+    for name in ("partitions", "lag"):
+        table.add_column(name, justify="right", no_wrap=True)
+    if has_bar:
+        table.add_column("")
+    table.add_column("largest", justify="right", no_wrap=True)
+    if rates is not None:
+        table.add_column("committed/s", justify="right", no_wrap=True)
     most = max((row.lag for row in rows), default=0)
     for row in rows:
-        rate = rates.get(row.topic)
-        table.add_row(
-            row.topic,
-            str(row.partitions),
-            f"{row.lag:,}",
-            "█" * (row.lag * _BAR // most if most else 0),
-            f"{row.largest:,} in {row.largest_in}" if row.largest else "",
-            "" if rate is None else f"{rate:,.0f}",
-        )
+        bar = "█" * (row.lag * _BAR // most if most else 0)
+        cells = [row.topic, str(row.partitions), _lag_of(row), *([bar] if has_bar else [])]
+        cells.append(f"{row.largest:,} in {row.largest_in}" if row.largest else "")
+        if rates is not None:
+            cells.append(f"{rates[row.topic]:,.0f}" if row.topic in rates else "")
+        table.add_row(*map(escape, cells))
     return table
+
+
+def _lag_of(row: TopicLag) -> str:
+    if row.unknown == row.partitions:
+        return "-"
+    return f"{row.lag:,}" + (f" + {row.unknown} unknown" if row.unknown else "")
+
+
+def _print(
+    out: Console,
+    seen: GroupReport,
+    rows: tuple[TopicLag, ...],
+    rates: Mapping[str, float] | None,
+) -> None:
+    out.print(table_of(out, seen, rows, rates))
+    for note in seen.notes:
+        click.echo(note, err=True)
 
 
 def _watch(connect: str, bootstrap: str, group: str, interval: float) -> None:
@@ -157,18 +214,34 @@ def _watch(connect: str, bootstrap: str, group: str, interval: float) -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def _show_on(live: LiveGroup, interval: float) -> NoReturn:
+def _show_on(live: LiveGroup, interval: float) -> None:
+    """Until a signal comes."""
+    out = console()
+    if out.is_dumb_terminal or not sys.stdout.isatty():
+        for seen, rows, rates in _looks(live, interval):
+            # Rich flushes what it prints: whoever reads on has each table when it is made.
+            out.print(clock_time(time.time() * 1000), highlight=False)
+            _print(out, seen, rows, rates)
+    else:
+        with Live(console=out, auto_refresh=False) as screen:
+            for seen, rows, rates in _looks(live, interval):
+                screen.update(table_of(out, seen, rows, rates), refresh=True)
+
+
+def _looks(
+    live: LiveGroup, interval: float
+) -> Iterator[tuple[GroupReport, tuple[TopicLag, ...], Mapping[str, float]]]:
+    """Without an end; with what each topic has committed a second since the look before."""
     before: dict[str, int] = {}
     before_at = 0.0
-    with Live(console=Console(), auto_refresh=False) as screen:
-        while True:
-            seen, now = live.look(), time.monotonic()
-            rows = by_topic(seen)
-            rates = {
-                row.topic: (row.committed - before[row.topic]) / (now - before_at)
-                for row in rows
-                if row.topic in before
-            }
-            screen.update(table_of(seen, rows, rates), refresh=True)
-            before, before_at = {row.topic: row.committed for row in rows}, now
-            time.sleep(interval)
+    while True:
+        seen, now = live.look(), time.monotonic()
+        rows = by_topic(seen)
+        rates = {
+            row.topic: (row.committed - before[row.topic]) / (now - before_at)
+            for row in rows
+            if row.topic in before
+        }
+        yield seen, rows, rates
+        before, before_at = {row.topic: row.committed for row in rows}, now
+        time.sleep(interval)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.cli.kafka_side import KafkaSide, kafka_side
-from pyspark_zkgroup.cli.reach import LogEnds, access_given, checked_group, store_of
-from pyspark_zkgroup.errors import OptionError, ServerError
+from pyspark_zkgroup.cli.reach import LogEnds, access_given, checked_group, refuse_missing, store_of
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import OffsetRead
 from pyspark_zkgroup.group.paths import GroupPaths
@@ -43,12 +43,8 @@ class LiveGroup:
         from pyspark_zkgroup.zk.group_reader import read_group, read_topics
 
         facts = read_group(self._store, self.group, read_topics(self._store))
-        is_there = facts.ids or facts.offsets or facts.owners
-        if not is_there and not self._may_be_new:
-            raise OptionError(
-                f"There is no group {self.group!r}: no member, no owner, no offset",
-                "`zkgroup groups` lists all; check the chroot of --zookeeper",
-            )
+        if not self._may_be_new:
+            refuse_missing(self._store, facts)
         if not facts.topics:
             facts = replace(facts, topics=self._ends.topics())
         return facts

@@ -18,7 +18,13 @@ from pyspark_zkgroup.cli.asking import (
     status_of,
 )
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
-from pyspark_zkgroup.cli.reach import checked_group, json_option, store_of, zookeeper_option
+from pyspark_zkgroup.cli.reach import (
+    checked_group,
+    json_option,
+    refuse_missing,
+    store_of,
+    zookeeper_option,
+)
 from pyspark_zkgroup.cli.stop import timeout_option
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import OptionError
@@ -30,6 +36,7 @@ from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.report import GroupFacts, GroupReport, report
 
 if TYPE_CHECKING:
+    from pyspark_zkgroup.zk.member_nodes import Standing
     from pyspark_zkgroup.zk.store import Store
 
 _group = click.argument("group", shell_complete=complete_group)
@@ -47,11 +54,9 @@ def members() -> None:
 @json_option
 def list_(group: str, connect: str, as_json: bool) -> None:
     """List the members of GROUP, and those that were asked to stay outside of it."""
-    from pyspark_zkgroup.zk.group_reader import read_group
-
     name = checked_group(group)
     with store_of(connect) as store:
-        rows = _rows(store, report(read_group(store, name, {}), {}))
+        rows = _rows(store, report(_facts(store, name), {}))
     if as_json:
         click.echo(json.dumps({"group": name, "members": rows}, indent=1))
         return
@@ -82,18 +87,29 @@ def drain(group: str, member: str, timeout_s: float, connect: str, as_json: bool
     Its process lives on: end it, or let it join again with `zkgroup members resume`. Exit status 0
     when it has left, 4 when it has not yet: the request stands.
     """
-    from pyspark_zkgroup.zk.group_reader import read_group
+    from pyspark_zkgroup.zk.member_nodes import read_asked, read_standings
 
     name = checked_group(group)
     with store_of(connect) as store:
-        seen = report(read_group(store, name, {}), {})
-        wanted = chosen(seen, [member])
+        seen = report(_facts(store, name), {})
+        standings = read_standings(store, name, read_asked(store, name))
+        resting = {consumer: at for consumer, at in standings.items() if at.rests}
+        wanted = chosen(seen, [member], resting)
         refuse_others(seen, wanted)
-        asking = Asking(store, name)
-        asking.send("drain", wanted)
-        outcomes = asking.wait("drain", wanted, timeout_s)
+        outcomes = [one for c, at in resting.items() if c in wanted for one in _outside(c, at)]
+        if not outcomes:
+            asking = Asking(store, name)
+            asking.send("drain", wanted)
+            outcomes = asking.wait("drain", wanted, timeout_s)
     _say(outcomes, as_json)
     raise SystemExit(status_of(outcomes))
+
+
+def _outside(consumer: str, at: Standing) -> list[Outcome]:
+    """Nothing of one whose request was withdrawn just now: it is about to join again."""
+    if at.request is None or at.is_registered:
+        return []
+    return [Outcome(consumer, "drained", f"outside of the group already: {at.request}")]
 
 
 @members.command("resume")
@@ -103,12 +119,11 @@ def drain(group: str, member: str, timeout_s: float, connect: str, as_json: bool
 @json_option
 def resume(group: str, member: str, connect: str, as_json: bool) -> None:
     """Withdraw what was asked of MEMBER: one that was drained joins GROUP again."""
-    from pyspark_zkgroup.zk.group_reader import read_group
     from pyspark_zkgroup.zk.member_nodes import read_asked
 
     name = checked_group(group)
     with store_of(connect) as store:
-        seen = report(read_group(store, name, {}), {})
+        seen = report(_facts(store, name), {})
         (consumer,) = chosen(seen, [member], read_asked(store, name))
         withdrawn = Asking(store, name).resume(consumer)
     text = "it joins at its next boundary" if withdrawn else "nothing was asked of it"
@@ -165,6 +180,7 @@ ALONE = 3
 
 
 def _evict(store: Store, before: Belongings, group: str, timeout_s: float) -> Outcome:
+    from pyspark_zkgroup.zk.group_reader import read_group
     from pyspark_zkgroup.zk.member_nodes import read_belongings
 
     consumer = before.consumer
@@ -178,7 +194,7 @@ def _evict(store: Store, before: Belongings, group: str, timeout_s: float) -> Ou
             return outcome
         if outcome.state != "pending":
             return Outcome(consumer, "left alone", outcome.text)
-    now = read_belongings(store, _facts(store, group), consumer)
+    now = read_belongings(store, read_group(store, group, {}), consumer)
     moved = has_moved(before, now)
     if moved is not None:
         asking.resume(consumer)
@@ -199,9 +215,12 @@ def _evict(store: Store, before: Belongings, group: str, timeout_s: float) -> Ou
 
 
 def _facts(store: Store, group: str) -> GroupFacts:
+    """Of a group that is there."""
     from pyspark_zkgroup.zk.group_reader import read_group
 
-    return read_group(store, group, {})
+    facts = read_group(store, group, {})
+    refuse_missing(store, facts)
+    return facts
 
 
 def _rows(store: Store, seen: GroupReport) -> list[dict[str, Any]]:

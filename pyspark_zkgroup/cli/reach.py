@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pyspark_zkgroup.cli.config_file import Access, read_access
+from pyspark_zkgroup.connect_string import parse_connect_string
 from pyspark_zkgroup.errors import OptionError, ServerError
+from pyspark_zkgroup.group.report import GroupFacts
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
@@ -93,13 +96,49 @@ def store_of(connect: str) -> Iterator[Store]:
     from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError
 
     access = access_given()
-    with opened(connect, access.auth, access.zookeeper, set_acl=access.set_acl) as store:
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(
+                opened(connect, access.auth, access.zookeeper, set_acl=access.set_acl)
+            )
+        except ServerError as error:
+            if _NO_COMMANDS_OPTION not in error.remedy:
+                raise
+            raise ServerError(error.what + _unresolved(connect), _UNREACHED) from error
         try:
             yield store
         except (DisconnectedError, SessionLostError) as error:
             raise ServerError(
                 f"ZooKeeper at {connect} stopped answering ({error})", "Try again"
             ) from error
+
+
+# The session's remedy for queries names it, and no command has it.
+_NO_COMMANDS_OPTION = "zookeeper.connection.timeout.ms"
+_UNREACHED = "Check --zookeeper or ZKGROUP_ZOOKEEPER, and that a server runs there"
+
+
+def _unresolved(connect: str) -> str:
+    """Which of the hosts have no address: the client tells it like one that is merely away."""
+    unknown = []
+    for host in dict.fromkeys(one.host for one in parse_connect_string(connect).addresses):
+        try:
+            socket.getaddrinfo(host, None)
+        except (OSError, UnicodeError):
+            unknown.append(host)
+    return f"; no address is known of the host {', '.join(unknown)}" if unknown else ""
+
+
+def refuse_missing(store: Store, facts: GroupFacts) -> None:
+    """A group is there as well where all that is left of it was asked to stay outside."""
+    from pyspark_zkgroup.zk.member_nodes import read_asked
+
+    is_there = facts.ids or facts.offsets or facts.owners
+    if not is_there and not read_asked(store, facts.group):
+        raise OptionError(
+            f"There is no group {facts.group!r}: no member, no owner, no offset",
+            "`zkgroup groups` lists all; check the chroot of --zookeeper",
+        )
 
 
 class LogEnds:

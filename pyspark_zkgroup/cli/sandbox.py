@@ -118,19 +118,25 @@ def stop(directory: Path, as_json: bool) -> None:
 
 def _show(status: SandboxStatus, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(asdict(status), indent=2))
+        value = {**asdict(status), "queries_zookeeper_connect": _for_queries(status)}
+        click.echo(json.dumps(value, indent=2))
         return
     click.echo(f"sandbox in {status.directory}: {status.phase}")
     if status.phase != "stopped":
-        click.echo(f"  zookeeper.connect        {status.zookeeper_connect}")
+        click.echo(f"  zookeeper.connect        {_for_queries(status)}")
+        if _for_queries(status) != status.zookeeper_connect:
+            click.echo(f"  (ZooKeeper's own root)   {status.zookeeper_connect}")
     if status.bootstrap_servers and status.phase != "stopped":
-        if status.kafka_zookeeper_connect:
-            click.echo(f"  (Kafka's own nodes)      {status.kafka_zookeeper_connect}")
         click.echo(f"  kafka.bootstrap.servers  {status.bootstrap_servers}")
     for server in status.servers:
         life = server.life if server.answers or server.life != "running" else "does not answer"
         process = f"process {server.pid}" if server.pid is not None else ""
         click.echo(f"  {server.name:<14} {server.address:<18} {life:<16} {process}".rstrip())
+
+
+def _for_queries(status: SandboxStatus) -> str:
+    """Groups live below the chroot of the brokers, unless these have no nodes there (KRaft)."""
+    return status.kafka_zookeeper_connect or status.zookeeper_connect
 
 
 def _say(text: str) -> None:

@@ -14,7 +14,13 @@ from pyspark_zkgroup.cli.asking import (
     status_of,
 )
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
-from pyspark_zkgroup.cli.reach import checked_group, json_option, store_of, zookeeper_option
+from pyspark_zkgroup.cli.reach import (
+    checked_group,
+    json_option,
+    refuse_missing,
+    store_of,
+    zookeeper_option,
+)
 
 timeout_option = click.option(
     "--timeout",
@@ -54,7 +60,9 @@ def stop(
         raise click.UsageError("name members (`zkgroup members list`), or give --all")
     name = checked_group(group)
     with store_of(connect) as store:
-        seen = report(read_group(store, name, {}), {})
+        facts = read_group(store, name, {})
+        refuse_missing(store, facts)
+        seen = report(facts, {})
         standings = read_standings(store, name, read_asked(store, name))
         resting = [consumer for consumer, at in standings.items() if at.rests]
         if everybody:

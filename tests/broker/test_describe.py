@@ -183,6 +183,24 @@ def test_a_watch_on_a_terminal_ends_by_sigterm_with_status_0(sandbox: Sandbox) -
         os.close(theirs)
 
 
+def test_a_watch_into_a_pipe_writes_each_table_when_it_is_made(sandbox: Sandbox) -> None:
+    with group_of(sandbox) as group:
+        settle(group.query(group.topic(1)))
+        command = [str(Path(sys.executable).parent / "zkgroup"), "lag", group.name, "--watch"]
+        command += ["--interval", "0.1", "--zookeeper", group.sandbox.kafka_zookeeper_connect]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as watching:
+            assert watching.stdout is not None
+            times = 0
+            while times < 3:
+                ready, _, _ = select.select([watching.stdout], [], [], 30)
+                if not ready:
+                    watching.kill()
+                    pytest.fail("nothing more is shown")
+                times += os.read(watching.stdout.fileno(), 4096).count(b" UTC\n")
+            watching.terminate()
+            assert watching.wait(10) == 0
+
+
 def test_groups_are_listed_and_a_missing_one_is_named(sandbox: Sandbox) -> None:
     with group_of(sandbox) as group:
         query = group.query(group.topic(1))

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from kazoo.client import KazooClient
 
 from pyspark_zkgroup import planner
+from pyspark_zkgroup.cli import asking
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.errors import StoppedError
 from pyspark_zkgroup.group.registration import (
@@ -93,6 +94,11 @@ def test_a_drained_member_hands_all_over_stays_outside_and_comes_back(sandbox: S
             "drain",
         )
         assert group.client.get_children(f"/consumers/{group.name}/ids") == [b.membership.consumer]
+        (again,) = told(zkgroup(group, "members", "drain", group.name, consumer, "--json"))
+        assert again["state"] == "drained"
+        by = listed[consumer]["request"]["by"]
+        assert again["text"] == f"outside of the group already: drain, asked by {by}"
+        assert members(group)[consumer]["request"] == listed[consumer]["request"]
         assert "outside of the group: drain, asked by" in str(a.planner.report_latest()["notes"])
         assert not a.held
         # It costs nothing while it waits, and comes back when it may.
@@ -266,3 +272,61 @@ def test_a_light_member_is_not_asked_what_it_cannot_see(sandbox: Sandbox) -> Non
             assert f"{consumer} is a light member" in result.stderr
             assert "Stop its query" in result.stderr
         assert group.client.exists(path)
+
+
+def test_a_drained_query_that_is_stopped_has_ended_as_asked(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planner, "_DRIVER_STOPS_S", 0.5)
+    monkeypatch.setattr(asking, "_UNSEEN_S", 1.0)
+    with group_of(sandbox) as group:
+        topic = group.topic(1)
+        query = group.query(topic)
+        group.produce(topic, 5)
+        settle(query)
+        with turning(query) as raised:
+            told(
+                zkgroup(group, "members", "drain", group.name, query.membership.consumer, "--json")
+            )
+            (answer,) = told(zkgroup(group, "stop", group.name, "--all", "--json"))
+        assert answer["state"] == "ended"
+        assert "its query has ended" in answer["text"]
+        assert [type(error) for error in raised] == [StoppedError]
+        assert group.client.get_children(f"/consumers/{group.name}/zkgroup/requests") == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("members", "list", "nobodys"),
+        ("members", "drain", "nobodys", "one"),
+        ("members", "resume", "nobodys", "one"),
+        ("members", "evict", "nobodys", "one", "--yes"),
+        ("stop", "nobodys", "--all"),
+        ("stop", "nobodys", "one"),
+    ],
+    ids=" ".join,
+)
+def test_a_group_that_is_not_there_is_named(command: tuple[str, ...], group: Group) -> None:
+    result = zkgroup(group, *command)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "There is no group 'nobodys': no member, no owner, no offset" in result.stderr
+    assert "zkgroup groups" in result.stderr
+
+
+def test_a_group_without_members_is_there(group: Group) -> None:
+    """By an offset, or by nothing but a request that stands and a member that rests."""
+    for left in (
+        "offsets/t/0",
+        f"zkgroup/requests/{group.name}_a",
+        f"zkgroup/resting/{group.name}_a",
+    ):
+        path = f"/consumers/{group.name}/{left}"
+        group.client.create(path, b"0", makepath=True)
+        assert members(group) == {}
+        assert "0 members" in zkgroup(group, "members", "list", group.name).stdout
+        stopped = zkgroup(group, "stop", group.name, "--all")
+        assert (stopped.exit_code, "has no zkgroup member" in stopped.stdout) == (0, True)
+        assert zkgroup(group, "describe", group.name).exit_code == 0
+        group.client.delete(path)
+    assert zkgroup(group, "members", "list", group.name).exit_code == 1

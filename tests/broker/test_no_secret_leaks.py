@@ -154,7 +154,7 @@ def commands(servers: Sandbox, good: dict[str, str], folder: Path) -> list[str]:
     runner = CliRunner(env={"ZKGROUP_ZOOKEEPER": "", "ZKGROUP_BOOTSTRAP_SERVERS": ""})
     said = []
     for arguments, is_well, what in (
-        (["describe", GROUP, "--config", str(config)], True, "1 partitions, lag 0"),
+        (["describe", GROUP, "--config", str(config)], True, "1 partition, lag 0"),
         (["lag", GROUP, "--config", str(config), "--json"], True, '"lag": 0'),
         (["offsets", "show", GROUP, "--config", str(config)], True, str(RECORDS)),
         (["groups", "--config", str(config)], True, GROUP),

@@ -79,6 +79,17 @@ def test_how_far_a_member_has_come(
     assert outcome_of(kind, "g_a", at, answered, unseen_s).state == state  # type: ignore[arg-type]
 
 
+def test_one_that_was_outside_before_it_was_asked_to_stop_has_ended_as_asked() -> None:
+    """It has nothing to answer: its query ends, and its session with it."""
+    asked = replace(ASKED, kind="stop")
+    for at, unseen_s, state in (
+        (Standing(0, 0x11, asked, 1), 0.0, "pending"),
+        (Standing(0, 0, asked, 1), 1.0, "pending"),
+        (Standing(0, 0, asked, 1), 11.0, "ended"),
+    ):
+        assert outcome_of("stop", "g_a", at, False, unseen_s, rested=True).state == state
+
+
 def test_the_status_is_pending_as_long_as_one_is() -> None:
     drained, pending = Outcome("a", "drained", ""), Outcome("b", "pending", "")
     assert (status_of([]), status_of([drained]), status_of([drained, pending])) == (0, 0, 4)

@@ -17,7 +17,7 @@ from pyspark_zkgroup.group.registration import (
     Subscription,
     encode_registration,
 )
-from pyspark_zkgroup.group.report import GroupFacts, GroupReport, Seen, report
+from pyspark_zkgroup.group.report import GroupFacts, GroupReport, Seen, Written, report
 from pyspark_zkgroup.model import TopicPartition
 
 T = [TopicPartition("orders", n) for n in range(8)]
@@ -191,3 +191,51 @@ def test_without_members_doctor_is_named_where_records_wait(
         facts = GroupFacts("g", offsets={T[0]: b"5"})
         show(report(facts, {T[0]: end}))
         assert (HINT in capsys.readouterr().out) is last
+
+
+def busy(*, has_members: bool) -> GroupReport:
+    """Long names and large numbers, as they are at work."""
+    topic = "payments.transactions.v2"
+    partitions = [TopicPartition(topic, n) for n in range(4)]
+    consumer = "billing-pipeline_driver-7f-1700000000000-abcdef0"
+    made = Registration(Subscription.static({topic: 2}), "1", "roundrobin", "new")
+    ids = {f"{consumer}{n}": Seen(encode_registration(made), 7 + n, 1000) for n in range(2)}
+    owners = {
+        partitions[0]: Seen(f"{consumer}0-0".encode(), 7, 2000),
+        partitions[1]: Seen(f"{consumer}1-1".encode(), 8, 2000),
+        partitions[2]: Seen(b"gone-0", 9, 2000),
+    }
+    facts = GroupFacts(
+        "billing-pipeline",
+        ids if has_members else {},
+        {topic: tuple(range(4))},
+        owners if has_members else {},
+        dict.fromkeys(partitions, b"1234567"),
+        written={p: Written(1000, 2000) for p in partitions},
+    )
+    return report(facts, dict.fromkeys(partitions, 1334567))
+
+
+@pytest.mark.parametrize("has_members", [True, False])
+@pytest.mark.parametrize("columns", [80, 100])
+def test_names_fold_and_nothing_is_cut(
+    columns: int,
+    has_members: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    seen = busy(has_members=has_members)
+    show(seen)
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= columns
+    words = set(out.replace("│", " ").replace("┃", " ").split())
+    assert {row.state for row in seen.partitions} - {"owned"} <= words
+    assert {"partition", "state", "committed", "end", "lag", "owns", "threads"} <= words
+    assert {"1,234,567", "1,334,567", "100,000"} <= words
+
+
+def test_a_lag_of_which_nothing_is_known_is_not_0(capsys: pytest.CaptureFixture[str]) -> None:
+    show(report(GroupFacts("g", offsets={T[0]: b"5"}), {}))
+    assert "1 partition, lag unknown" in capsys.readouterr().out

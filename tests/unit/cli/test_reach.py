@@ -1,0 +1,48 @@
+"""What is said where no ZooKeeper answers: in words of the command line."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pyspark_zkgroup.cli.main import main
+from pyspark_zkgroup.sandbox.ports import LOOPBACK, free_ports
+from pyspark_zkgroup.zk import group_reader
+
+REMEDY = "Check --zookeeper or ZKGROUP_ZOOKEEPER, and that a server runs there"
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_reader, "_CONNECT_MS", 300)
+
+
+def groups(connect: str) -> str:
+    result = CliRunner().invoke(main, ["groups", "--zookeeper", connect])
+    assert result.exit_code == 1
+    return " ".join(result.stderr.split())
+
+
+def test_the_remedy_names_what_commands_have() -> None:
+    (port,) = free_ports(1)
+    said = groups(f"{LOOPBACK}:{port}/kafka")
+    assert f"ZooKeeper at {LOOPBACK}:{port} did not answer" in said
+    assert said.endswith(REMEDY)
+    assert "no address is known" not in said
+
+
+def test_hosts_without_an_address_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = socket.getaddrinfo
+
+    def known(host: Any, *more: Any, **named: Any) -> Any:
+        if host == "zk9.invalid":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return real(host, *more, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", known)
+    (port,) = free_ports(1)
+    said = groups(f"zk9.invalid:2181,{LOOPBACK}:{port}")
+    assert "; no address is known of the host zk9.invalid. Check --zookeeper" in said
