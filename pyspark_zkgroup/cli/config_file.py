@@ -67,18 +67,22 @@ def read_access(file: Path) -> Access:
     )
 
 
-def _lines(file: Path) -> Mapping[str, str]:
-    """No message repeats a line: it may hold a secret."""
+def read_text(option: str, file: Path) -> str:
+    """The text of a file that an option names. No message repeats any of it: it may be secret."""
     try:
         with file.open(encoding="utf-8-sig") as opened:
-            text = opened.read(_BYTES_MAX)
+            return opened.read(_BYTES_MAX)
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no UTF-8"
         raise OptionError(
-            f"--config {file} cannot be read: {why}", "Give the path of a text file"
+            f"{option} {file} cannot be read: {why}", "Give the path of a text file"
         ) from None
+
+
+def _lines(file: Path) -> Mapping[str, str]:
+    """No message repeats a line: it may hold a secret."""
     found: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(read_text("--config", file).splitlines(), start=1):
         name, equals, value = line.partition("=")
         name = name.strip()
         if not line.strip() or name.startswith("#"):

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyspark_zkgroup.cli.config_file import read_text
 from pyspark_zkgroup.cli.reach import LogEnds, access_given, bootstrap_option, zookeeper_option
-from pyspark_zkgroup.connect_string import parse_connect_string
+from pyspark_zkgroup.connect_string import PORT_MAX, parse_address, parse_connect_string
 from pyspark_zkgroup.errors import OptionError
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
             f"The ZooKeeper address {connect!r} {error}",
             "Give host:port[,host:port...][/chroot], as in zookeeper.connect of the queries",
         ) from error
+    # What is given wrong is found out before a server is asked.
+    stream_access = _stream_access(light)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     told = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -109,11 +112,10 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
     watching = Watching(brokers.topics if bootstrap.strip() else None, _REFRESH_S, brokers.close)
     name = light["name"] or unique_name(SYSTEM)
     candidate: Candidate | LightOffice
-    if light["listen"]:
-        candidate = _office(settings, name, watching, bootstrap, light)
+    if stream_access is not None:
+        candidate = _office(settings, name, watching, bootstrap, light, stream_access)
         click.echo(f"light members are served at {candidate.address}")
     else:
-        _refuse_idle(light)
         candidate = Candidate(settings, Candidacy(name), watching)
     candidate.start()
     try:
@@ -124,7 +126,12 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
 
 
 def _office(
-    settings: SessionSettings, name: str, watching: Watching, bootstrap: str, light: dict[str, Any]
+    settings: SessionSettings,
+    name: str,
+    watching: Watching,
+    bootstrap: str,
+    light: dict[str, Any],
+    stream_access: StreamAccess,
 ) -> LightOffice:
     try:
         from pyspark_zkgroup.coordinator.light_desk import LightDesk
@@ -138,7 +145,30 @@ def _office(
     brokers = tuple(part.strip() for part in bootstrap.split(",") if part.strip())
     desk = LightDesk(brokers, access_given().kafka.protocol, light["members_max"])
     listen, advertised = light["listen"], light["advertise"]
-    return LightOffice(settings, name, watching, desk, listen, _access(light), advertised)
+    return LightOffice(settings, name, watching, desk, listen, stream_access, advertised)
+
+
+def _stream_access(light: dict[str, Any]) -> StreamAccess | None:
+    """How light members are let in; None where none are served."""
+    if not light["listen"]:
+        _refuse_idle(light)
+        return None
+    _check_address("--listen", light["listen"], port_min=0)
+    if light["advertise"]:
+        _check_address("--advertise", light["advertise"], port_min=1)
+    return _access(light)
+
+
+def _check_address(option: str, text: str, *, port_min: int) -> None:
+    """Port 0 takes a free one: something to listen at, but no address to come to."""
+    host, _, port = text.rpartition(":")
+    try:
+        parse_address(f"{host}:1" if port_min == 0 and port == "0" else text)
+    except ValueError:
+        raise OptionError(
+            f"{option} {text!r} is no HOST:PORT with a port from {port_min} to {PORT_MAX}",
+            "Give a host or an address and a port, such as 10.0.0.5:7070 or [::1]:7070",
+        ) from None
 
 
 def _access(light: dict[str, Any]) -> StreamAccess:
@@ -148,7 +178,7 @@ def _access(light: dict[str, Any]) -> StreamAccess:
 
     token = NO_SECRET
     if light["token_file"] is not None:
-        lines = light["token_file"].read_text("utf-8").splitlines()
+        lines = read_text("--token-file", light["token_file"]).splitlines()
         token = Secret(lines[0].strip() if lines else "")
         if not token.text:
             raise OptionError(
@@ -158,10 +188,11 @@ def _access(light: dict[str, Any]) -> StreamAccess:
         if light["tls_trust"] is not None:
             raise OptionError("--tls-trust is given without --tls-key", "Give both")
         return StreamAccess(token)
-    text = light["tls_key"].read_text("utf-8")
+    text = read_text("--tls-key", light["tls_key"])
+    trust = light["tls_trust"]
+    trusted = None if trust is None else read_text("--tls-trust", trust)
     try:
-        trust = light["tls_trust"]
-        authorities = pem.certificates(trust.read_text("utf-8")) if trust is not None else ""
+        authorities = "" if trusted is None else pem.certificates(trusted)
         key = Secret(pem.private_key(text))
         return StreamAccess(token, True, authorities, pem.certificates(text), key)
     except ValueError as error:

@@ -20,7 +20,7 @@ def committed_table(
     group: str, committed: Mapping[TopicPartition, int | None], stored: Stored
 ) -> Table:
     every = sorted(committed.keys() | stored.keys())
-    table = Table(title=f"group {group}: {len(every)} offsets")
+    table = Table(title=f"group {group}: {counted(len(every), 'offset')}")
     table.add_column("topic", overflow="fold")
     _add_numbers(table, "partition", "committed", *_in_kafka(stored, "in Kafka"))
     for p in every:
@@ -29,10 +29,18 @@ def committed_table(
     return table
 
 
+def kafka_table(group: str, in_kafka: Mapping[TopicPartition, int | None]) -> Table:
+    table = Table(title=f"group {group}: {counted(len(in_kafka), 'offset')} in Kafka")
+    table.add_column("topic", overflow="fold")
+    _add_numbers(table, "partition", "in Kafka")
+    for p, offset in sorted(in_kafka.items()):
+        table.add_row(p.topic, str(p.partition), _number(offset))
+    return table
+
+
 def moves_table(group: str, wanted: tuple[Move, ...], stored: Stored) -> Table:
-    changed = sum(move.changes for move in wanted)
     at = datetime.now(timezone.utc).strftime("%H:%M:%S UTC")
-    table = Table(title=f"group {group}, {at}: {changed} of {len(wanted)} offsets change")
+    table = Table(title=f"group {group}, {at}: {_changing(wanted)} change{_s(wanted)}")
     table.add_column("topic", overflow="fold")
     _add_numbers(table, "partition", "before", *_in_kafka(stored, "in Kafka"), "after", "by")
     table.add_column("note", overflow="fold")
@@ -47,6 +55,23 @@ def moves_table(group: str, wanted: tuple[Move, ...], stored: Stored) -> Table:
             move.note,
         )
     return table
+
+
+def outcome(wanted: tuple[Move, ...], in_kafka: int) -> str:
+    """What was done, in the words of the table that was shown before."""
+    return f"{_changing(wanted)} changed" + (f", {in_kafka} set in Kafka too" if in_kafka else "")
+
+
+def counted(number: int, one: str) -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+
+
+def _changing(wanted: tuple[Move, ...]) -> str:
+    return f"{sum(move.changes for move in wanted)} of {counted(len(wanted), 'offset')}"
+
+
+def _s(wanted: tuple[Move, ...]) -> str:
+    return "s" if len(wanted) == 1 else ""
 
 
 def _add_numbers(table: Table, *names: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -15,8 +16,8 @@ from rich.console import Console
 
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.live import LiveGroup, live_group
-from pyspark_zkgroup.cli.offset_file import read_file, written
-from pyspark_zkgroup.cli.offset_tables import committed_table, moves_table
+from pyspark_zkgroup.cli.offset_file import is_there, read_file, save_new, written
+from pyspark_zkgroup.cli.offset_tables import committed_table, kafka_table, moves_table, outcome
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.group.ownership import parse_offset
@@ -24,12 +25,15 @@ from pyspark_zkgroup.group.report import GroupFacts, topics_read
 from pyspark_zkgroup.group.reset import Move, moves, shifted
 from pyspark_zkgroup.model import TopicPartition
 
-_TOPIC = re.compile(r"([a-zA-Z0-9._-]+)(?::([0-9]+(?:,[0-9]+)*))?")
+_TOPIC = re.compile(r"([a-zA-Z0-9._-]+)(?::([0-9]{1,10}(?:,[0-9]{1,10})*))?")
+# A number below is a time before 1973, or seconds. Above are the years that have five digits.
+_MS_MIN, _MS_MAX = 10**11, 253_402_300_799_999
+_TIME = "Give a time with its zone, such as 2026-11-23T02:08:20Z, or milliseconds since 1970"
 _SHOWN_MAX = 200
 _in_kafka_option = click.option(
     "--in-kafka",
     is_flag=True,
-    help="Those that Kafka has of this group, whoever wrote them (JSON and export only).",
+    help="Those that Kafka has of this group, whoever wrote them; not those in ZooKeeper.",
 )
 
 
@@ -47,10 +51,12 @@ def offsets() -> None:
 def show(group: str, connect: str, bootstrap: str, in_kafka: bool, as_json: bool) -> None:
     """Show the committed offsets of GROUP as its nodes hold them, and those that Kafka has."""
     with live_group(connect, bootstrap, group, may_be_new=in_kafka) as live:
-        found = _committed(live.facts())
+        found = _all_in_kafka(live) if in_kafka else _committed(live.facts())
         if as_json:
-            shown = _all_in_kafka(live) if in_kafka else found
-            click.echo(json.dumps(written(shown), indent=1))
+            click.echo(json.dumps(written(found), indent=1))
+            return
+        if in_kafka:
+            Console().print(kafka_table(group, found))
             return
         side = live.in_kafka(None)
     if side.untold:
@@ -86,7 +92,7 @@ def _writing(command: Any) -> Any:
         click.option(
             "--undo",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="Where to save the offsets as they were [GROUP-<time>.undo.json].",
+            help="A new file for the offsets as they were [GROUP-<time>.undo.json].",
         ),
         json_option,
         bootstrap_option,
@@ -98,11 +104,11 @@ def _writing(command: Any) -> Any:
 
 @offsets.command("import")
 @click.argument("group", shell_complete=complete_group)
-@click.argument("file", type=click.File("r"))
+@click.argument("file", type=click.File("rb"))
 @_writing
 def import_(
     group: str,
-    file: IO[str],
+    file: IO[bytes],
     connect: str,
     bootstrap: str,
     as_json: bool,
@@ -117,6 +123,12 @@ def import_(
     """
     asked = read_file(file.read(), getattr(file, "name", "-"))
     with live_group(connect, bootstrap, group, may_be_new=True) as live:
+        facts = live.facts()
+        named: dict[str, set[int]] = {}
+        for partition in asked:
+            named.setdefault(partition.topic, set()).add(partition.partition)
+        for topic, numbers in sorted(named.items()):
+            _check_there(facts, topic, numbers)
         _set(
             live,
             asked,
@@ -130,9 +142,13 @@ def import_(
 
 @offsets.command("reset")
 @click.argument("group", shell_complete=complete_group)
-@click.option("--to-earliest", "where", flag_value="earliest", help="To the start of the logs.")
-@click.option("--to-latest", "where", flag_value="latest", help="To the end of the logs.")
-@click.option("--to-time", metavar="ISO|MS", help="To the first record at or after this time.")
+@click.option("--to-earliest", is_flag=True, help="To the start of the logs.")
+@click.option("--to-latest", is_flag=True, help="To the end of the logs.")
+@click.option(
+    "--to-time",
+    metavar="ISO|MS",
+    help="To the first record at or after this time: 2026-11-23T02:08:20Z, or milliseconds.",
+)
 @click.option("--to-offset", type=click.IntRange(min=0), help="To this offset.")
 @click.option("--shift-by", type=int, help="From where it is, by +N or -N.")
 @click.option(
@@ -141,7 +157,8 @@ def import_(
 @_writing
 def reset(
     group: str,
-    where: str | None,
+    to_earliest: bool,
+    to_latest: bool,
     to_time: str | None,
     to_offset: int | None,
     shift_by: int | None,
@@ -157,16 +174,19 @@ def reset(
     """Set the offsets of GROUP, of all its topics or only of some.
 
     An offset beyond a log's end or below its start is drawn to there. Members notice at their next
-    boundary; the batch that is running then comes out all the same.
+    boundary, or after some seconds where they have nothing to read; the batch that is running then
+    comes out all the same.
     """
-    chosen = [value for value in (where, to_time, to_offset, shift_by) if value is not None]
-    if len(chosen) != 1:
+    chosen = [value for value in (to_time, to_offset, shift_by) if value is not None]
+    if len(chosen) + to_earliest + to_latest != 1:
         raise click.UsageError(
             "give one of --to-earliest, --to-latest, --to-time, --to-offset, --shift-by"
         )
     at_ms = None if to_time is None else _time_ms(to_time)
     with live_group(connect, bootstrap, group, may_be_new=True) as live:
         facts = live.facts()
+        if not facts.ids and not facts.offsets:
+            click.echo(f"group {group} has no offsets and no members yet", err=True)
         partitions = _chosen(facts, topics)
         committed = _committed(facts)
         if to_offset is not None:
@@ -177,7 +197,7 @@ def reset(
             asked = live.at(partitions, at_ms)
         else:
             spans = live.spans(partitions)
-            asked = {p: s.start if where == "earliest" else s.end for p, s in spans.items()}
+            asked = {p: s.start if to_earliest else s.end for p, s in spans.items()}
         _set(
             live,
             asked,
@@ -208,19 +228,9 @@ def _chosen(facts: GroupFacts, topics: tuple[str, ...]) -> list[TopicPartition]:
         named = dict(_topic(text) for text in topics)
     found = []
     for topic, numbers in sorted(named.items()):
-        present = facts.topics.get(topic)
-        if not present:
-            if not topics:
-                continue  # read once, deleted since
-            raise OptionError(
-                f"There is no topic {topic!r}", f"Topics there are: {_listed(facts.topics)}"
-            )
-        absent = sorted(numbers - set(present))
-        if absent:
-            raise OptionError(
-                f"Topic {topic!r} has no partition {absent[0]}",
-                f"It has {len(present)}: {min(present)} to {max(present)}",
-            )
+        if not topics and not facts.topics.get(topic):
+            continue  # read once, deleted since
+        present = _check_there(facts, topic, numbers)
         found += [TopicPartition(topic, n) for n in sorted(numbers or present)]
     if not found:
         raise OptionError(
@@ -229,8 +239,27 @@ def _chosen(facts: GroupFacts, topics: tuple[str, ...]) -> list[TopicPartition]:
     return found
 
 
+def _check_there(facts: GroupFacts, topic: str, numbers: Collection[int]) -> tuple[int, ...]:
+    """All partitions of a topic that has those numbers."""
+    present = facts.topics.get(topic)
+    if not present:
+        raise OptionError(
+            f"There is no topic {topic!r}", f"Topics there are: {_listed(facts.topics)}"
+        )
+    absent = sorted(set(numbers) - set(present))
+    if absent:
+        raise OptionError(
+            f"Topic {topic!r} has no partition {absent[0]}",
+            f"It has {len(present)}: {min(present)} to {max(present)}",
+        )
+    return present
+
+
 def _listed(topics: Mapping[str, object]) -> str:
-    text = ", ".join(sorted(topics)) or "none"
+    return _cut(", ".join(sorted(topics)) or "none")
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "..."
 
 
@@ -244,15 +273,37 @@ def _topic(text: str) -> tuple[str, set[int]]:
 
 
 def _time_ms(text: str) -> int:
-    """A date and time (of the machine's zone, where none is said), or milliseconds since 1970."""
+    """Milliseconds since 1970. A time without a zone means another one on each machine."""
     if text.isascii() and text.isdecimal():
-        return int(text)
+        return _number_ms(text)
+    # Python 3.10 does not know the Z.
+    iso = text[:-1] + "+00:00" if text.endswith("Z") else text
     try:
-        return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
-    except (ValueError, OverflowError) as error:
+        at = datetime.fromisoformat(iso)
+    except ValueError:
+        raise OptionError(f"--to-time {text!r} is no time", _TIME) from None
+    if at.tzinfo is None:
+        raise OptionError(f"--to-time {text!r} does not say its zone", _TIME)
+    at_ms = round(at.timestamp() * 1000)
+    if at_ms < 0:
+        # -1 and -2 would mean other things to brokers.
+        raise OptionError(f"--to-time {text!r} is before 1970", _TIME)
+    return at_ms
+
+
+def _number_ms(text: str) -> int:
+    # As a string first: int() refuses thousands of digits.
+    digits = text.lstrip("0") or "0"
+    if len(digits) > len(str(_MS_MAX)) or int(digits) > _MS_MAX:
         raise OptionError(
-            f"--to-time {text!r} is no time", "Give 2026-01-31T08:00:00+01:00, or milliseconds"
-        ) from error
+            f"--to-time {_cut(text)} is no number of milliseconds: it is after the year 9999", _TIME
+        )
+    if int(digits) < _MS_MIN:
+        raise OptionError(
+            f"--to-time {_cut(text)} is before 1973 as milliseconds: most probably it is seconds",
+            _TIME,
+        )
+    return int(digits)
 
 
 def _set(
@@ -287,11 +338,7 @@ def _set(
         live.write(wanted, whatever_is_there=force)
         if copies:
             side.write(copies)
-        click.echo(
-            f"{len(wanted)} offsets are set{f', {len(copies)} in Kafka too' if copies else ''}. "
-            f"{back}",
-            err=True,
-        )
+        click.echo(f"{outcome(wanted, len(copies))}. {back}", err=True)
     else:
         click.echo("Nothing was changed: give --execute to set them", err=True)
     if as_json:
@@ -300,14 +347,24 @@ def _set(
 
 def _save(group: str, wanted: Sequence[Move], undo: Path | None) -> str:
     """Keep the offsets as they are, and say how to go back to them."""
+    if undo is not None and os.path.lexists(undo):
+        raise is_there(undo)  # also where there is nothing to save: it is no way back from this
     before = {m.partition: m.before for m in wanted if m.before is not None}
     if not before:
         return "There is nothing to go back to: the group had none of them before"
-    saved = undo or Path(f"{group}-{int(time.time())}.undo.json")
-    saved.write_text(json.dumps(written(before), indent=1) + "\n")
+    saved = undo or _free_name(group)
+    save_new(saved, before)
     new = len(wanted) - len(before)
     rest = f" ({new} that the group did not have before will stay)" if new else ""
     return f"Back: zkgroup offsets import {group} {saved} --execute{rest}"
+
+
+def _free_name(group: str) -> Path:
+    """The next second's where another command of this one has taken it."""
+    at = int(time.time())
+    while os.path.lexists(file := Path(f"{group}-{at}.undo.json")):
+        at += 1
+    return file
 
 
 def _value(move: Move) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def test_each_row_is_true_through_joins_a_crash_and_leaves(group: Group, tmp_pat
     assert_true(watch, "JVM and zkgroup members", from_shell)
     seen = {len(call.told["members"]) for call in watch.calls if call.command == "describe"}
     assert seen == {0, 1, 2, 3}
-    assert_reset_is_true(connect, group.client, group.name, topic, tmp_path / "undo.json")
+    assert_reset_is_true(connect, group.client, group.name, topic, tmp_path)
     assert set(group.offsets(topic).values()) == {b"%d" % ends()}
 
 
@@ -195,7 +195,7 @@ def test_each_row_is_true_beside_spark(spark: Scene, tmp_path: Path) -> None:
             for jvm in jvms:
                 jvm.close()
     assert_true(watch, "Spark and JVM members", from_shell)
-    assert_reset_is_true(connect, spark.client, name, topic, tmp_path / "undo.json")
+    assert_reset_is_true(connect, spark.client, name, topic, tmp_path)
 
 
 def assert_reset_is_refused(group: Group, topic: str) -> None:
@@ -207,7 +207,7 @@ def assert_reset_is_refused(group: Group, topic: str) -> None:
 
 
 def assert_reset_is_true(
-    connect: str, client: KazooClient, group: str, topic: str, undo: Path
+    connect: str, client: KazooClient, group: str, topic: str, directory: Path
 ) -> None:
     """What it shows is what stands there, before and after."""
     path = f"/consumers/{group}/offsets/{topic}"
@@ -217,6 +217,7 @@ def assert_reset_is_true(
 
     for where in (("--shift-by", "-5"), ("--to-latest",)):
         before = offsets()
+        undo = directory / f"undo{where[0]}.json"
         arguments = (*where, "--undo", str(undo), "--execute", "--json")
         result = zkgroup(connect, "offsets", "reset", group, *arguments)
         assert result.exit_code == 0, result.output

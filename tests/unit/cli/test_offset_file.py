@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.cli.offset_file import read_file, written
+from pyspark_zkgroup.cli.offset_file import read_file, save_new, written
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.model import TopicPartition
 
 
 def test_what_is_written_is_read_back() -> None:
     offsets = {TopicPartition("a.b", 10): 7, TopicPartition("a.b", 2): 0, TopicPartition("c", 0): 1}
-    assert read_file(json.dumps(written(offsets)), "f") == offsets
+    assert read_file(json.dumps(written(offsets)).encode(), "f") == offsets
     assert json.dumps(written(offsets)) == '{"a.b": {"2": 0, "10": 7}, "c": {"0": 1}}'
 
 
@@ -30,11 +31,39 @@ def test_what_is_written_is_read_back() -> None:
         ('{"a": {"0": true}}', "a-0 has True"),
         ('{"a": {"0": -1}}', "a-0 has -1"),
         ('{"a": {"0": 9223372036854775808}}', "a-0 has 9223372036854775808"),
+        ('{"a": {"' + "1" * 5000 + '": 1}}', "is no partition of a"),
         ("[" * 100_000, "not JSON"),
     ],
 )
 def test_rubbish_is_refused_by_name_and_place(text: str, named: str) -> None:
     with pytest.raises(OptionError, match=r"saved\.json") as caught:
-        read_file(text, "saved.json")
+        read_file(text.encode(), "saved.json")
     assert named in str(caught.value)
     assert '{"orders": {"0": 1200' in caught.value.remedy
+
+
+def test_bytes_that_are_no_text_are_refused_by_name() -> None:
+    with pytest.raises(OptionError, match=r"saved\.json is no text in UTF-8"):
+        read_file(b"\x89\xff\x00", "saved.json")
+
+
+def test_a_mark_of_the_byte_order_is_no_rubbish() -> None:
+    """Windows' editors write it."""
+    data = b"\xef\xbb\xbf" + b'{"a": {"0": 1}}'
+    assert read_file(data, "f") == {TopicPartition("a", 0): 1}
+
+
+def test_what_is_saved_is_read_back_and_nothing_that_was_there_is_lost(tmp_path: Path) -> None:
+    file, first = tmp_path / "undo.json", {TopicPartition("a", 0): 1}
+    save_new(file, first)
+    with pytest.raises(OptionError, match=r"undo\.json is there already") as caught:
+        save_new(file, {TopicPartition("a", 0): 2})
+    assert "Name another one with --undo" in caught.value.remedy
+    assert read_file(file.read_bytes(), "f") == first
+
+
+def test_a_file_that_cannot_be_written_is_named_with_the_reason(tmp_path: Path) -> None:
+    file = tmp_path / "nowhere" / "undo.json"
+    with pytest.raises(OptionError, match="No such file or directory") as caught:
+        save_new(file, {TopicPartition("a", 0): 1})
+    assert str(file) in caught.value.what
