@@ -63,7 +63,10 @@ def provider(
 
 def unsigned(login: UnsignedToken, now: float) -> str:
     claims = {name: list(v) if isinstance(v, tuple) else v for name, v in login.claims}
-    claims |= {"iat": now, "exp": now + login.lifetime_s}
+    # Brokers count in whole milliseconds and round ours: a token that is there within the half of
+    # one would have been made later than it came, and is refused.
+    made = int(now * 1000) / 1000
+    claims |= {"iat": made, "exp": made + login.lifetime_s}
     parts = [{"alg": "none"}, claims]
     encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()) for part in parts]
     return ".".join(part.decode().rstrip("=") for part in encoded) + "."
