@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -259,20 +260,38 @@ def _partitions(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
         table.add_column("wanted by", overflow="fold")
     for name in ("committed", "ago", "end", "lag"):
         table.add_column(name, justify="right", no_wrap=True)
+    short = _tails(seen.members) if is_narrow else {}
     for row in seen.partitions:
         wanted = "" if row.state == "owned" else row.wanted_by or row.undecided or "-"
         table.add_row(
             row.partition.topic,
             str(row.partition.partition),
-            row.owner or "-",
+            _shortened(row.owner or "-", short),
             "" if row.since_ms is None else age(now_ms - row.since_ms),
-            *(() if settled else (_STATES[row.state], wanted)),
+            *(() if settled else (_STATES[row.state], _shortened(wanted, short))),
             _number(row.committed),
             "" if row.committed_ms is None else age(now_ms - row.committed_ms),
             _number(row.end),
             _number(row.lag),
         )
     return table
+
+
+def _tails(members: Sequence[MemberRow]) -> dict[str, str]:
+    """What ends the id of one member alone, by which commands know it too. The ids stand whole in
+    the table above.
+    """
+    ends = Counter(member.consumer.rpartition("-")[2] for member in members)
+    return {
+        member.consumer: end
+        for member in members
+        if ends[end := member.consumer.rpartition("-")[2]] == 1
+    }
+
+
+def _shortened(thread: str, tails: Mapping[str, str]) -> str:
+    consumer = consumer_of(thread)
+    return f"{tails[consumer]}-{thread.rpartition('-')[2]}" if consumer in tails else thread
 
 
 def _number(value: int | None) -> str:

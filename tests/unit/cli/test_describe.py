@@ -236,6 +236,31 @@ def test_names_fold_and_nothing_is_cut(
     assert {"1,234,567", "1,334,567", "100,000"} <= words
 
 
+@pytest.mark.parametrize(("columns", "is_whole"), [(80, False), (180, True)])
+def test_where_room_is_short_owners_go_by_what_ends_their_names(
+    columns: int,
+    is_whole: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """But for one whose end another has as well."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    names = ("g_vm-17-aaaa", "g_vm-18-bbbb", "g_vm-19-bbbb")
+    ids = {
+        name: Seen(encode_registration(Registration(Subscription.static({"t": 1}), "1")), 7, 1000)
+        for name in names
+    }
+    partitions = [TopicPartition("t", n) for n in range(3)]
+    owners = {
+        p: Seen(f"{name}-0".encode(), 7, 2000) for p, name in zip(partitions, names, strict=True)
+    }
+    show(report(GroupFacts("g", ids, {"t": (0, 1, 2)}, owners), {}))
+    table = capsys.readouterr().out.rpartition("partitions, ")[2].split()
+    assert ("g_vm-17-aaaa-0" in table) is is_whole
+    assert ("aaaa-0" in table) is not is_whole
+    assert "bbbb-0" not in table
+
+
 def test_a_lag_of_which_nothing_is_known_is_not_0(capsys: pytest.CaptureFixture[str]) -> None:
     show(report(GroupFacts("g", offsets={T[0]: b"5"}), {}))
     assert "1 partition, lag unknown" in capsys.readouterr().out
