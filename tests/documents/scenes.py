@@ -13,10 +13,10 @@ BATCHES, COMING, DELTA = "docs/batch-reads.md", "docs/coming-from.md", "docs/del
 SECURITY, CLUSTER = "docs/security.md", "docs/cluster.md"
 TRIED_THERE = "tried with two workers by tests/packages/test_cluster.py"
 
-# A page's next command is for a group that somebody is in.
+# A page's next command is for a group that somebody is in: one that was drained is listed as well.
 HAS_MEMBER = (
-    "until zkgroup members list billing --zookeeper zk1:2181/kafka --json | grep -q zkgroup; "
-    "do sleep 1; done"
+    "until zkgroup members list billing --zookeeper zk1:2181/kafka --json "
+    """| grep -q '"state": "member"'; do sleep 1; done"""
 )
 # How scenes see that rows came. The fixed part of it is in story.py.
 _ALL_IN_DELTA = """\
