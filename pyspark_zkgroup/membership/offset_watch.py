@@ -50,6 +50,9 @@ class OffsetWatch:
             keeper.lose()
             return True
         except DisconnectedError as error:
+            # Looked at or not, watched or not: it is to be done again, and not at once.
+            keeper.offsets_written = True
+            self._not_before = keeper.clock.monotonic() + _REST_S
             keeper.note_offline(error)
             return False
 

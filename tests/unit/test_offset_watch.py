@@ -1,0 +1,78 @@
+"""When a member that rests looks at the offset nodes of what it holds."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from pyspark_zkgroup.group.ops import NodeVersion
+from pyspark_zkgroup.membership.offset_watch import OffsetWatch
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.zk.port import DisconnectedError
+
+P = TopicPartition("t", 0)
+
+
+class Member:
+    """One that holds a partition; of its looks those are not answered that `silent` has."""
+
+    def __init__(self) -> None:
+        self.now, self.looks, self.silent, self.told = 0.0, 0, False, 0
+        known = {P: SimpleNamespace(fence=NodeVersion(7, 1))}
+        footing = SimpleNamespace(
+            holdings=SimpleNamespace(held={P: None}, known=known),
+            paths=SimpleNamespace(offset=str),
+            store=SimpleNamespace(stats=self._stats),
+        )
+        self.keeper = SimpleNamespace(
+            clock=SimpleNamespace(monotonic=lambda: self.now),
+            footing=footing,
+            session=SimpleNamespace(connected=True),
+            offsets_written=True,
+            note_offline=self._note_offline,
+        )
+        self.watch = OffsetWatch(cast(Any, self.keeper), float("inf"))
+
+    def _stats(self, paths: list[str], *, watch: bool) -> list[Any]:
+        assert watch
+        self.looks += 1
+        if self.silent:
+            raise DisconnectedError("no answer in time")
+        return [SimpleNamespace(node=NodeVersion(7, 1)) for _ in paths]
+
+    def _note_offline(self, _: Exception) -> None:
+        self.told += 1
+
+
+def test_once_watched_nothing_is_asked_before_somebody_writes() -> None:
+    member = Member()
+    assert [member.watch.touched() for _ in range(3)] == [False] * 3
+    assert member.looks == 1
+    member.keeper.offsets_written = True
+    member.watch.touched()
+    assert member.looks == 2
+
+
+def test_a_batch_is_no_rest_until_two_seconds_later() -> None:
+    member = Member()
+    member.watch.committed({P: 1})
+    member.watch.touched()
+    assert member.looks == 0
+    member.now = 2.0
+    member.watch.touched()
+    assert member.looks == 1
+
+
+def test_a_look_that_was_not_answered_is_made_again_and_not_at_once() -> None:
+    """The connection may live on, so no event would ask for it: whoever wrote meanwhile would not
+    be met before the next record.
+    """
+    member = Member()
+    member.watch.touched()
+    member.keeper.offsets_written = member.silent = True
+    for _ in range(2):
+        member.watch.touched()
+    assert (member.looks, member.told) == (2, 1)
+    member.now, member.silent = 2.0, False
+    member.watch.touched()
+    assert member.looks == 3
