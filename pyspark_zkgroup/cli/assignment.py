@@ -18,6 +18,7 @@ from pyspark_zkgroup.cli.reach import config_option, store_of
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.assignors import STRATEGIES
+from pyspark_zkgroup.group.counted import counted
 from pyspark_zkgroup.group.java_order import compare_key
 from pyspark_zkgroup.group.jvm import imitate
 from pyspark_zkgroup.group.jvm_version import NEWEST, JvmVersion
@@ -130,7 +131,11 @@ def _counts(texts: Iterable[str]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for text in texts:
         topic, _, count = text.rpartition("=")
-        if not topic or not (count.isascii() and count.isdigit()) or len(count) > len("1000000"):
+        if (
+            not topic
+            or not (count.isascii() and count.isdigit())
+            or len(count) > len(str(PARTITIONS_MAX))
+        ):
             bad("--partitions", text, "a topic and a number, such as orders=12")
         counts[topic] = int(count)
         if counts[topic] > PARTITIONS_MAX:
@@ -220,7 +225,7 @@ def _sorted(partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
 
 def _show(answer: Answer) -> None:
     owned = answer.owned
-    number = "1 member" if len(answer.members) == 1 else f"{len(answer.members)} members"
+    number = counted(len(answer.members), "member")
     table = Table(title=f"{answer.rule}, {number}" if answer.rule else number)
     table.add_column("topic", overflow="fold")
     table.add_column("partition", justify="right")

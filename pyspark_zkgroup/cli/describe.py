@@ -22,6 +22,7 @@ from pyspark_zkgroup.group.age import age
 from pyspark_zkgroup.group.ailments import far_behind, has_nothing
 from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.coordination.incumbent import Incumbent
+from pyspark_zkgroup.group.counted import counted
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.report import GroupReport, MemberRow, PartitionRow
 
@@ -197,8 +198,7 @@ def _is_open(row: PartitionRow) -> bool:
 
 def _title(seen: GroupReport, now_ms: float) -> str:
     """Escaped, since a group may be named [red]."""
-    number = "1 member" if len(seen.members) == 1 else f"{len(seen.members)} members"
-    parts = [f"group {seen.group}: {number}"]
+    parts = [f"group {seen.group}: {counted(len(seen.members), 'member')}"]
     if seen.protocol is not None:
         text = "both protocols" if seen.protocol == "both" else f"protocol {seen.protocol}"
         parts.append(text)
@@ -247,8 +247,7 @@ def _partitions(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
     """What no row has to say is no column. Names fold where room is short; states and numbers that
     are cut would say something else.
     """
-    count = len(seen.partitions)
-    number = "1 partition" if count == 1 else f"{count} partitions"
+    number = counted(len(seen.partitions), "partition")
     table = _table(f"{number}, {lag_text(seen)}", is_narrow=is_narrow)
     settled = all(row.state == "owned" for row in seen.partitions)
     table.add_column("topic", overflow="fold")

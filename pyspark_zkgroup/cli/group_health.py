@@ -12,6 +12,7 @@ from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.reach import checked_group
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ailments import Case, Look, ailments, needs_second_look
+from pyspark_zkgroup.group.counted import counted
 from pyspark_zkgroup.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -64,9 +65,7 @@ def _first(live: LiveGroup, ends: LogEnds) -> Look | Finding:
         look = _look(live, ends)
     except ServerError as error:
         return Finding("group", "ill", error.what, error.remedy)
-    facts = look.facts
-    is_there = facts.ids or facts.offsets or facts.owners
-    return look if is_there else _nothing_in(live.group)
+    return look if look.facts.is_there else _nothing_in(live.group)
 
 
 def _nothing_in(group: str) -> Finding:
@@ -75,9 +74,8 @@ def _nothing_in(group: str) -> Finding:
 
 def _of_case(case: Case) -> Iterator[Finding]:
     facts = case.first.facts
-    members = "1 member" if len(facts.ids) == 1 else f"{len(facts.ids)} members"
-    number = len(facts.offsets)
-    offsets = "1 partition" if number == 1 else f"{number} partitions"
+    members = counted(len(facts.ids), "member")
+    offsets = counted(len(facts.offsets), "partition")
     yield Finding(
         "group",
         "well",

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pyspark_zkgroup.cli.reach import json_option, store_of, zookeeper_option
+from pyspark_zkgroup.group.counted import counted
 from pyspark_zkgroup.group.report import stuck
 
 
@@ -27,7 +28,7 @@ def groups(connect: str, as_json: bool) -> None:
     with store_of(connect) as store:
         for name in read_groups(store):
             facts = read_group(store, name, {})
-            if facts.ids or facts.offsets or facts.owners:
+            if facts.is_there:
                 astray = stuck(facts)
                 topics = sorted({p.topic for p in (*facts.offsets, *facts.owners)})
                 rows.append(
@@ -43,7 +44,7 @@ def groups(connect: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
-    table = Table(title="1 group" if len(rows) == 1 else f"{len(rows)} groups")
+    table = Table(title=counted(len(rows), "group"))
     table.add_column("group", overflow="fold")
     counts = ("members", "owned", "stuck", "partitions")
     for title in counts:

@@ -22,6 +22,7 @@ from pyspark_zkgroup.cli.live import LiveGroup, live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.group.age import clock_time
+from pyspark_zkgroup.group.counted import counted
 from pyspark_zkgroup.group.report import GroupReport, PartitionRow
 
 ABOVE = 3
@@ -140,8 +141,7 @@ def lag_text(seen: GroupReport) -> str:
         return f"lag {seen.lag:,}"
     if seen.unknown_lags == len(seen.partitions):
         return "lag unknown"
-    number = "1 partition" if seen.unknown_lags == 1 else f"{seen.unknown_lags} partitions"
-    return f"lag {seen.lag:,}, unknown for {number}"
+    return f"lag {seen.lag:,}, unknown for {counted(seen.unknown_lags, 'partition')}"
 
 
 def table_of(

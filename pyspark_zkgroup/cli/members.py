@@ -20,8 +20,8 @@ from pyspark_zkgroup.cli.asking import (
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
 from pyspark_zkgroup.cli.reach import (
     checked_group,
+    facts_of,
     json_option,
-    refuse_missing,
     store_of,
     zookeeper_option,
 )
@@ -29,11 +29,12 @@ from pyspark_zkgroup.cli.stop import timeout_option
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.group.age import age
+from pyspark_zkgroup.group.counted import counted
 from pyspark_zkgroup.group.eviction import Belongings, deletions, has_moved, why_not
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.report import GroupFacts, GroupReport, report
+from pyspark_zkgroup.group.report import GroupReport, report
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.zk.member_nodes import Standing
@@ -56,12 +57,11 @@ def list_(group: str, connect: str, as_json: bool) -> None:
     """List the members of GROUP, and those that were asked to stay outside of it."""
     name = checked_group(group)
     with store_of(connect) as store:
-        rows = _rows(store, report(_facts(store, name), {}))
+        rows = _rows(store, report(facts_of(store, name), {}))
     if as_json:
         click.echo(json.dumps({"group": name, "members": rows}, indent=1))
         return
-    number = "1 member" if len(rows) == 1 else f"{len(rows)} members"
-    table = Table(title=f"group {name}: {number}")
+    table = Table(title=f"group {name}: {counted(len(rows), 'member')}")
     for title in ("member", "kind", "state", "since", "session", "asked"):
         table.add_column(title, overflow="fold")
     table.add_column("owns", justify="right")
@@ -91,7 +91,7 @@ def drain(group: str, member: str, timeout_s: float, connect: str, as_json: bool
 
     name = checked_group(group)
     with store_of(connect) as store:
-        seen = report(_facts(store, name), {})
+        seen = report(facts_of(store, name), {})
         standings = read_standings(store, name, read_asked(store, name))
         resting = {consumer: at for consumer, at in standings.items() if at.rests}
         wanted = chosen(seen, [member], resting)
@@ -123,7 +123,7 @@ def resume(group: str, member: str, connect: str, as_json: bool) -> None:
 
     name = checked_group(group)
     with store_of(connect) as store:
-        seen = report(_facts(store, name), {})
+        seen = report(facts_of(store, name), {})
         (consumer,) = chosen(seen, [member], read_asked(store, name))
         withdrawn = Asking(store, name).resume(consumer)
     text = "it joins at its next boundary" if withdrawn else "nothing was asked of it"
@@ -150,7 +150,7 @@ def evict(
 
     name = checked_group(group)
     with store_of(connect) as store:
-        facts = _facts(store, name)
+        facts = facts_of(store, name)
         seen = report(facts, {})
         owners = {consumer_of(o.data.decode("utf-8", "replace")) for o in facts.owners.values()}
         (consumer,) = chosen(seen, [member], owners)
@@ -212,15 +212,6 @@ def _evict(store: Store, before: Belongings, group: str, timeout_s: float) -> Ou
             consumer, "left alone", f"{left[0]} and {len(left) - 1} more changed: look again"
         )
     return Outcome(consumer, "evicted", f"{len(wanted)} nodes were deleted")
-
-
-def _facts(store: Store, group: str) -> GroupFacts:
-    """Of a group that is there."""
-    from pyspark_zkgroup.zk.group_reader import read_group
-
-    facts = read_group(store, group, {})
-    refuse_missing(store, facts)
-    return facts
 
 
 def _rows(store: Store, seen: GroupReport) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 
 from rich.table import Table
 
+from pyspark_zkgroup.group.counted import counted
 from pyspark_zkgroup.group.reset import Move
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
 
@@ -60,10 +61,6 @@ def moves_table(group: str, wanted: tuple[Move, ...], stored: Stored) -> Table:
 def outcome(wanted: tuple[Move, ...], in_kafka: int) -> str:
     """What was done, in the words of the table that was shown before."""
     return f"{_changing(wanted)} changed" + (f", {in_kafka} set in Kafka too" if in_kafka else "")
-
-
-def counted(number: int, one: str) -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
 
 
 def _changing(wanted: tuple[Move, ...]) -> str:

@@ -93,7 +93,7 @@ def checked_group(name: str) -> str:
 def store_of(connect: str) -> Iterator[Store]:
     """A session of its own; an ensemble that stops answering meanwhile is a ServerError as well."""
     from pyspark_zkgroup.zk.group_reader import opened
-    from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError
+    from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError, UnreachedError
 
     access = access_given()
     with ExitStack() as stack:
@@ -101,9 +101,8 @@ def store_of(connect: str) -> Iterator[Store]:
             store = stack.enter_context(
                 opened(connect, access.auth, access.zookeeper, set_acl=access.set_acl)
             )
-        except ServerError as error:
-            if _NO_COMMANDS_OPTION not in error.remedy:
-                raise
+        except UnreachedError as error:
+            # Its remedy names an option of queries that no command has.
             raise ServerError(error.what + _unresolved(connect), _UNREACHED) from error
         try:
             yield store
@@ -113,8 +112,6 @@ def store_of(connect: str) -> Iterator[Store]:
             ) from error
 
 
-# The session's remedy for queries names it, and no command has it.
-_NO_COMMANDS_OPTION = "zookeeper.connection.timeout.ms"
 _UNREACHED = "Check --zookeeper or ZKGROUP_ZOOKEEPER, and that a server runs there"
 
 
@@ -133,12 +130,20 @@ def refuse_missing(store: Store, facts: GroupFacts) -> None:
     """A group is there as well where all that is left of it was asked to stay outside."""
     from pyspark_zkgroup.zk.member_nodes import read_asked
 
-    is_there = facts.ids or facts.offsets or facts.owners
-    if not is_there and not read_asked(store, facts.group):
+    if not facts.is_there and not read_asked(store, facts.group):
         raise OptionError(
             f"There is no group {facts.group!r}: no member, no owner, no offset",
             "`zkgroup groups` lists all; check the chroot of --zookeeper",
         )
+
+
+def facts_of(store: Store, group: str) -> GroupFacts:
+    """What the nodes tell of a group that is there; of topics nothing."""
+    from pyspark_zkgroup.zk.group_reader import read_group
+
+    facts = read_group(store, group, {})
+    refuse_missing(store, facts)
+    return facts
 
 
 class LogEnds:

@@ -16,8 +16,8 @@ from pyspark_zkgroup.cli.asking import (
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
 from pyspark_zkgroup.cli.reach import (
     checked_group,
+    facts_of,
     json_option,
-    refuse_missing,
     store_of,
     zookeeper_option,
 )
@@ -53,16 +53,13 @@ def stop(
     members resume` withdraws it.
     """
     from pyspark_zkgroup.group.report import report
-    from pyspark_zkgroup.zk.group_reader import read_group
     from pyspark_zkgroup.zk.member_nodes import read_asked, read_standings
 
     if bool(members) == everybody:
         raise click.UsageError("name members (`zkgroup members list`), or give --all")
     name = checked_group(group)
     with store_of(connect) as store:
-        facts = read_group(store, name, {})
-        refuse_missing(store, facts)
-        seen = report(facts, {})
+        seen = report(facts_of(store, name), {})
         standings = read_standings(store, name, read_asked(store, name))
         resting = [consumer for consumer, at in standings.items() if at.rests]
         if everybody:

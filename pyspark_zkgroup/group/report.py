@@ -76,6 +76,10 @@ class GroupFacts:
     stirred: bool = False
     written: Mapping[TopicPartition, Written] = field(default_factory=dict)
 
+    @property
+    def is_there(self) -> bool:
+        return bool(self.ids or self.offsets or self.owners)
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ops import NodeVersion, Outcome, Transaction
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
@@ -23,6 +24,10 @@ class SessionLostError(Exception):
 
 class DisconnectedError(Exception):
     """No answer: the request was executed, will be, or never arrives. The session may live."""
+
+
+class UnreachedError(ServerError):
+    """No server has answered since the session was to be opened."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from pyspark_zkgroup.zk.port import (
     SessionEvent,
     SessionLostError,
     SessionSettings,
+    UnreachedError,
 )
 from pyspark_zkgroup.zk.securing import WithoutLogins
 
@@ -39,7 +40,14 @@ _REQUEST_S_MIN = 1.0
 _PROBE_S = 0.1
 _WITHOUT_LOGINS = WithoutLogins()
 
-__all__ = ["DisconnectedError", "Session", "SessionEvent", "SessionLostError", "SessionSettings"]
+__all__ = [
+    "DisconnectedError",
+    "Session",
+    "SessionEvent",
+    "SessionLostError",
+    "SessionSettings",
+    "UnreachedError",
+]
 
 
 class Session:
@@ -78,7 +86,7 @@ class Session:
         if not is_settled:
             trouble = [f"{address} {why}" for address, why in sorted(connection.trouble.items())]
             self.close()
-            raise ServerError(
+            raise UnreachedError(
                 f"ZooKeeper at {self.settings.hosts} did not answer within "
                 f"{self.settings.connection_timeout_ms} ms"
                 + (f" ({'; '.join(trouble)})" if trouble else ""),

@@ -15,8 +15,6 @@ from pyspark_zkgroup.model import TopicPartition
 _LAG_MIN = 1000
 _FAR = 10
 _MORE = 3
-# The protocols whose members can be asked to step out.
-_DRAINED = ("zookeeper", "coordinator")
 _LIMITS = "(maxOffsetsPerTrigger, maxBytesPerTrigger)"
 
 
@@ -172,8 +170,10 @@ def _of_its_reader(case: Case, owner: str) -> str:
         said += "; more tasks (minPartitions), where they do the work"
     if len(case.rows_of(owner)) > 1:
         said += "; more `threads`, or one more member, since it reads several partitions"
-    is_asked = any(m.consumer == owner and m.protocol in _DRAINED for m in seen.members)
-    if is_asked and not is_jvm and len(seen.members) > 1:
+    can_be_asked = any(
+        m.consumer == owner and m.kind == "zkgroup" and m.protocol != "light" for m in seen.members
+    )
+    if can_be_asked and len(seen.members) > 1:
         said += (
             f"; `zkgroup members drain {seen.group} {owner}` gives what it reads to others, and so "
             "tells whether it is the member or the records"
