@@ -150,10 +150,7 @@ class OwnerNodeMembership:
         return footing.static or not replays.all_taken(footing, plan)
 
     def stirred(self) -> bool:
-        now = self.clock.monotonic()
-        if now >= self._refresh_at:
-            self.keeper.stir("it was time for another look")
-        stirred = self.keeper.stirred() and now >= self._look_not_before
+        stirred = self._must_look()
         session = self.keeper.session
         calm = self.keeper.joined or self.requests.at_rest
         alive = session is not None and session.alive and calm
@@ -293,11 +290,19 @@ class OwnerNodeMembership:
         self._join(footing)
         if self.holdings.doubtful:
             self.keeper.stir("a claim or its end was not answered")
-        now = self.clock.monotonic()
-        if self.keeper.stirred() and now >= self._look_not_before:
+        if self._must_look():
             self._rebalance(footing)
             self.copy.write(footing, has_lease=self.keeper.may_plan)
         self._conclude(footing)
+
+    def _must_look(self) -> bool:
+        """Asked at every boundary: a query with data in each trigger is never asked by the planner
+        whether anything has changed, and still has to find new partitions and repaired nodes.
+        """
+        now = self.clock.monotonic()
+        if now >= self._refresh_at:
+            self.keeper.stir("it was time for another look")
+        return self.keeper.stirred() and now >= self._look_not_before
 
     def _join(self, footing: Footing) -> None:
         if self.keeper.joined:
