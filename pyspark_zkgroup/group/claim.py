@@ -90,9 +90,16 @@ def release_request(paths: GroupPaths, tp: TopicPartition, known: Known, held: H
 
 
 def rethread_request(
-    paths: GroupPaths, tp: TopicPartition, thread: ThreadId, held: Held
+    paths: GroupPaths, tp: TopicPartition, thread: ThreadId, known: Known, held: Held
 ) -> Transaction:
-    return (SetData(paths.owner(tp), str(thread).encode(), held.owner_version),)
+    """Under the fence as well. Every claim starts its owner node at version 1: an operator deletes
+    ours, another member claims the partition, and by its version alone that node is ours. But that
+    claim has moved the fence.
+    """
+    return (
+        Check(paths.offset(tp), known.fence.version),
+        SetData(paths.owner(tp), str(thread).encode(), held.owner_version),
+    )
 
 
 def proof_request(paths: GroupPaths, tp: TopicPartition, known: Known, held: Held) -> Transaction:

@@ -119,10 +119,8 @@ def _release(f: Footing, partitions: Collection[TopicPartition], moved: Moved) -
     known, held = f.holdings.known, f.holdings.held
     free = [p for p in partitions if not known[p].unsettled]
     moved.again |= len(free) < len(partitions)
-    # No transaction compares whose node it is: where all nodes of the group were lost and made
-    # anew, another's has the very versions that ours had.
-    owners = read_owners(f.store, f.paths, free) if free else {}
-    for partition in [p for p in free if p not in owners or owners[p].session != f.session]:
+    ours = _still_ours(f, free)
+    for partition in [p for p in free if p not in ours]:
         free.remove(partition)
         f.holdings.hand_on(partition)
         moved.lost.append(partition)
@@ -147,17 +145,28 @@ def _release(f: Footing, partitions: Collection[TopicPartition], moved: Moved) -
         raise DisconnectedError(f"{len(unanswered)} releases were not answered")
 
 
+def _still_ours(f: Footing, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
+    """No transaction compares the session of an owner node. Where all nodes of the group were lost
+    and made again, another member's nodes have the versions that ours had.
+    """
+    owners = read_owners(f.store, f.paths, partitions) if partitions else {}
+    return {p for p, owner in owners.items() if owner.session == f.session}
+
+
 def _rethread(
     f: Footing, partitions: Collection[TopicPartition], target: Mapping[TopicPartition, int]
 ) -> None:
     """A move between our own threads rewrites the node's text: the partition is never free in
     between.
     """
-    held = f.holdings.held
+    known, held = f.holdings.known, f.holdings.held
+    # What is not ours any more, or is refused, stays as it is: the proof before the next plan drops
+    # it.
+    ours = sorted(_still_ours(f, partitions))
     outcomes = f.store.commit(
-        [claim.rethread_request(f.paths, p, f.thread(target[p]), held[p]) for p in partitions]
+        [claim.rethread_request(f.paths, p, f.thread(target[p]), known[p], held[p]) for p in ours]
     )
-    for partition, outcome in zip(partitions, outcomes, strict=True):
+    for partition, outcome in zip(ours, outcomes, strict=True):
         if isinstance(outcome, Done):
             held[partition] = Held(target[partition], outcome.written[0].version)
         elif isinstance(outcome, InDoubt):

@@ -38,7 +38,7 @@ _SHAPES = {
     "Co Sf Do": "settle, unowned",
     "Kf Do": "release",
     "Ko Kf": "proof",
-    "So": "change of thread",
+    "Kf So": "change of thread",
     "Do": "own node deleted",
     "Sf": "fence moved in a replay",
     "Kf": "left out in a replay",

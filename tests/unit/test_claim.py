@@ -7,10 +7,11 @@ from pyspark_zkgroup.group.claim import (
     claim_request,
     claim_start,
     moves,
+    rethread_request,
     take_over_request,
     taken_over_version,
 )
-from pyspark_zkgroup.group.ops import Create, NodeVersion, SetData
+from pyspark_zkgroup.group.ops import Check, Create, NodeVersion, SetData
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import ThreadId, TopicPartition
@@ -51,6 +52,18 @@ def test_what_the_target_takes_away_is_released() -> None:
 def test_a_move_between_our_own_threads_is_never_a_release() -> None:
     found = decide({0: 1}, {0: 0}, {0})
     assert (found.rethread, found.release, found.claim) == ((P[0],), (), ())
+
+
+def test_a_move_between_our_own_threads_is_bound_to_the_fence() -> None:
+    """An operator deletes our node, another member claims the partition: its node has our version,
+    and only the fence tells.
+    """
+    known = Known(NodeVersion(9, 3), 5, 5)
+    request = rethread_request(GroupPaths("g"), P[2], ThreadId("g_me", 1), known, Held(0, 1))
+    assert request == (
+        Check("/consumers/g/offsets/t/2", 3),
+        SetData("/consumers/g/owners/t/2", b"g_me-1", 1),
+    )
 
 
 def test_a_node_that_vanished_is_claimed_again_and_not_released() -> None:
