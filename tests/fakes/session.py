@@ -177,7 +177,7 @@ class FakeSession(Session):
         else:
             self.world.step("close")
             self._drop(tell=False)
-            self.server.end_session(self.id)
+            self.server.end_session(self.id, closed=True)
         if self.id in self.server.ended and self in self.access.sessions:
             self.access.sessions.remove(self)
 

@@ -51,12 +51,13 @@ class Change(NamedTuple):
 
 class Write(NamedTuple):
     """One transaction, for those that look on. `session` 0 is an operator; `ending`: the nodes go
-    because their session has ended.
+    because their session has ended, which its own client asked for where it is `closed`.
     """
 
     session: int
     changes: tuple[Change, ...]
     ending: bool = False
+    closed: bool = False
 
 
 Watcher = Callable[[str], None]
@@ -133,15 +134,15 @@ class FakeZookeeper:
         self.ephemerals[self._next_session] = {}
         return self._next_session
 
-    def end_session(self, session: int) -> None:
-        """With all its nodes, in one transaction."""
+    def end_session(self, session: int, *, closed: bool = False) -> None:
+        """With all its nodes, in one transaction. `closed`: as its own client asked."""
         if session in self.ended:
             return
         self.ended.add(session)
         paths = list(self.ephemerals.pop(session, ()))
         self.zxid += 1
         changes = tuple(Change(p, self.leader.nodes[p], None, self.zxid) for p in paths)
-        self._execute(Write(session, changes, ending=True))
+        self._execute(Write(session, changes, ending=True, closed=closed))
 
     def multi(self, session: int, operations: Sequence[Op]) -> list[NodeVersion | int | None]:
         """As the server answers it: each operation's result, or the number of its error."""

@@ -50,7 +50,9 @@ class NodeChecks(Judge):
             elif change.path.startswith(self.offsets_at):
                 self._offset(write, change)
         driver = self.drivers.get(write.session) if write.ending else None
-        if driver is not None and not driver.left and not driver.process.leaving:
+        # A driver that is paused while it leaves may be outlived by its own session as well.
+        closing = driver is not None and driver.process.leaving and write.closed
+        if driver is not None and not driver.left and not closing:
             self.fault(driver, "its session ended")
 
     def _owner(self, write: Write, change: Change) -> None:
