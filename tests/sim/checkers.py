@@ -10,6 +10,8 @@ it, since from then on everything behind it counts as unread again.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from pyspark_zkgroup.errors import (
     AssignmentError,
     DataLossError,
@@ -124,14 +126,21 @@ class Checkers(NodeChecks):
         )
         self.counts["batch"] += 1
         self.counts["row"] += rows
+        session = driver.membership.keeper.session
+        batch.proved_at = self.world.now if session is None else session.multi_at  # type: ignore[attr-defined]
         for planned in batch.plan.ranges:
             progress = self.of(planned.partition)
             batch.epochs[planned.partition] = progress.epoch
-            session = driver.membership.keeper.session
             # Its own commit may have moved the fence unheard; so may its twin, which settles the
             # same batch at the same offset.
             writer = self.drivers.get(progress.writer)
             mine = writer is not None and writer.query is driver.query
+            if writer is driver and not progress.lost and not self._stands(planned):
+                self.world.fail(
+                    f"P1: {driver.name} logs {planned.partition} under a fence that its own replay "
+                    f"would refuse"
+                )
+                return
             if not mine and not progress.lost and not self._stands(planned):
                 # Somebody moved it after the proof; what it was before is what the batch is of.
                 batch.epochs[planned.partition] = -1
@@ -181,35 +190,54 @@ class Checkers(NodeChecks):
         earlier = progress.deliveries.setdefault(life, [])
         # A sink that knows what it has takes nothing twice.
         if batch is None or batch.query.sink != "by offset":
-            for other in reversed(earlier):
-                if other.start < until and start < other.until:
-                    self._explain(partition, progress, mine, other)
+            again = [
+                other
+                for other in reversed(earlier)
+                if other.start < until
+                and start < other.until
+                and not self._is_expected(progress, mine, other)
+            ]
+            self._explain(partition, mine, again)
         earlier.append(mine)
         if batch is None:
             progress.cover(progress.epoch).add(start, until)
 
-    def _explain(
-        self, partition: TopicPartition, progress: Progress, mine: Delivery, other: Delivery
-    ) -> None:
+    def _is_expected(self, progress: Progress, mine: Delivery, other: Delivery) -> bool:
+        """Whether these rows come twice for a reason outside of our members."""
         self.counts["duplicate"] += 1
         if mine.batch is None or other.batch is None:
             self.counts["duplicate of a JVM member"] += 1
-            return
-        if mine.epoch != other.epoch or mine.epoch == -1:
+        elif mine.epoch != other.epoch or mine.epoch == -1:
             self.counts["duplicate by a reset"] += 1
-            return
-        if progress.set_back_at >= other.at:
+        elif progress.set_back_at >= other.at:
             self.counts["duplicate by a JVM zombie"] += 1
-            return
-        why = mine.batch.excuses.get(partition) or other.batch.excuses.get(partition)
-        if why:
-            self.counts["duplicate by a fault"] += 1
-            return
-        start, until = max(mine.start, other.start), min(mine.until, other.until)
-        self.world.fail(
-            f"P3: {partition} [{start}, {until}) comes "
-            f"twice without a fault: in {other.by}, and in {mine.by}"
+        else:
+            return False
+        return True
+
+    def _explain(self, partition: TopicPartition, mine: Delivery, again: list[Delivery]) -> None:
+        """Each row may come as often again as faults have met batches of it in flight. A fault of
+        the last batch that was planned with it explains nothing yet, unless that batch itself was
+        delivered before.
+        """
+        edges = sorted(
+            {mine.start, mine.until, *(d.start for d in again), *(d.until for d in again)}
         )
+        for start, until in pairwise(edges):
+            here = [d.batch for d in again if d.batch and d.start <= start and until <= d.until]
+            if not here or not mine.start <= start < mine.until or mine.batch is None:
+                continue
+            last = max({*here, mine.batch}, key=lambda batch: batch.proved_at)
+            met = {*here, mine.batch} - (set() if [*here, mine.batch].count(last) > 1 else {last})
+            faults = sum(len(batch.excuses.get(partition, ())) for batch in met)
+            if len(here) > faults:
+                self.world.fail(
+                    f"P3: {partition} [{start}, {until}) comes {len(here) + 1} times with "
+                    f"{faults} faults: in {', '.join(map(str, here))}, and in {mine.by}"
+                )
+                return
+            self.counts["duplicate by a fault"] += 1
+            self.counts["row twice by a fault"] += until - start
 
     def finished(self, batch: Batch) -> None:
         self.world.tell(f"{batch} is finished")

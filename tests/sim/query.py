@@ -46,7 +46,11 @@ class StoppedError(BaseException):
 
 @dataclass(eq=False)
 class Batch:
-    """One entry of the offset log. `sunk`: what the sink has taken of it, over all tries."""
+    """One entry of the offset log. `sunk`: what the sink has taken of it, over all tries.
+
+    `proved_at`: when its partitions were last known to be its member's own. `excuses`: the faults
+    that met it in flight, by partition.
+    """
 
     query: Query
     number: int
@@ -55,6 +59,7 @@ class Batch:
     plan: Plan
     epochs: dict[TopicPartition, int] = field(default_factory=dict)
     excuses: dict[TopicPartition, list[str]] = field(default_factory=dict)
+    proved_at: float = 0.0
     committed: set[TopicPartition] = field(default_factory=set)
     sunk: dict[TopicPartition, tuple[OffsetRange, int]] = field(default_factory=dict)
     taken: bool = False

@@ -219,6 +219,7 @@ class GroupChecks(Checkers):
         self.counts["batch"] += 1
         self.counts["row"] += sum(len(r.range) for r in rows)
         number = self.number_of(driver)
+        batch.proved_at = self.proved_at.get(number, self.world.now)
         group = self.coordinator.group
         is_member = any(m.client == number for m in group.members.values())
         for planned in batch.plan.ranges:
