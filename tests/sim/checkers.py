@@ -10,6 +10,7 @@ it, since from then on everything behind it counts as unread again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from pyspark_zkgroup.errors import (
@@ -296,16 +297,26 @@ class Checkers(NodeChecks):
 
     # -- at the end
 
-    def unread(self) -> list[str]:
-        """What nobody has read, after all is healed."""
+    def unread_rows(self, ends: Mapping[TopicPartition, int]) -> int:
+        total = 0
+        for partition, end in ends.items():
+            progress, start = self.of(partition), self.kafka.logs[partition].earliest
+            start = max(start, progress.owed_from.get(progress.epoch, start))
+            total += max(0, end - start) - progress.cover(progress.epoch).rows(start, end)
+        return total
+
+    def unread(self, ends: Mapping[TopicPartition, int] | None = None) -> list[str]:
+        """What nobody has read, up to these ends or to those of the logs."""
+        if ends is None:
+            ends = {p: log.latest for p, log in self.kafka.logs.items()}
         found = []
-        for partition in sorted(self.kafka.logs):
+        for partition in sorted(ends.keys() & self.kafka.logs.keys()):
             log = self.kafka.logs[partition]
             progress = self.of(partition)
             owed = progress.owed_from.get(progress.epoch)
             if owed is None:
                 owed = log.earliest
-            gap = self._gap(partition, progress, progress.epoch, owed, log.latest)
+            gap = self._gap(partition, progress, progress.epoch, owed, ends[partition])
             if gap is not None:
                 found.append(f"{partition} from {gap} (of {log.earliest} to {log.latest})")
         return found

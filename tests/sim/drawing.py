@@ -17,10 +17,16 @@ Of = TypeVar("Of", bound="Scene")
 SKIPS = (0, 0, 1, 2, 4, 8)
 
 
+# Of how many faults another one follows at once.
+_OVERLAPPING = 0.2
+
+
 def draw(
     scene: Of, faults: Mapping[str, tuple[int, Callable[[Of], bool]]], numbers: Sequence[int]
 ) -> None:
-    """As many as one of `numbers` says, each by its weight. A fault says whether it has begun."""
+    """As many as one of `numbers` says, each by its weight. A fault says whether it has begun. Some
+    come in pairs, the second before the first is over.
+    """
     rng = scene.rng
     weights = [weight for weight, _ in faults.values()]
 
@@ -30,8 +36,12 @@ def draw(
             scene.counts[f"fault: {name}"] += 1
 
     for _ in range(rng.choice(numbers)):
-        (name,) = rng.choices(list(faults), weights)
-        scene.world.after(0.5 + rng.random() * 25.0, lambda name=name: befall(name))  # type: ignore[misc]
+        at_s = 0.5 + rng.random() * 25.0
+        names = rng.choices(list(faults), weights, k=2 if rng.random() < _OVERLAPPING else 1)
+        scene.counts["overlapping faults"] += len(names) > 1
+        for name in names:
+            scene.world.after(at_s, lambda name=name: befall(name))  # type: ignore[misc]
+            at_s += rng.random()
 
 
 def at_step(

@@ -41,6 +41,7 @@ from tests.sim.outer_faults import (
     rolling,
     twin,
     vandal,
+    vandal_among_joiners,
     zookeeper,
 )
 
@@ -84,6 +85,7 @@ FAULTS: dict[str, tuple[int, Fault]] = {
     "leader loss": (2, leaderless),
     "retention": (2, retention),
     "owner node deleted": (2, vandal),
+    "owner nodes deleted while shares change": (3, vandal_among_joiners),
     "two drivers on one checkpoint": (4, twin),
     "JVM member joins": (2, jvm_joins),
     "JVM member dies": (3, each_jvm("JVM dies", jvm_dies)),

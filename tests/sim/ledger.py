@@ -25,6 +25,9 @@ class Covered:
         kept.append((start, until))
         self.ranges = sorted(kept)
 
+    def rows(self, start: int, until: int) -> int:
+        return sum(max(0, min(b, until) - max(a, start)) for a, b in self.ranges)
+
     def first_gap(self, start: int, until: int) -> int | None:
         """The first offset of [start, until) that is not in it."""
         for a, b in self.ranges:

@@ -195,6 +195,36 @@ def vandal(scene: Scene) -> bool:
     return True
 
 
+def vandal_among_joiners(scene: Scene) -> bool:
+    """Shares change, an owner node is deleted under a member in a long batch, and shares change
+    back before it looks.
+    """
+    driver = any_driver(scene)
+    if driver is None:
+        return False
+    driver.query.overlong_next_s = 4.0
+    leaving = scene.new_query()
+    leaving.available_now = False
+
+    def go() -> None:
+        for other in scene.running:
+            if other.query is leaving:
+                leaving.ended = True
+                other.stop()
+
+    def delete() -> None:
+        session = driver.membership.keeper.session
+        mine = [p for p, s in sorted(scene.checkers.owner.items()) if session and s == session.id]
+        for partition in scene.rng.sample(mine, min(3, len(mine))):
+            scene.world.tell(f"** somebody deletes the owner node of {partition}")
+            scene.server.write(Delete(scene.paths.owner(partition), -1))
+
+    scene.world.tell(f"** shares change under {driver.name}")
+    scene.world.after(1.0 + scene.rng.random(), delete)
+    scene.world.after(2.5 + scene.rng.random(), go)
+    return True
+
+
 def twin(scene: Scene) -> bool:
     """A paused driver and its replacement: two on one checkpoint."""
     driver = any_driver(scene)

@@ -26,7 +26,7 @@ from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import GroupReader, GroupView
 from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planner import Planner
 from tests.sim.planting import Bugs, Patches, put
@@ -309,6 +309,25 @@ def _a_successors_node_has_the_version_of_ones_own() -> Patches:
     ]
 
 
+def _rethread_by_the_version_alone() -> Patches:
+    def request(
+        paths: GroupPaths, tp: TopicPartition, thread: ThreadId, _known: Known, held: Held
+    ) -> Transaction:
+        return (SetData(paths.owner(tp), str(thread).encode(), held.owner_version),)
+
+    def still_ours(_f: Footing, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
+        return set(partitions)
+
+    return [put(claim, "rethread_request", request), put(claims, "_still_ours", still_ours)]
+
+
+def _look_again_only_when_idle() -> Patches:
+    def must_look(self: ZookeeperMembership) -> bool:
+        return self.keeper.stirred() and self.clock.monotonic() >= self._look_not_before
+
+    return [put(ZookeeperMembership, "_must_look", must_look)]
+
+
 BUGS: Final[Bugs] = {
     "release whatever is there": _release_whatever_is_there,
     "commit what is planned": _commit_what_is_planned,
@@ -331,5 +350,7 @@ BUGS: Final[Bugs] = {
     "drained before the commit": _drained_before_the_commit,
     "keep what the session held (F9)": _keep_what_the_session_held,
     "take one's former session for a stranger's": forget_what_was_closed,
+    "move between threads by the version alone": _rethread_by_the_version_alone,
+    "look again only when idle": _look_again_only_when_idle,
     "a successor's node has one's own version": _a_successors_node_has_the_version_of_ones_own,
 }

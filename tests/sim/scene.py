@@ -15,6 +15,7 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
+from tests.sim import load
 from tests.sim.checkers import Checkers
 from tests.sim.jvm import JvmMember
 from tests.sim.query import Driver, Query, SinkKind
@@ -58,6 +59,7 @@ class Scene:
         self.drivers: list[Driver] = []
         self.jvms: list[JvmMember] = []
         self.healing = False
+        self.is_loaded = Random(f"{seed} load").random() < 0.5
         self.producing = True
         self.faults = 0
         self._numbers = 0
@@ -211,7 +213,7 @@ class Scene:
             self.produce()
             self.draw_faults()
             lasts = self.rng.choice([20.0, 30.0, 40.0])
-            self._sleep(lasts)
+            self.sleep(lasts)
             if not world.over:
                 self.heal()
             if not world.over:
@@ -239,7 +241,7 @@ class Scene:
 
         faults.draw(self)
 
-    def _sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         until = self.world.now + seconds
         while self.world.now < until - 1e-9 and not self.world.over:
             self.world.pause(until - self.world.now)
@@ -250,10 +252,9 @@ class Scene:
         for query in self.queries:
             query.slow_next_s = 0.0
         if world.lazy:
-            self._sleep(world.lazy_until - world.now)
+            self.sleep(world.lazy_until - world.now)
         world.tell("-- healing")
         self.healing = True
-        self.producing = False
         self._bring_back()
         for query in self.queries:
             query.batch_s = query.interval_s = 0.5
@@ -263,6 +264,9 @@ class Scene:
                 jvm.stop()
         if all(q.available_now for q in self.queries):
             self.new_query().available_now = False
+        if self.is_loaded:
+            load.read_under_load(self)
+        self.producing = False
         self._read_on()
 
     def _bring_back(self) -> None:
@@ -278,15 +282,17 @@ class Scene:
                 one.access.set_way("up")
 
     heal_s_max = 300.0
+    load_s_max = 100.0
 
     def _read_on(self) -> None:
         world = self.world
-        give_up_at = world.now + self.heal_s_max
+        ends = {p: log.latest for p, log in self.kafka.logs.items()}
+        give_up_at = world.now + self.heal_s_max + load.backlog_s(self, ends)
         look_again_s = 1.0
         while not world.over:
-            self._sleep(look_again_s)
+            self.sleep(look_again_s)
             look_again_s = min(30.0, look_again_s * 1.2)
-            self._mend()
+            self.mend()
             if not self.checkers.unread() and not self.checkers.uncommitted():
                 break
             if world.now > give_up_at:
@@ -298,7 +304,7 @@ class Scene:
                 )
         world.tell("-- all is read")
 
-    def _mend(self) -> None:
+    def mend(self) -> None:
         """What the operator does whom the messages name: offsets beyond the end are set."""
         for partition in sorted(self.kafka.logs):
             path = self.paths.offset(partition)
@@ -327,13 +333,13 @@ class Scene:
         while not world.over and world.now < give_up_at:
             if not self.running and all(j.gone for j in self.jvms):
                 break
-            self._sleep(0.5)
+            self.sleep(0.5)
         if self.running and not world.over:
             world.fail(f"{self.running[0].name} does not end")
         left = sorted(self.server.leader.kids.get(self.paths.ids, ()))
         sessions = [s for s, nodes in self.server.ephemerals.items() if nodes]
         if not world.over and left and sessions:
-            self._sleep(30.0)
+            self.sleep(30.0)
             left = sorted(self.server.leader.kids.get(self.paths.ids, ()))
             if left:
                 world.fail(f"registrations are left: {left}")

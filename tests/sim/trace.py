@@ -46,7 +46,7 @@ class Trace(Scene):
         self.server.make("/brokers/ids/1", b'{"host":"b1","port":9092,"endpoints":[]}')
         self.make_topic(TOPIC, partitions)
         self.produce_each(records)
-        self.producing = False
+        self.producing = self.is_loaded = False
         self.restarting = False
 
     def produce_each(self, records: int) -> None:
@@ -104,14 +104,14 @@ class Trace(Scene):
     # -- what happens
 
     def go(self, seconds: float) -> None:
-        self._sleep(seconds)
+        self.sleep(seconds)
 
     def go_until(self, condition: Callable[[], bool], seconds: float = 120.0) -> None:
         give_up_at = self.world.now + seconds
         while not condition() and not self.world.over:
             if self.world.now > give_up_at:
                 self.world.fail("the trace does not get where it wants to be")
-            self._sleep(0.05)
+            self.sleep(0.05)
 
     def read_all(self) -> None:
         self.go_until(lambda: not self.checkers.unread() and not self.checkers.uncommitted())

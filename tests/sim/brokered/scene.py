@@ -110,7 +110,7 @@ class BrokeredScene(Scene):
                 return
             if self.world.now > give_up_at:
                 self.world.fail(f"never shared evenly: {loads} of {len(self.kafka.logs)}")
-            self._sleep(0.5)
+            self.sleep(0.5)
 
     def finish(self) -> None:
         super().finish()
@@ -118,7 +118,7 @@ class BrokeredScene(Scene):
         while not self.world.over and self.coordinator.group.members:
             if self.world.now > give_up_at:
                 self.world.fail(f"still in the group: {sorted(self.coordinator.group.members)}")
-            self._sleep(1.0)
+            self.sleep(1.0)
 
 
 def run(seed: int, *, traced: bool = False) -> Outcome:

@@ -145,7 +145,7 @@ class CoordinatedScene(Scene):
                 return
             if self.world.now > give_up_at:
                 self.world.fail(f"never shared evenly: {loads} of {len(self.kafka.logs)}")
-            self._sleep(0.5)
+            self.sleep(0.5)
 
     def finish(self) -> None:
         super().finish()
@@ -155,7 +155,7 @@ class CoordinatedScene(Scene):
         while not self.world.over and (left := self._left_behind()):
             if self.world.now > give_up_at:
                 self.world.fail(f"commands or answers are left behind: {left}")
-            self._sleep(1.0)
+            self.sleep(1.0)
 
     def _left_behind(self) -> list[str]:
         kids = self.server.leader.kids

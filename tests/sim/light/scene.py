@@ -121,7 +121,7 @@ class LightScene(CoordinatedScene):
             registered = self.server.leader.kids.get(self.paths.ids, ())
             if not self.running and not registered and not self.checkers.owner:
                 break
-            self._sleep(0.5)
+            self.sleep(0.5)
         if not self.world.over:
             super().finish()
 

@@ -1,0 +1,62 @@
+"""Liveness while records keep coming: a member that is never idle must still notice everything.
+
+After the last fault each driver gets a record for every trigger. What exists by then, and what
+comes in partitions that appear now, must be read within a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import TYPE_CHECKING
+
+from pyspark_zkgroup.model import TopicPartition
+from tests.sim import outer_faults
+
+if TYPE_CHECKING:
+    from tests.sim.scene import Scene
+
+_RECORD_EVERY_S = 0.8
+_LOOK_EVERY_S = 2.0
+# A query may be limited to five records for each trigger of about a second.
+_ROW_S = 0.4
+
+
+def backlog_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
+    """How long a limited query may take for what is unread up to these ends."""
+    return _ROW_S * scene.checkers.unread_rows(ends)
+
+
+def read_under_load(scene: Scene) -> None:
+    world, rng = scene.world, Random(f"{scene.seed} load")
+    world.tell("-- records keep coming")
+    loading = True
+
+    def produce() -> None:
+        if not loading or world.over:
+            return
+        for driver in scene.running:
+            held = sorted(set(driver.membership.holdings.held) & scene.kafka.logs.keys())
+            if held:
+                scene.kafka.produce(rng.choice(held), 1)
+        world.after(_RECORD_EVERY_S, produce)
+
+    produce()
+    before = set(scene.kafka.logs)
+    outer_faults.grow(scene)
+    for partition in sorted(scene.kafka.logs.keys() - before):
+        scene.kafka.produce(partition, 3)
+    ends = {p: log.latest for p, log in scene.kafka.logs.items()}
+    bound_s = scene.load_s_max + backlog_s(scene, ends)
+    began = world.now
+    while not world.over:
+        scene.sleep(_LOOK_EVERY_S)
+        scene.mend()
+        unread = scene.checkers.unread(ends)
+        if not unread:
+            took_s = int(world.now - began)
+            scene.counts[f"read under load within {(took_s // 20 + 1) * 20} s"] += 1
+            break
+        if world.now - began > bound_s:
+            world.fail(f"P9: not read in {bound_s:.0f} s under load: {'; '.join(unread)}")
+    loading = False
