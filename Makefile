@@ -139,7 +139,7 @@ wheel: environment
 
 # The pins there are stay where they still fit; PIN_ARGS=--upgrade takes the newest.
 lock:
-	uv pip compile setup.cfg --quiet --universal --python-version 3.10 --no-emit-index-url --no-emit-find-links \
+	uv pip compile setup.cfg --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--extra spark --extra delta --extra dev --extra notebooks \
 		--custom-compile-command "make lock" --output-file requirements/dev.txt $(PIN_ARGS)
 

@@ -36,6 +36,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "setup.json"
 PIP_LOG = VENV / "pip.log"
+BUILD_LOCK = VENV / "build-lock.txt"
 RECORDS = ROOT / "pyspark_zkgroup" / "records"
 NATIVE_BUILD = VENV / "native"
 LARGE_MB = 20.0
@@ -217,17 +218,29 @@ def venv_version() -> tuple[int, int] | None:
 
 def pinned() -> list[str]:
     """The packages of the lock, roughly: markers of other systems and versions count as well."""
-    lines = LOCK.read_text().splitlines()
-    return sorted({line.split("==")[0] for line in lines if re.match(r"[A-Za-z0-9]", line)})
+    return sorted({pin.split("==")[0] for pin in pins(LOCK.read_text())})
+
+
+def pins(lock: str) -> list[str]:
+    """Return each `name==version` of a lock, with its marker and without its hashes."""
+    return [line.rstrip(" \\") for line in lock.splitlines() if re.match(r"[A-Za-z0-9]", line)]
+
+
+def with_hashes(lock: str, name: str) -> str:
+    """Return the entry of one package, with the hashes that pip compares what it fetches with."""
+    entry = re.search(rf"^{re.escape(name)}==.*(?:\n +--hash=.*)*$", lock, re.MULTILINE)
+    if entry is None:
+        raise SetupError(f"{LOCK.relative_to(ROOT)} has no {name}. Run make lock")
+    return entry[0] + "\n"
 
 
 def install_packages(count: int) -> None:
     # First what builds the packages that come as source: pip would fetch another version for it.
-    pip("install", "--constraint", str(LOCK), "setuptools")
+    BUILD_LOCK.write_text(with_hashes(LOCK.read_text(), "setuptools"))
+    pip("install", "--require-hashes", "--requirement", str(BUILD_LOCK))
     seen = 0
-    for line in pip_lines(
-        "install", "--no-build-isolation", "--use-pep517", "--requirement", str(LOCK)
-    ):
+    wanted_packages = ("--require-hashes", "--requirement", str(LOCK))
+    for line in pip_lines("install", "--no-build-isolation", "--use-pep517", *wanted_packages):
         package = re.match(r"(?:Collecting|Requirement already satisfied:) ([^=;<> ]+)", line)
         download = re.match(r"\s+Downloading (\S+) \(([\d.]+) MB\)", line)
         build = re.match(r"Building wheels for collected packages: (.*)", line)

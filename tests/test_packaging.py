@@ -17,6 +17,7 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 
 from pyspark_zkgroup import __version__
+from requirements.install import pins, with_hashes
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements" / "dev.txt"
@@ -72,22 +73,30 @@ def test_spark_can_find_the_package_from_anywhere(tmp_path: Path) -> None:
 def test_the_lock_pins_what_setup_cfg_asks_for_on_every_python(python: str) -> None:
     environment = {name: str(value) for name, value in default_environment().items()}
     environment |= {"python_version": python, "python_full_version": f"{python}.9", "extra": ""}
-    pins = {}
-    for line in LOCK.read_text(encoding="utf-8").splitlines():
-        if re.match(r"[A-Za-z0-9]", line):
-            pin = Requirement(line)
-            if pin.marker is None or pin.marker.evaluate(environment):
-                pins[pin.name.replace("_", "-").lower()] = str(pin.specifier).removeprefix("==")
+    pinned = {}
+    for line in pins(LOCK.read_text(encoding="utf-8")):
+        pin = Requirement(line)
+        if pin.marker is None or pin.marker.evaluate(environment):
+            pinned[pin.name.replace("_", "-").lower()] = str(pin.specifier).removeprefix("==")
 
     for requirement in requirements(*LOCKED_EXTRAS):
-        assert requirement.specifier.contains(pins[requirement.name]), requirement
+        assert requirement.specifier.contains(pinned[requirement.name]), requirement
 
 
 def test_the_lock_names_no_place_to_fetch_from() -> None:
     lines = LOCK.read_text(encoding="utf-8").splitlines()
-    pins = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    given = [line.rstrip(" \\") for line in lines if line.strip() and line.lstrip()[0] != "#"]
+    allowed = re.compile(r"[A-Za-z0-9._-]+==[^\s/]+( ; .*)?|    --hash=sha256:[0-9a-f]{64}")
 
-    assert [line for line in pins if not re.match(r"[A-Za-z0-9._-]+==[^\s/]+( ; .*)?$", line)] == []
+    assert [line for line in given if not allowed.fullmatch(line)] == []
+
+
+def test_the_lock_has_a_hash_for_each_package() -> None:
+    lock = LOCK.read_text(encoding="utf-8")
+
+    assert [
+        pin for pin in pins(lock) if "--hash" not in with_hashes(lock, pin.split("==")[0])
+    ] == []
 
 
 def test_a_machine_without_java_is_told_so_before_anything_is_downloaded(tmp_path: Path) -> None:

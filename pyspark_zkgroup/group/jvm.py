@@ -26,7 +26,7 @@ from pyspark_zkgroup.group.java_json import (
     text_of,
 )
 from pyspark_zkgroup.group.jvm_version import JvmVersion
-from pyspark_zkgroup.group.patterns import Matcher, compile_expression, untellable
+from pyspark_zkgroup.group.patterns import Matcher, compile_expression, is_unsupported
 from pyspark_zkgroup.group.snapshot import Threads, threads_of
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
@@ -174,14 +174,11 @@ def _expanded(
         return {topic: _count(topic, n) for topic, n in entries.threads.items()}
     expression = scala_order.immutable_map(entries.threads)[0]
     if expression not in matchers:
-        if (why := untellable(expression)) is not None:
-            raise AssignmentError(
-                f"what the expression {expression!r} means cannot be told: {why}",
-                "Its members can be watched, not imitated",
-            )
         try:
             matchers[expression] = compile_expression(expression)
         except SubscriptionError as error:
+            if is_unsupported(expression):
+                raise AssignmentError(f"Pattern {error.what}", error.remedy) from error
             raise MemberFailsError(error.what) from error
     wanted = entries.pattern == "white_list"
     matches = matchers[expression]

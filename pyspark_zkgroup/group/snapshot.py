@@ -23,11 +23,14 @@ class Snapshot:
 
     A JVM member fails its whole rebalance on such a registration. We go on without that member:
     claims exclude each other all the same, and one bad node must not stop everybody.
+    `unsupported` are those of them whose pattern a JVM member may read although this one cannot:
+    what the others own cannot be told.
     """
 
     members: Mapping[str, Registration]
     topics: Mapping[str, tuple[int, ...]]
     skipped: Mapping[str, str] = field(default_factory=dict)
+    unsupported: frozenset[str] = frozenset()
 
     @property
     def has_wildcards(self) -> bool:
@@ -38,10 +41,13 @@ class Snapshot:
 def read_snapshot(
     group: str, ids: Mapping[str, bytes | None], topics: Mapping[str, tuple[int, ...]]
 ) -> Snapshot:
-    """From what the nodes hold. An unreadable registration, or one with an expression that
-    java.util.regex refuses, is skipped with its path and the reason."""
-    members, skipped = read_registrations(GroupPaths(group).id, ids)
-    return Snapshot(members, topics, skipped)
+    """From what the nodes hold. A registration that cannot be read, or whose pattern is none or is
+    not supported, is skipped with its path and the reason.
+    """
+    path_of = GroupPaths(group).id
+    members, skipped = read_registrations(path_of, ids)
+    unsupported = frozenset(c for c in skipped if _has_unsupported_pattern(path_of(c), ids[c]))
+    return Snapshot(members, topics, skipped, unsupported)
 
 
 def read_registrations(
@@ -71,6 +77,14 @@ def _read_member(path: str, data: bytes | None) -> Registration | str:
     except SubscriptionError as error:
         return f"{path}: {error}"
     return registration
+
+
+def _has_unsupported_pattern(path: str, data: bytes | None) -> bool:
+    try:
+        subscription = parse_registration(path, data).subscription
+    except BadZnodeError:
+        return False
+    return subscription.is_wildcard and patterns.is_unsupported(subscription.expression)
 
 
 def expand(snapshot: Snapshot, exclude_internal: bool) -> Threads:
@@ -126,13 +140,3 @@ def topics_of(
     wanted = subscription.pattern == "white_list"
     matches = kept[expression]
     return [(topic, count) for topic in topics if topic not in hidden and matches(topic) is wanted]
-
-
-def foreign_differences(snapshot: Snapshot) -> dict[str, str]:
-    """Members whose expression Python would read differently, with how. It is read as Java does."""
-    return {
-        consumer: text
-        for consumer, member in snapshot.members.items()
-        if member.subscription.is_wildcard
-        and (text := patterns.difference(member.subscription.expression)) is not None
-    }

@@ -150,11 +150,10 @@ class OwnerNodeMembership:
         return footing.static or not replays.all_taken(footing, plan)
 
     def stirred(self) -> bool:
-        stirred = self._must_look()
         session = self.keeper.session
         calm = self.keeper.joined or self.requests.at_rest
         alive = session is not None and session.alive and calm
-        return stirred or not alive or self.holdings.unsettled
+        return self._must_look() or not alive or self.holdings.unsettled
 
     def boundary(self, done: Mapping[TopicPartition, int]) -> Standing:
         self.holdings.finish(done)
@@ -296,9 +295,7 @@ class OwnerNodeMembership:
         self._conclude(footing)
 
     def _must_look(self) -> bool:
-        """Asked at every boundary: a query with data in each trigger is never asked by the planner
-        whether anything has changed, and still has to find new partitions and repaired nodes.
-        """
+        """Checked at every boundary: the planner asks a query with data in each trigger nothing."""
         now = self.clock.monotonic()
         if now >= self._refresh_at:
             self.keeper.stir("it was time for another look")
@@ -363,11 +360,10 @@ class OwnerNodeMembership:
             self._look_not_before = self.clock.monotonic() + _LOOK_BACKOFF_S
             self.keeper.stir("the last rebalance was not complete")
         if moved.claimed or moved.released or moved.lost:
-            took_ms = (self.clock.monotonic() - began) * 1000
             _log.info(
                 "rebalanced group %s: %s, holding %d of %d; cause: %s; took %.0f ms",
                 *(self.options.group_id, moved, len(self.holdings.held), len(self._target)),
-                *(", ".join(causes), took_ms),
+                *(", ".join(causes), (self.clock.monotonic() - began) * 1000),
             )
 
     # -- what is said
@@ -401,5 +397,4 @@ class OwnerNodeMembership:
         said += self.keeper.notes
         if self.keeper.joined and not said:
             said += notes.missing_topics(self.options.subscription, self.subscribed, self._snapshot)
-        said += (*notes.left_out(self._snapshot), *self.copy.notes)
-        return tuple(said)
+        return (*said, *notes.left_out(self._snapshot), *self.copy.notes)

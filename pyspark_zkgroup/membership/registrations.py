@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 
-from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError
+from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError, SubscriptionError
 from pyspark_zkgroup.group.agreement import conflict
 from pyspark_zkgroup.group.claim import take_over_request
 from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Transaction
@@ -40,6 +40,16 @@ def refuse_conflict(own: Registration, consumer: str, snapshot: Snapshot) -> Non
             reason,
             "Set the same partition.assignment.strategy and partition.assignment.order for "
             "all members",
+        )
+
+
+def refuse_unsupported(snapshot: Snapshot) -> None:
+    """What the others own cannot be told where one pattern cannot be read."""
+    for consumer in sorted(snapshot.unsupported):
+        raise SubscriptionError(
+            f"Another member of the group, {consumer}, has registered a pattern that zkgroup does "
+            f"not support: {snapshot.skipped[consumer]}",
+            "Change the pattern of that member, or stop it",
         )
 
 

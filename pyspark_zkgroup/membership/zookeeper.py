@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 
 from pyspark_zkgroup.group.agreement import conflict
-from pyspark_zkgroup.group.snapshot import Snapshot, foreign_differences
+from pyspark_zkgroup.group.snapshot import Snapshot
 from pyspark_zkgroup.group.target import target
 from pyspark_zkgroup.membership import claims, commits, notes
 from pyspark_zkgroup.membership.claims import Moved
@@ -17,7 +17,11 @@ from pyspark_zkgroup.membership.hand_over import outwait_readers
 from pyspark_zkgroup.membership.nudge import Nudge
 from pyspark_zkgroup.membership.owner_nodes import OwnerNodeMembership
 from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka, Standing
-from pyspark_zkgroup.membership.registrations import refuse_conflict, refuse_coordinated
+from pyspark_zkgroup.membership.registrations import (
+    refuse_conflict,
+    refuse_coordinated,
+    refuse_unsupported,
+)
 from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.membership.unread import UnreadPartitions
 from pyspark_zkgroup.model import TopicPartition
@@ -45,13 +49,14 @@ class ZookeeperMembership(OwnerNodeMembership):
     def _introduce(self, footing: Footing) -> bool:
         view = self.reader.look(footing.store, lambda: False)
         refuse_conflict(self.registration, self.consumer, view.snapshot)
+        refuse_unsupported(view.snapshot)
         refuse_coordinated(footing)
         self._snapshot = view.snapshot
         return bool(view.topics_from)
 
     def _look(self, footing: Footing) -> bool:
         """False where there is nothing to decide by: no broker is there to say which partitions
-        exist. What is held stays held, as with JVM members.
+        exist, or the pattern of another member is not supported. What is held stays held.
         """
         view = self.reader.look(footing.store, self.keeper.changed_meanwhile)
         holder = view.registrations.get(self.consumer)
@@ -62,20 +67,24 @@ class ZookeeperMembership(OwnerNodeMembership):
             path = self.paths.id(self.consumer)
             raise commits.fenced(footing, f"{path} is in the hands of another session")
         self._take(view)
-        return bool(view.topics_from)
+        return bool(view.topics_from) and not view.snapshot.unsupported
 
     def _take(self, view: GroupView) -> None:
         for consumer, reason in view.snapshot.skipped.items():
-            if consumer not in self._snapshot.skipped:
+            if consumer in self._snapshot.skipped:
+                continue
+            if consumer in view.snapshot.unsupported:
+                _log.warning(
+                    "[ZKG-119] no partition moves while member %s is registered with a pattern "
+                    "that is not supported: %s",
+                    consumer,
+                    reason,
+                )
+            else:
                 _log.warning(
                     "[ZKG-118] member %s is left out of the assignment: %s", consumer, reason
                 )
         self._compare_rules(view.snapshot)
-        if view.snapshot.members.keys() - self._snapshot.members.keys():
-            for consumer, text in foreign_differences(view.snapshot).items():
-                _log.warning(
-                    "[ZKG-119] the expression of %s is read as Java reads it: %s", consumer, text
-                )
         self._notes = view.notes
         refresh_at = self.clock.monotonic() + self.options.metadata_refresh_ms / 1000.0
         self._refresh_at = float("inf") if view.topics_from == "zookeeper" else refresh_at

@@ -79,10 +79,4 @@ def _expression(option: Option[str | None], given: Given) -> str:
             f"Option {given.shown(option)}: {error.what}",
             f"{error.remedy}. Allowed: {option.rule.allowed}",
         ) from error
-    why = patterns.difference(expression)
-    if why is not None:
-        raise OptionError(
-            f"Option {given.shown(option)}, which Python and Java read differently: {why}",
-            "Write it in what both have in common: every member of the group reads it",
-        )
     return expression

@@ -36,8 +36,9 @@ SUBSCRIBE_PATTERN: Final[Option[str | None]] = Option(
     values.EXPRESSION,
     None,
     "Read the topics whose whole name matches (a white list), also those made later. A comma "
-    "stands for |, and blanks are dropped, as in the JVM consumers. An expression that Java "
-    "would read differently is refused.",
+    "stands for |, and blanks are dropped, as in the JVM consumers. Supported: characters, ., "
+    "[...], (...), |, *, +, ?, {n}, ^, $, \\d, \\w and \\s. An unsupported part is refused by "
+    "name.",
 )
 EXCLUDE_PATTERN: Final[Option[str | None]] = Option(
     "excludePattern",

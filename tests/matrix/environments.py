@@ -10,7 +10,6 @@ import configparser
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pyspark_zkgroup.sandbox.kafka_jars import cache_directory
+from requirements.install import pins
 from tests.matrix.versions import Version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,8 +55,8 @@ def _packages(version: Version) -> list[str]:
 
 
 def _constraints() -> str:
-    lines = [line for line in LOCK.read_text().splitlines() if re.match(r"[A-Za-z0-9]", line)]
-    return "".join(line + "\n" for line in lines if line.split("==")[0].lower() not in OWN)
+    found = pins(LOCK.read_text())
+    return "".join(pin + "\n" for pin in found if pin.split("==")[0].lower() not in OWN)
 
 
 def _wanted(version: Version) -> dict[str, str]:

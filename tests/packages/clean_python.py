@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from requirements.install import pins
+
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements" / "dev.txt"
 PATIENCE_S = 500.0
@@ -46,8 +48,10 @@ class CleanPython:
 
     def install(self, *what: str, **environment: str) -> str:
         """What pip said. Versions are those that the project is tested with."""
+        constraints = self.home / "constraints.txt"
+        constraints.write_text("\n".join(pins(LOCK.read_text())))
         command = [str(self.python), "-m", "pip", "install", "--no-input", "--progress-bar", "off"]
-        command += ["--disable-pip-version-check", "--constraint", str(LOCK)]
+        command += ["--disable-pip-version-check", "--constraint", str(constraints)]
         return ran([*command, *what], environment)
 
     def run(self, *arguments: str, **environment: str) -> str:

@@ -7,7 +7,6 @@ from pyspark_zkgroup.group.registration import Registration, Subscription, encod
 from pyspark_zkgroup.group.snapshot import (
     Snapshot,
     expand,
-    foreign_differences,
     read_snapshot,
     topics_of,
 )
@@ -29,14 +28,16 @@ def test_members_that_cannot_be_read_are_skipped_with_path_and_reason() -> None:
             "bad": b"garbage",
             "none": None,
             "refused": node(Subscription.white_list("(", 1)),
+            "unsupported": node(Subscription.white_list("(?!a).*", 1)),
         },
         TOPICS,
     )
     assert set(snapshot.members) == {"good"}
-    assert set(snapshot.skipped) == {"bad", "none", "refused"}
+    assert set(snapshot.skipped) == {"bad", "none", "refused", "unsupported"}
+    assert snapshot.unsupported == {"unsupported"}
     for consumer, reason in snapshot.skipped.items():
         assert f"/consumers/g/ids/{consumer}" in reason
-    assert "java.util.regex refuses" in snapshot.skipped["refused"]
+    assert "is no regular expression" in snapshot.skipped["refused"]
 
 
 def test_lists_mean_all_topics_but_internal_ones() -> None:
@@ -84,19 +85,6 @@ def test_an_empty_subscription_reads_nothing() -> None:
     snapshot = read_snapshot("g", {"c": b'{"pattern":"static","subscription":{}}'}, TOPICS)
     assert target(snapshot, "roundrobin", "old", True) == {}
     assert not snapshot.has_wildcards
-
-
-def test_foreign_expressions_that_python_reads_otherwise_are_named() -> None:
-    snapshot = read_snapshot(
-        "g",
-        {
-            "odd": node(Subscription.white_list("[a-z&&[^b]]", 1)),
-            "plain": node(Subscription.white_list("a|b", 1)),
-        },
-        TOPICS,
-    )
-    assert set(foreign_differences(snapshot)) == {"odd"}
-    assert set(expand(snapshot, True)) == {"a", "b"}
 
 
 def test_a_twice_escaped_expression_matches_nothing() -> None:
