@@ -66,6 +66,13 @@ class Operator:
     def set(self, path: str, data: bytes) -> None:
         self.server.write(SetData(path, data, -1))
 
+    def create(self, path: str, data: bytes, *, makepath: bool) -> None:
+        assert makepath
+        self.server.make(path, data)
+
+    def delete(self, path: str) -> None:
+        self.server.delete_tree(path)
+
 
 class SimulatedGroup(SimulatedTopics):
     """Its nodes are in the fake ZooKeeper."""

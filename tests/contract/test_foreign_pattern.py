@@ -1,0 +1,52 @@
+"""A JVM member with a pattern that zkgroup does not support: what the others own cannot be told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyspark_zkgroup.errors import SubscriptionError
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.group.registration import Registration, Subscription, encode_registration
+from tests.contract.memberships import KINDS, settle
+from tests.spark_order import Query
+from tests.waiting import wait_until
+
+EACH = 5
+PATTERN = "(?!a).*"
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_pattern_refuses_a_join_and_later_stops_the_assignment(
+    request: pytest.FixtureRequest, kind: str
+) -> None:
+    with KINDS[kind].of("zookeeper", request) as members:
+        topic = members.made.topic(4)
+        members.made.produce(topic, EACH)
+        first = members.query(topic)
+        settle(first, partitions=4)
+        foreign = f"{members.made.name}_jvm"
+        path = GroupPaths(members.made.name).id(foreign)
+        data = encode_registration(Registration(Subscription.white_list(PATTERN, 1), "1"))
+        client: Any = members.made.client  # type: ignore[union-attr]
+        client.create(path, data, makepath=True)
+        with pytest.raises(SubscriptionError) as refused:
+            members.query(topic).trigger()
+        assert foreign in str(refused.value)
+        assert repr(PATTERN) in str(refused.value)
+
+        members.made.produce(topic, EACH)
+        wait_until(lambda: _reads(first, 8 * EACH), 20, "all to be read", clock=first.clock)
+        notes = first.membership.status()["notes"]
+        assert any(foreign in note and "is not supported" in note for note in notes)
+
+        client.delete(path)
+        second = members.query(topic)
+        settle(first, second, partitions=4)
+        assert len(second.membership.holdings.held) == 2
+
+
+def _reads(query: Query, rows: int) -> bool:
+    query.trigger()
+    return len(query.rows) == rows
