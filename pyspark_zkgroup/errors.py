@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from pyspark_zkgroup.printable import printable
+
 
 class ZkgroupError(Exception):
     """`what` happened, and the `remedy`: both whole sentences without a trailing full stop."""
@@ -32,9 +34,10 @@ class ZkgroupError(Exception):
     def __init__(self, what: str, remedy: str = "") -> None:
         if type(self) is ZkgroupError:
             raise TypeError("raise one of the errors below ZkgroupError, not ZkgroupError itself")
-        self.what = what
-        self.remedy = remedy
-        super().__init__(f"[{self.code}] {what}" + (f". {remedy}" if remedy else ""))
+        self.what = printable(what)
+        self.remedy = printable(remedy)
+        told = f". {self.remedy}" if remedy else ""
+        super().__init__(f"[{self.code}] {self.what}{told}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.what, self.remedy)

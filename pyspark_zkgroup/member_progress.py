@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark_zkgroup.errors import PlanError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, decode
+from pyspark_zkgroup.printable import printable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -140,11 +141,11 @@ def _members(report: Mapping[str, Any]) -> Iterator[MemberProgress]:
             members=_count(latest.get("members")),
             held=int(latest.get("held", len(plan.ranges))),
             lag=_count(latest.get("lag")),
-            waiting=latest.get("waiting", {}),
+            waiting={p: printable(why) for p, why in latest.get("waiting", {}).items()},
             waiting_count=int(latest.get("waitingCount", 0)),
             dropped=int(latest.get("dropped", 0)),
             data_loss=latest.get("dataLoss", {}),
-            notes=tuple(latest.get("notes", ())),
+            notes=tuple(map(printable, latest.get("notes", ()))),
             generation=latest.get("generation"),
             partitions=_partitions(plan, latest.get("latest", {})),
         )

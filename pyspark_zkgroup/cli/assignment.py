@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from rich.table import Table
 
 from pyspark_zkgroup.cli.asking import chosen
+from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.group_file import PARTITIONS_MAX, BadInput, Question, bad, read_question
 from pyspark_zkgroup.cli.reach import config_option, store_of
 from pyspark_zkgroup.cli.wide import console
@@ -111,7 +112,7 @@ def assignment(
     except AssignmentError as error:
         raise BadInput(str(error)) from error
     for line in answer.remarks:
-        click.echo(line, err=True)
+        say(line, err=True)
     if as_json:
         click.echo(json.dumps({"owners": _by_topic(answer.owners)}, indent=1))
     else:
@@ -226,7 +227,7 @@ def _sorted(partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
 def _show(answer: Answer) -> None:
     owned = answer.owned
     number = counted(len(answer.members), "member")
-    table = Table(title=f"{answer.rule}, {number}" if answer.rule else number)
+    table = Table(title=table_title(f"{answer.rule}, {number}" if answer.rule else number))
     table.add_column("topic", overflow="fold")
     table.add_column("partition", justify="right")
     table.add_column("would be owned by", overflow="fold")
@@ -236,7 +237,7 @@ def _show(answer: Answer) -> None:
         row = [partition.topic, str(partition.partition), answer.owners.get(partition, "-")]
         if owned is not None:
             row.append(owned.get(partition, "-"))
-        table.add_row(*row)
+        add_row(table, *row)
     console().print(table)
     if owned is not None:
         console().print(_shares(answer, owned))
@@ -251,7 +252,7 @@ def _shares(answer: Answer, owned: Mapping[TopicPartition, str]) -> Table:
     for title in ("would own", "owns"):
         table.add_column(title, justify="right")
     for member in sorted({*answer.members, *then, *now}, key=compare_key):
-        table.add_row(member, str(then[member]), str(now[member]))
+        add_row(table, member, str(then[member]), str(now[member]))
     return table
 
 

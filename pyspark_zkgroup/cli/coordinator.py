@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
     from pyspark_zkgroup.coordinator.light_office import LightOffice
     from pyspark_zkgroup.security.stream_access import StreamAccess
-    from pyspark_zkgroup.zk.session import SessionSettings
+    from pyspark_zkgroup.worker_log import PrintableFormatter
+from pyspark_zkgroup.zk.session import SessionSettings
 
 _REFRESH_S = 30.0
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
@@ -92,7 +93,9 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
         ) from error
     # What is given wrong is found out before a server is asked.
     stream_access = _stream_access(light)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     told = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _signum, _frame: told.set())

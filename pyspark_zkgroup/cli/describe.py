@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 from rich import box
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from pyspark_zkgroup.cli.cells import add_row, cell, table_title
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.lag import lag_text
 from pyspark_zkgroup.cli.live import live_group
@@ -29,11 +30,11 @@ from pyspark_zkgroup.group.report import GroupReport, MemberRow, PartitionRow
 _NAMED = 5
 _NARROW = 100
 _STATES = {
-    "owned": "",
-    "moving": "[cyan]moving[/]",
-    "free": "[yellow]free[/]",
-    "stuck": "[red]stuck[/]",
-    "unread": "[dim]unread[/]",
+    "owned": ("", ""),
+    "moving": ("moving", "cyan"),
+    "free": ("free", "yellow"),
+    "stuck": ("stuck", "red"),
+    "unread": ("unread", "dim"),
 }
 
 
@@ -141,19 +142,19 @@ def show(seen: GroupReport) -> None:
     notes += [f"{r.partition}: {r.trouble}" for r in seen.partitions if r.trouble]
     waits = [*_waits(seen), *_unanswered(seen)]
     for text in waits:
-        out.print(text, markup=False, highlight=False)
+        out.print(cell(text))
     for note in (*seen.notes, *notes):
-        out.print(note, style="yellow", markup=False, highlight=False)
+        out.print(cell(note), style="yellow")
     if notes or seen.notes or waits or _is_odd(seen):
         hint = f"zkgroup doctor --group {seen.group} says what to do"
-        out.print(hint, style="dim", markup=False, highlight=False)
+        out.print(cell(hint), style="dim")
 
 
 def _table(title: str, *, is_narrow: bool) -> Table:
     """In a narrow one, lines between columns would take the room of what stands in them."""
     if is_narrow:
-        return Table(title=title, box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    return Table(title=title)
+        return Table(title=table_title(title), box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    return Table(title=table_title(title))
 
 
 def _members(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
@@ -169,7 +170,8 @@ def _members(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
     for member in seen.members:
         rule = f"{member.strategy} ({member.order})" if member.order else member.strategy or ""
         reads = ", ".join(member.subscription) if member.trouble is None else ""
-        members.add_row(
+        add_row(
+            members,
             member.consumer + (" (static)" if member.static else ""),
             _kind(seen, member),
             age(now_ms - member.since_ms),
@@ -197,7 +199,6 @@ def _is_open(row: PartitionRow) -> bool:
 
 
 def _title(seen: GroupReport, now_ms: float) -> str:
-    """Escaped, since a group may be named [red]."""
     parts = [f"group {seen.group}: {counted(len(seen.members), 'member')}"]
     if seen.protocol is not None:
         text = "both protocols" if seen.protocol == "both" else f"protocol {seen.protocol}"
@@ -210,7 +211,7 @@ def _title(seen: GroupReport, now_ms: float) -> str:
         where = f" at {at.address}" if at.address else ""
         title += f"\ncoordinator {at.name or '?'}{where}, for {age(now_ms - at.since_ms)}"
         title += f", epoch {at.epoch}"
-    return escape(title)
+    return title
 
 
 def _kind(seen: GroupReport, member: MemberRow) -> str:
@@ -262,12 +263,13 @@ def _partitions(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
     short = _tails(seen.members) if is_narrow else {}
     for row in seen.partitions:
         wanted = "" if row.state == "owned" else row.wanted_by or row.undecided or "-"
-        table.add_row(
+        add_row(
+            table,
             row.partition.topic,
             str(row.partition.partition),
             _shortened(row.owner or "-", short),
             "" if row.since_ms is None else age(now_ms - row.since_ms),
-            *(() if settled else (_STATES[row.state], _shortened(wanted, short))),
+            *(() if settled else (Text(*_STATES[row.state]), _shortened(wanted, short))),
             _number(row.committed),
             "" if row.committed_ms is None else age(now_ms - row.committed_ms),
             _number(row.end),

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 
 import click
 from rich.table import Table
+from rich.text import Text
 
+from pyspark_zkgroup.cli.cells import add_row, say
 from pyspark_zkgroup.cli.finding import Finding
 from pyspark_zkgroup.cli.reach import bootstrap_option, config_option, json_option
 from pyspark_zkgroup.cli.wide import console
 
-_MARKS = {"well": "[green]ok[/]", "note": "[yellow]note[/]", "ill": "[red]ill[/]"}
+_MARKS = {"well": ("ok", "green"), "note": ("note", "yellow"), "ill": ("ill", "red")}
 
 
 @click.command("doctor")
@@ -79,7 +81,7 @@ def doctor(
             _show(shown)
         if brief:
             well = sum(f.state == "well" for f in findings)
-            console().print(f"{well} of {len(findings)} things are well")
+            say(f"{well} of {len(findings)} things are well")
     context.exit(any(f.state == "ill" for f in findings))
 
 
@@ -88,5 +90,5 @@ def _show(findings: Sequence[Finding]) -> None:
     for column in table.columns:
         column.overflow = "fold"
     for finding in findings:
-        table.add_row(_MARKS[finding.state], finding.thing, finding.text, finding.remedy)
+        add_row(table, Text(*_MARKS[finding.state]), finding.thing, finding.text, finding.remedy)
     console().print(table)

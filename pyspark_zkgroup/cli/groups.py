@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from pyspark_zkgroup.cli.cells import add_row, table_title
 from pyspark_zkgroup.cli.reach import json_option, store_of, zookeeper_option
 from pyspark_zkgroup.group.counted import counted
 from pyspark_zkgroup.group.report import stuck
@@ -44,14 +45,15 @@ def groups(connect: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
-    table = Table(title=counted(len(rows), "group"))
+    table = Table(title=table_title(counted(len(rows), "group")))
     table.add_column("group", overflow="fold")
     counts = ("members", "owned", "stuck", "partitions")
     for title in counts:
         table.add_column(title, justify="right")
     table.add_column("topics", overflow="fold")
     for row in rows:
-        table.add_row(
+        add_row(
+            table,
             str(row["group"]),
             *(str(row[name]) for name in counts),
             ", ".join(row["topics"] if isinstance(row["topics"], list) else ()),

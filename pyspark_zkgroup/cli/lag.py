@@ -13,10 +13,10 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
+from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.live import LiveGroup, live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
@@ -165,7 +165,7 @@ def _table(
     *,
     has_bar: bool,
 ) -> Table:
-    table = Table(title=escape(f"group {seen.group}: {lag_text(seen)}"))
+    table = Table(title=table_title(f"group {seen.group}: {lag_text(seen)}"))
     table.add_column("topic", overflow="fold")
     for name in ("partitions", "lag"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -181,7 +181,7 @@ def _table(
         cells.append(f"{row.largest:,} in {row.largest_in}" if row.largest else "")
         if rates is not None:
             cells.append(f"{rates[row.topic]:,.0f}" if row.topic in rates else "")
-        table.add_row(*map(escape, cells))
+        add_row(table, *cells)
     return table
 
 
@@ -199,7 +199,7 @@ def _print(
 ) -> None:
     out.print(table_of(out, seen, rows, rates))
     for note in seen.notes:
-        click.echo(note, err=True)
+        say(note, err=True)
 
 
 def _watch(connect: str, bootstrap: str, group: str, interval: float) -> None:

@@ -17,6 +17,7 @@ from pyspark_zkgroup.cli.asking import (
     refuse_others,
     status_of,
 )
+from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
 from pyspark_zkgroup.cli.reach import (
     checked_group,
@@ -61,7 +62,7 @@ def list_(group: str, connect: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"group": name, "members": rows}, indent=1))
         return
-    table = Table(title=f"group {name}: {counted(len(rows), 'member')}")
+    table = Table(title=table_title(f"group {name}: {counted(len(rows), 'member')}"))
     for title in ("member", "kind", "state", "since", "session", "asked"):
         table.add_column(title, overflow="fold")
     table.add_column("owns", justify="right")
@@ -71,7 +72,7 @@ def list_(group: str, connect: str, as_json: bool) -> None:
         asked = row["request"]
         said = "" if asked is None else f"{asked['kind']} by {asked['by']}"
         cells = (row["consumer"], row["kind"], row["state"], since, row["session"], said)
-        table.add_row(*cells, str(row["owns"]))
+        add_row(table, *cells, str(row["owns"]))
     console().print(table)
 
 
@@ -164,14 +165,14 @@ def evict(
         if not as_json:
             _show(before, paths)
         if not yes and (as_json or not click.confirm("Evict it?")):
-            click.echo("Nothing was changed: give --yes to evict it", err=True)
+            say("Nothing was changed: give --yes to evict it", err=True)
             raise SystemExit(ALONE)
         outcome = _evict(store, before, name, timeout_s)
     if as_json:
         value = {"deleted": paths if outcome.state == "evicted" else []}
         click.echo(json.dumps({**outcome_values([outcome])[0], **value}, indent=1))
     else:
-        click.echo(f"{outcome.consumer}: {outcome.text}")
+        say(f"{outcome.consumer}: {outcome.text}")
     raise SystemExit(ALONE if outcome.state == "left alone" else 0)
 
 
@@ -243,14 +244,14 @@ def _rows(store: Store, seen: GroupReport) -> list[dict[str, Any]]:
 
 
 def _show(it: Belongings, paths: list[str]) -> None:
-    table = Table(title=f"{it.consumer}: {len(paths)} nodes would be deleted")
+    table = Table(title=table_title(f"{it.consumer}: {len(paths)} nodes would be deleted"))
     table.add_column("node", overflow="fold")
     table.add_column("session")
     for path in paths:
-        table.add_row(path, "")
+        add_row(table, path, "")
     console().print(table)
     sessions = ", ".join(f"{session:#x}" for session in sorted(it.sessions)) or "none that lives"
-    click.echo(f"session: {sessions}. A batch that it has under way will come twice.", err=True)
+    say(f"session: {sessions}. A batch that it has under way will come twice.", err=True)
 
 
 def _say(outcomes: list[Outcome], as_json: bool) -> None:
@@ -258,4 +259,4 @@ def _say(outcomes: list[Outcome], as_json: bool) -> None:
         click.echo(json.dumps(outcome_values(outcomes), indent=1))
     else:
         for one in outcomes:
-            click.echo(f"{one.consumer}: {one.text}")
+            say(f"{one.consumer}: {one.text}")

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 
 from rich.table import Table
 
+from pyspark_zkgroup.cli.cells import add_row, table_title
 from pyspark_zkgroup.group.counted import counted
 from pyspark_zkgroup.group.reset import Move
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
@@ -21,32 +22,33 @@ def committed_table(
     group: str, committed: Mapping[TopicPartition, int | None], stored: Stored
 ) -> Table:
     every = sorted(committed.keys() | stored.keys())
-    table = Table(title=f"group {group}: {counted(len(every), 'offset')}")
+    table = Table(title=table_title(f"group {group}: {counted(len(every), 'offset')}"))
     table.add_column("topic", overflow="fold")
     _add_numbers(table, "partition", "committed", *_in_kafka(stored, "in Kafka"))
     for p in every:
         in_kafka = _in_kafka(stored, _stored(stored, p))
-        table.add_row(p.topic, str(p.partition), _number(committed.get(p)), *in_kafka)
+        add_row(table, p.topic, str(p.partition), _number(committed.get(p)), *in_kafka)
     return table
 
 
 def kafka_table(group: str, in_kafka: Mapping[TopicPartition, int | None]) -> Table:
-    table = Table(title=f"group {group}: {counted(len(in_kafka), 'offset')} in Kafka")
+    table = Table(title=table_title(f"group {group}: {counted(len(in_kafka), 'offset')} in Kafka"))
     table.add_column("topic", overflow="fold")
     _add_numbers(table, "partition", "in Kafka")
     for p, offset in sorted(in_kafka.items()):
-        table.add_row(p.topic, str(p.partition), _number(offset))
+        add_row(table, p.topic, str(p.partition), _number(offset))
     return table
 
 
 def moves_table(group: str, wanted: tuple[Move, ...], stored: Stored) -> Table:
     at = datetime.now(timezone.utc).strftime("%H:%M:%S UTC")
-    table = Table(title=f"group {group}, {at}: {_changing(wanted)} change{_s(wanted)}")
+    table = Table(title=table_title(f"group {group}, {at}: {_changing(wanted)} change{_s(wanted)}"))
     table.add_column("topic", overflow="fold")
     _add_numbers(table, "partition", "before", *_in_kafka(stored, "in Kafka"), "after", "by")
     table.add_column("note", overflow="fold")
     for move in wanted:
-        table.add_row(
+        add_row(
+            table,
             move.partition.topic,
             str(move.partition.partition),
             _number(move.before),

@@ -14,6 +14,7 @@ from typing import IO, Any
 import click
 from rich.console import Console
 
+from pyspark_zkgroup.cli.cells import say
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.live import LiveGroup, live_group
 from pyspark_zkgroup.cli.offset_file import is_there, read_file, save_new, written
@@ -60,7 +61,7 @@ def show(group: str, connect: str, bootstrap: str, in_kafka: bool, as_json: bool
             return
         side = live.in_kafka(None)
     if side.untold:
-        click.echo(f"Offsets in Kafka are not shown: {side.untold}", err=True)
+        say(f"Offsets in Kafka are not shown: {side.untold}", err=True)
     Console().print(committed_table(group, found, side.stored))
 
 
@@ -186,7 +187,7 @@ def reset(
     with live_group(connect, bootstrap, group, may_be_new=True) as live:
         facts = live.facts()
         if not facts.ids and not facts.offsets:
-            click.echo(f"group {group} has no offsets and no members yet", err=True)
+            say(f"group {group} has no offsets and no members yet", err=True)
         partitions = _chosen(facts, topics)
         committed = _committed(facts)
         if to_offset is not None:
@@ -324,7 +325,7 @@ def _set(
         Console().print(moves_table(live.group, wanted, side.stored))
     left_out = side.left_out(wanted, copies)
     if left_out:
-        click.echo(left_out, err=True)
+        say(left_out, err=True)
     if execute:
         if facts.ids and not force:
             raise OptionError(
@@ -338,9 +339,9 @@ def _set(
         live.write(wanted, whatever_is_there=force)
         if copies:
             side.write(copies)
-        click.echo(f"{outcome(wanted, len(copies))}. {back}", err=True)
+        say(f"{outcome(wanted, len(copies))}. {back}", err=True)
     else:
-        click.echo("Nothing was changed: give --execute to set them", err=True)
+        say("Nothing was changed: give --execute to set them", err=True)
     if as_json:
         click.echo(json.dumps([_value(move) for move in wanted], indent=1))
 

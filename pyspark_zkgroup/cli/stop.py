@@ -13,6 +13,7 @@ from pyspark_zkgroup.cli.asking import (
     refuse_others,
     status_of,
 )
+from pyspark_zkgroup.cli.cells import say
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
 from pyspark_zkgroup.cli.reach import (
     checked_group,
@@ -75,7 +76,7 @@ def stop(
         click.echo(json.dumps(outcome_values(outcomes), indent=1))
     else:
         for one in outcomes:
-            click.echo(f"{one.consumer}: {one.text}")
+            say(f"{one.consumer}: {one.text}")
         if not outcomes:
-            click.echo(f"group {name} has no zkgroup member")
+            say(f"group {name} has no zkgroup member")
     raise SystemExit(status_of(outcomes))

@@ -82,7 +82,7 @@ def test_a_strategy_of_old_that_means_range_is_remarked() -> None:
         ({**GROUP, "ids": {"a/b": {}}}, "a/b"),
         (
             {**GROUP, "ids": {"c": {"subscription": {r"(a)*\1": 1}, "pattern": "white_list"}}},
-            "cannot be told",
+            "is not supported",
         ),
     ],
 )
