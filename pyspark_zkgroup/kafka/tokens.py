@@ -31,6 +31,16 @@ class NoTokenError(kafka.errors.SaslAuthenticationFailedError):  # type: ignore[
     """There is none to log in with, and asking again will not help."""
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Else the login, which the request carries, would be sent to whatever host is named."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
+
+
 class _Provider(AbstractTokenProvider):  # type: ignore[misc]
     def __init__(self, login: Any) -> None:
         super().__init__()
@@ -107,11 +117,16 @@ def _from_endpoint(login: TokenEndpoint) -> tuple[str, float]:
         },
     )
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as response:
+        with _OPENER.open(request, timeout=_TIMEOUT_S) as response:
             answer = json.loads(response.read(_ANSWER_BYTES_MAX))
         return str(answer["access_token"]), float(answer.get("expires_in", 0))
     except urllib.error.HTTPError as error:
         error.close()
+        if 300 <= error.code < 400:
+            raise NoTokenError(
+                f"{login.url} redirects (HTTP {error.code}), which is not followed: set "
+                "kafka.sasl.oauthbearer.token.endpoint.url to where it leads"
+            ) from None
         if error.code in (400, 401, 403):
             raise NoTokenError(f"{login.url} gives no token (HTTP {error.code})") from None
         raise kafka.errors.KafkaConnectionError(f"{login.url}: HTTP {error.code}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.options import security_options as names
@@ -43,7 +44,7 @@ def kafka_security(given: Given) -> KafkaSecurity:
 def _sasl(given: Given) -> Sasl:
     mechanism = given.value(names.MECHANISM)
     function, module = given.value(names.TOKEN_FUNCTION), given.value(names.JAAS)
-    bearer_only = (names.TOKEN_ENDPOINT, names.TOKEN_FUNCTION)
+    bearer_only = (names.TOKEN_ENDPOINT, names.TOKEN_OVER_HTTP, names.TOKEN_FUNCTION)
     for option in bearer_only if mechanism != "OAUTHBEARER" else ():
         if option in given:
             raise _clash(given, option, names.MECHANISM, "It is for OAUTHBEARER: leave it out")
@@ -60,6 +61,7 @@ def _sasl(given: Given) -> Sasl:
         if module is not None and (module.name != MODULE_OF[mechanism] or module.options):
             raise _clash(given, names.TOKEN_FUNCTION, names.JAAS, "Leave the latter out")
         return Sasl(mechanism, function)
+    _refuse_open_endpoint(given)
     if module is None and (given.value(names.TOKEN_ENDPOINT) or "").startswith("file:"):
         module = LoginModule(MODULE_OF[mechanism], {})
     if module is None:
@@ -81,6 +83,18 @@ def _sasl(given: Given) -> Sasl:
             f"See docs/security.md for what {mechanism} needs",
         ) from None
     return Sasl(mechanism, login)
+
+
+def _refuse_open_endpoint(given: Given) -> None:
+    url = urlsplit(given.value(names.TOKEN_ENDPOINT) or "")
+    if url.scheme != "http" or given.value(names.TOKEN_OVER_HTTP):
+        return
+    if url.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise OptionError(
+            f"Option {given.shown(names.TOKEN_ENDPOINT)}: the client secret and the tokens would "
+            "travel unencrypted",
+            f"Use an https: address, or set {names.TOKEN_OVER_HTTP.name!r} to true",
+        )
 
 
 def _tls(given: Given) -> Tls:

@@ -6,6 +6,7 @@ from typing import Final
 
 from pyspark_zkgroup.options import security_values as values
 from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.values import FLAG
 from pyspark_zkgroup.security.jaas import LoginModule
 from pyspark_zkgroup.security.sasl import TokenFunction
 from pyspark_zkgroup.security.secret import Secret
@@ -53,6 +54,14 @@ TOKEN_ENDPOINT: Final[Option[str | None]] = Option(
     "Where tokens for OAUTHBEARER come from: an OAuth server, which is given clientId and "
     "clientSecret of kafka.sasl.jaas.config, or a file with a token, which is read anew for each "
     "login, on driver and executors.",
+)
+TOKEN_OVER_HTTP = Option(
+    "kafka.sasl.oauthbearer.token.endpoint.allow.http",
+    SECTION,
+    FLAG,
+    False,
+    "Allow an OAuth server at an http: address of another machine. The client secret and the "
+    "tokens then travel unencrypted.",
 )
 TOKEN_FUNCTION: Final[Option[TokenFunction | None]] = Option(
     "oauth.token.function",
@@ -149,6 +158,7 @@ OPTIONS: Final = (
     JAAS,
     KERBEROS_SERVICE,
     TOKEN_ENDPOINT,
+    TOKEN_OVER_HTTP,
     TOKEN_FUNCTION,
     TRUST_TYPE,
     TRUST_LOCATION,
@@ -161,5 +171,12 @@ OPTIONS: Final = (
     HOST_CHECK,
     TLS_VERSIONS,
 )
-SASL_OPTIONS: Final = (MECHANISM, JAAS, KERBEROS_SERVICE, TOKEN_ENDPOINT, TOKEN_FUNCTION)
+SASL_OPTIONS: Final = (
+    MECHANISM,
+    JAAS,
+    KERBEROS_SERVICE,
+    TOKEN_ENDPOINT,
+    TOKEN_OVER_HTTP,
+    TOKEN_FUNCTION,
+)
 TLS_OPTIONS: Final = OPTIONS[len(SASL_OPTIONS) + 1 :]
