@@ -31,7 +31,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted chaos exercise fuzz fuzz-planted check environment format lint types imports wheel lock clean
+.PHONY: help setup demo test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted chaos exercise fuzz fuzz-planted check environment format lint types imports wheel audit notices lock clean
 
 help:
 	@echo "make demo       three Spark drivers share a topic on a Kafka and a ZooKeeper of their own; one joins, leaves, is killed; all is counted"
@@ -49,6 +49,7 @@ help:
 	@echo "make bench-short  five cases of it, in five minutes; make bench-publish shows the newest bench in the README"
 	@echo "make check      format, lint, types, import contracts; each is a target of its own too"
 	@echo "make wheel      the source distribution, and from it the wheel, into dist/"
+	@echo "make audit      known vulnerabilities of what is pinned (needs uv, cargo-audit and their databases)"
 	@echo "make setup      only what the others need: .venv and the server jars"
 	@echo "make lock       pins the newest packages that setup.cfg allows (needs uv)"
 	@echo "make clean      removes what was built; .venv stays"
@@ -136,6 +137,16 @@ imports: environment
 # The wheel is built from the source distribution: what is missing in that is missing at once.
 wheel: environment
 	$(BIN)/python -m build --no-isolation
+	$(BIN)/python requirements/supply.py sbom dist
+
+# Known vulnerabilities of what is pinned. The databases are on the network: neither command is part of the daily checks.
+audit: environment
+	uvx pip-audit --requirement requirements/dev.txt --disable-pip --require-hashes
+	cd pyspark_zkgroup/records/_native && cargo audit
+
+# After a change of Cargo.lock.
+notices: environment
+	$(BIN)/python requirements/supply.py notices
 
 # The pins there are stay where they still fit; PIN_ARGS=--upgrade takes the newest.
 lock:

@@ -11,6 +11,7 @@ import sys
 import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import cast
 
 import pytest
 from packaging.markers import default_environment
@@ -18,6 +19,7 @@ from packaging.requirements import Requirement
 
 from pyspark_zkgroup import __version__
 from requirements.install import pins, with_hashes
+from requirements.supply import bill, crates
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements" / "dev.txt"
@@ -147,3 +149,17 @@ def test_a_wheel_without_the_native_decoder_is_one_for_every_machine(tmp_path: P
 
 def test_the_check_of_a_clean_clone_can_be_run() -> None:
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_each_linked_crate_is_in_the_notices_and_in_the_bill() -> None:
+    notices = (ROOT / "THIRD-PARTY.txt").read_text(encoding="utf-8")
+    named = {" ".join(line.split()[:2]) for line in notices.splitlines() if "): " in line}
+    made = bill()
+    components = cast("list[dict[str, str]]", made["components"])
+    listed = {f"{c['name']} {c['version']}" for c in components if "cargo" in c["purl"]}
+
+    assert named == crates().keys() == listed
+    assert {c["name"] for c in components} >= {"kazoo", "kafka-python", "google-re2"}
+    # Only built for UEFI.
+    without = re.findall(r"^(\S+) .*: its licence has no file$", notices, re.MULTILINE)
+    assert set(without) <= {"r-efi"}

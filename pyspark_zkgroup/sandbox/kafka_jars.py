@@ -23,6 +23,8 @@ from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
 from pyspark_zkgroup.errors import SandboxError
+from pyspark_zkgroup.sandbox import jar_hashes
+from pyspark_zkgroup.sandbox.jar_hashes import MANIFEST
 from pyspark_zkgroup.sandbox.pyspark_jars import ivy_jars
 from pyspark_zkgroup.sandbox.state import lock
 
@@ -32,7 +34,6 @@ REPOSITORY_VARIABLE = "ZKGROUP_MAVEN_REPOSITORY"
 ATTEMPTS_MAX = 3
 DOWNLOAD_DEADLINE_S = 900.0
 PROGRESS_S = 5.0
-MANIFEST = "manifest.json"
 
 SETTINGS = """<ivysettings>
   <settings defaultResolver="maven"/>
@@ -129,12 +130,13 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
 
 
 def _complete(directory: Path) -> bool:
-    """Whether all files are there in full size: people and cleaning jobs delete from caches."""
+    """Whether the cache has all jars as they were fetched, and as they are on record."""
     try:
-        sizes = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-        return bool(sizes) and all((directory / n).stat().st_size == s for n, s in sizes.items())
+        expected = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        found = jar_hashes.of_jars(directory)
     except (OSError, ValueError):
         return False
+    return bool(found) and found == expected and not jar_hashes.difference(directory.name, found)
 
 
 def _make_directory(path: Path) -> None:
@@ -170,7 +172,7 @@ def _fetch(
                 f"{title} could not be fetched from the Maven repository: {last_lines}",
                 f"Check the network and proxy, or name a mirror in {REPOSITORY_VARIABLE}",
             )
-        _publish(work / "lib", directory)
+        _publish(work / "lib", directory, say)
     say(f"{title} is in {directory}")
 
 
@@ -253,6 +255,11 @@ def _verdict(lib: Path, release: Release, status: int, problems: list[str]) -> s
 
 def _settings(ivy_cache: Path, environment: Mapping[str, str]) -> str:
     repository = environment.get(REPOSITORY_VARIABLE, "")
+    if repository and not repository.startswith(("https:", "file:")):
+        raise SandboxError(
+            f"{REPOSITORY_VARIABLE} is {repository!r}, but must be an https: or file: address",
+            "Jars are programs: fetch them over TLS",
+        )
     root = f" root={quoteattr(repository)}" if repository else ""
     return SETTINGS.format(cache=quoteattr(str(ivy_cache)), root=root)
 
@@ -274,9 +281,17 @@ def _proxy_flags(environment: Mapping[str, str]) -> list[str]:
     return flags
 
 
-def _publish(lib: Path, directory: Path) -> None:
-    sizes = {p.name: p.stat().st_size for p in sorted(lib.glob("*.jar"))}
-    (lib / MANIFEST).write_text(json.dumps(sizes, indent=1), encoding="utf-8")
+def _publish(lib: Path, directory: Path, say: Say) -> None:
+    found = jar_hashes.of_jars(lib)
+    if problem := jar_hashes.difference(directory.name, found):
+        raise SandboxError(
+            f"A jar of {directory.name} is not the one that this package knows: {problem}",
+            f"Fetch it from another repository, see {REPOSITORY_VARIABLE}. If a release was "
+            "published again, update pyspark-zkgroup",
+        )
+    if not jar_hashes.is_recorded(directory.name):
+        say(f"no SHA-256 of {directory.name} is on record: what came first is kept")
+    (lib / MANIFEST).write_text(json.dumps(found, indent=1), encoding="utf-8")
     if directory.exists():
         shutil.rmtree(directory)  # incomplete, or we would not be here
     lib.rename(directory)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import os
+import shutil
 from pathlib import Path
 
 from pyspark_zkgroup.sandbox import kafka_jars as room
 from pyspark_zkgroup.sandbox.delta_jars import installed
+from pyspark_zkgroup.sandbox.kafka_jars import cache_directory
 from pyspark_zkgroup.sandbox.kafka_source_jars import kafka_source_jars, releases
 
 
@@ -35,10 +37,8 @@ def test_a_complete_cache_is_used_without_a_word(tmp_path: Path) -> None:
     expected = []
     for release in releases(installed("pyspark")):
         directory = tmp_path / "zkgroup" / "jars" / release.name
-        directory.mkdir(parents=True)
+        shutil.copytree(cache_directory(os.environ) / "jars" / release.name, directory)
         expected.append(directory / f"{release.name}.jar")
-        expected[-1].write_bytes(b"12345")
-        (directory / room.MANIFEST).write_text(json.dumps({expected[-1].name: 5}))
 
     found = kafka_source_jars(Path("/no/java"), never, {"XDG_CACHE_HOME": str(tmp_path)})
 
