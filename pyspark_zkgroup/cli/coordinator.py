@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import signal
 import threading
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyspark_zkgroup.cli.config_file import read_text
+from pyspark_zkgroup.cli.config_file import read_text, refuse_public
 from pyspark_zkgroup.cli.reach import LogEnds, access_given, bootstrap_option, zookeeper_option
 from pyspark_zkgroup.connect_string import PORT_MAX, parse_address, parse_connect_string
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.zk.session import SessionSettings
 
 _REFRESH_S = 30.0
+TOKEN_LENGTH_MIN = 16
+_MAKE_TOKEN = "Make one: (umask 077; openssl rand -hex 32 > FILE)"
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -63,6 +67,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--tls-trust",
     type=_FILE,
     help="PEM: light members have to show a certificate that one of these has signed.",
+)
+@click.option(
+    "--allow-anonymous",
+    is_flag=True,
+    help="Serve everybody who can reach --listen: without --token-file or --tls-trust, only "
+    "addresses of this machine itself are listened to otherwise.",
 )
 @click.option(
     "--members-max",
@@ -110,6 +120,8 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
         access.zookeeper,
     )
     watching = Watching(brokers.topics if bootstrap.strip() else None, _REFRESH_S, brokers.close)
+    if stream_access is not None:
+        _warn(light["listen"], stream_access)
     name = light["name"] or unique_name(SYSTEM)
     candidate: Candidate | LightOffice
     if stream_access is not None:
@@ -156,7 +168,42 @@ def _stream_access(light: dict[str, Any]) -> StreamAccess | None:
     _check_address("--listen", light["listen"], port_min=0)
     if light["advertise"]:
         _check_address("--advertise", light["advertise"], port_min=1)
-    return _access(light)
+    access = _access(light)
+    if not (_knows_members(access) or _is_loopback(light["listen"]) or light["allow_anonymous"]):
+        raise OptionError(
+            f"--listen {light['listen']} serves everybody who can reach it, with this "
+            "coordinator's login to ZooKeeper",
+            "Give --token-file, or --tls-key with --tls-trust; or --allow-anonymous, where the "
+            "network keeps strangers out",
+        )
+    return access
+
+
+def _knows_members(access: StreamAccess) -> bool:
+    return bool(access.token.text or access.authorities)
+
+
+def _warn(listen: str, access: StreamAccess) -> None:
+    if _is_loopback(listen):
+        return
+    if not _knows_members(access):
+        _log.warning(
+            "[ZKG-190] everybody who can reach %s may join any group (--allow-anonymous)", listen
+        )
+    elif access.token.text and not access.tls:
+        _log.warning(
+            "[ZKG-191] light members send their token to %s in the clear: give --tls-key", listen
+        )
+
+
+def _is_loopback(listen: str) -> bool:
+    host = listen.rpartition(":")[0].strip("[]")
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _check_address(option: str, text: str, *, port_min: int) -> None:
@@ -173,22 +220,17 @@ def _check_address(option: str, text: str, *, port_min: int) -> None:
 
 def _access(light: dict[str, Any]) -> StreamAccess:
     from pyspark_zkgroup.security import pem
-    from pyspark_zkgroup.security.secret import NO_SECRET, Secret
     from pyspark_zkgroup.security.stream_access import StreamAccess
 
     token = NO_SECRET
     if light["token_file"] is not None:
-        lines = read_text("--token-file", light["token_file"]).splitlines()
-        token = Secret(lines[0].strip() if lines else "")
-        if not token.text:
-            raise OptionError(
-                f"--token-file {light['token_file']} has no first line", "Write the token there"
-            )
+        token = _token(light["token_file"])
     if light["tls_key"] is None:
         if light["tls_trust"] is not None:
             raise OptionError("--tls-trust is given without --tls-key", "Give both")
         return StreamAccess(token)
     text = read_text("--tls-key", light["tls_key"])
+    refuse_public(f"The key in --tls-key {light['tls_key']}", light["tls_key"])
     trust = light["tls_trust"]
     trusted = None if trust is None else read_text("--tls-trust", trust)
     try:
@@ -202,8 +244,21 @@ def _access(light: dict[str, Any]) -> StreamAccess:
         ) from None
 
 
+def _token(file: Path) -> Secret:
+    lines = read_text("--token-file", file).splitlines()
+    text = lines[0].strip() if lines else ""
+    refuse_public(f"The token in --token-file {file}", file)
+    if len(text) < TOKEN_LENGTH_MIN:
+        raise OptionError(
+            f"The first line of --token-file {file} has {len(text)} characters, a token has at "
+            f"least {TOKEN_LENGTH_MIN}",
+            _MAKE_TOKEN,
+        )
+    return Secret(text)
+
+
 def _refuse_idle(light: dict[str, Any]) -> None:
-    for name in ("advertise", "token_file", "tls_key", "tls_trust"):
+    for name in ("advertise", "token_file", "tls_key", "tls_trust", "allow_anonymous"):
         if light[name]:
             shown = "--" + name.replace("_", "-")
             raise OptionError(

@@ -59,6 +59,7 @@ class Coordinators:
 def coordinators(scene: Scene, tmp_path: Path) -> Iterator[Coordinators]:
     token = tmp_path / "token"
     token.write_text(f"{COORDINATOR_TOKEN}\n")
+    token.chmod(0o600)
     made = Coordinators(scene, token)
     try:
         yield made
