@@ -69,8 +69,6 @@ class LightGroup(ToldGroup):
         found = {**options, **super().options(topic, **changes)}
         for name in ("zookeeper.connect", "zookeeper.session.timeout.ms"):
             found.pop(name)
-        if "bootstrap" not in changes:
-            found.pop("kafka.bootstrap.servers")
         return found
 
     def close(self) -> None:

@@ -18,3 +18,10 @@ class StreamAccess:
     authorities: str = field(default="", repr=False)
     certificates: str = field(default="", repr=False)
     key: Secret = NO_SECRET
+
+    @property
+    def names_authorities(self) -> bool:
+        """At a member: its coordinators show certificates that were made for such use. Those that
+        the system trusts are given to any host on earth.
+        """
+        return self.tls and bool(self.authorities)

@@ -75,6 +75,7 @@ def test_a_coordinator_and_a_driver_are_killed(scene: Scene, coordinators: Coord
         "protocol": "light",
         "coordinator.addresses": coordinators.addresses,
         "coordinator.token": COORDINATOR_TOKEN,
+        "kafka.bootstrap.servers": scene.sandbox.bootstrap_servers,
         "session.timeout.ms": "6000",
     }
     members = [scene.member(name, topic, "0", **options) for name in "ab"]
