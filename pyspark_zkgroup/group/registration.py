@@ -96,12 +96,14 @@ class Subscription:
 @dataclass(frozen=True, slots=True)
 class LightSeat:
     """Of a node that no session of ZooKeeper ends: which process it stands for, how long that one
-    may be silent, and the newest decision of a coordinator that it has obeyed.
+    may be silent, and the newest decision of a coordinator that it has obeyed. `incarnation` shows
+    that somebody knows the secret of the process; `subject`: of the certificate it has come with.
     """
 
     incarnation: str
     timeout_ms: int
     generation: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,7 @@ def _light_texts(light: LightSeat) -> dict[str, str]:
         "incarnation": light.incarnation,
         "timeout": str(light.timeout_ms),
         "generation": light.generation,
+        **({"subject": light.subject} if light.subject else {}),
     }
 
 
@@ -206,7 +209,8 @@ def _light_of(own: Mapping[str, str]) -> LightSeat | None:
     timeout = own.get("timeout", "")
     if "incarnation" not in own or not (timeout.isascii() and timeout.isdigit()):
         return None
-    return LightSeat(own["incarnation"], int(timeout[:9]), own.get("generation", ""))
+    generation, subject = own.get("generation", ""), own.get("subject", "")
+    return LightSeat(own["incarnation"], int(timeout[:9]), generation, subject)
 
 
 def _shown(value: object) -> str:

@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.config_file import read_access
-from pyspark_zkgroup.cli.coordinator import TOKEN_LENGTH_MIN, _warn
+from pyspark_zkgroup.cli.coordinator import TOKEN_LENGTH_MIN, _group_tokens, _warn
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.light.refusal_log import RefusalLog
 from pyspark_zkgroup.sandbox.certificates import Certificates
 from pyspark_zkgroup.security.private_file import refusal_of_mode
 from pyspark_zkgroup.security.secret import Secret
@@ -141,3 +142,66 @@ def test_a_token_in_the_clear_and_open_doors_are_warned_of(
     assert codes == ["[ZKG-191]", "[ZKG-190]"]
     assert all(record.levelno == logging.WARNING for record in caplog.records)
     assert leaks_of(caplog.text) == []
+
+
+def groups_file(folder: Path, *lines: str) -> tuple[str, str]:
+    file = folder / "groups"
+    file.write_text("\n".join(lines))
+    file.chmod(0o600)
+    return "--group-tokens", str(file)
+
+
+def test_tokens_of_groups_are_read_line_by_line(tmp_path: Path) -> None:
+    one, two, rest = "a" * 16, "b" * 20, "c" * 16
+    lines = ("# whose", "", f"billing = {one}", f"billing={two}", f"audit={two}", f"*={rest}")
+    option, file = groups_file(tmp_path, *lines)
+    assert passed_the_doors(run("--listen", "0.0.0.0:0", option, file))
+    tokens = _group_tokens(Path(file))
+    assert tokens == {
+        "billing": (Secret(one), Secret(two)),
+        "audit": (Secret(two),),
+        "*": (Secret(rest),),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("billing", "Line 1 of --group-tokens {} is no GROUP=TOKEN"),
+        ("a/b=0123456789abcdef", "Line 1 of --group-tokens {} is no GROUP=TOKEN"),
+        ("billing=short", "has a token of 5 characters"),
+        ("*=0123456789abcdef\n*=0123456789abcdef", "Line 2 of --group-tokens {} gives * again"),
+        ("# nothing", "has no line"),
+    ],
+)
+def test_wrong_tokens_of_groups_are_named_without_them(tmp_path: Path, line: str, why: str) -> None:
+    option, file = groups_file(tmp_path, line)
+    refused = run("--listen", "127.0.0.1:0", option, file)
+    assert refused.exit_code == 1
+    assert why.format(file) in refused.output
+    assert "0123456789abcdef" not in refused.output
+    both = run("--listen", "127.0.0.1:0", option, file, "--token-file", token_file(tmp_path))
+    assert "--token-file and --group-tokens are given" in both.output
+
+
+def test_refusals_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock()
+    refusals = RefusalLog(clock)
+    assert [refusals.may_say("token") for _ in range(500)].count(True) == 10
+    assert refusals.may_say("full")
+    assert caplog.records == []
+    clock.now += 60.0
+    assert refusals.may_say("token")
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ["[ZKG-193] 490 more of what follows were not said"]
+
+
+class FakeClock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds

@@ -10,6 +10,7 @@ import pytest
 from pyspark_zkgroup.cli.config_file import Access
 from pyspark_zkgroup.cli.reach import LogEnds
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.messages import Accepted, Hello
 from pyspark_zkgroup.light.conversation import Conversation, Outbox
 from pyspark_zkgroup.light.server import Listener
@@ -102,7 +103,7 @@ class Thief:
         self.listener = Listener("127.0.0.1:0", TOKEN, self.greet, 10)
         self.address = f"127.0.0.1:{self.listener.port}"
 
-    def greet(self, hello: Hello, outbox: Outbox) -> Conversation | None:
+    def greet(self, hello: Hello, outbox: Outbox, _caller: Caller) -> Conversation | None:
         self.met.append(hello)
         outbox.put(Accepted(1, 0, (self.address,)))
         return None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.coordination.commands import Answer, Command, Stopped
+from pyspark_zkgroup.group.light import identity
 from pyspark_zkgroup.group.light.messages import Hello
 from pyspark_zkgroup.group.registration import LightSeat, parse_registration
 from pyspark_zkgroup.model import TopicPartition
@@ -48,7 +49,8 @@ class LifeChecks(CommandChecks, Hearer):
         self.now_for: Speaker | None = None
 
     def enter(self, driver: LightDriver) -> int:
-        self.members[driver.name] = driver
+        consumer, incarnation = driver.membership.consumer, driver.membership._incarnation
+        self.members[identity.shown("g", consumer, incarnation)] = driver
         return -len(self.members)
 
     # -- what coordinators do
@@ -74,10 +76,11 @@ class LifeChecks(CommandChecks, Hearer):
             self.may_read.get(consumer, set()).difference_update(stopped)
 
     def speaker(self, hello: Hello) -> Speaker:
-        driver = self.members[hello.incarnation]
+        shown = identity.shown(hello.group, hello.consumer, hello.incarnation)
+        driver = self.members[shown]
         node = self.server.leader.nodes.get(self.paths.id(hello.consumer))
         seat = _seat(node)
-        ours = node is not None and seat is not None and seat.incarnation == hello.incarnation
+        ours = node is not None and seat is not None and seat.incarnation == shown
         return Speaker(driver, node.node.czxid if ours and node else driver.pseudo)
 
     def executing(self, speaker: object) -> None:
