@@ -228,6 +228,34 @@ def _an_earlier_stream_keeps_its_place() -> Patches:
     return [put(LightDesk, "_end_earlier", end)]
 
 
+def _a_name_is_proof_enough() -> Patches:
+    """Whoever says that it is a member owns what the member owns."""
+
+    def is_its_own(self: Seat, node: Node | None) -> bool:
+        return node is None or light_nodes.consumer_of_owner(node) == self.hello.consumer
+
+    return [
+        put(light_seat, "settles", lambda _paths, _transactions: True),
+        put(Seat, "_is_its_own", is_its_own),
+    ]
+
+
+def _the_registration_shows_the_secret() -> Patches:
+    """And whoever has read it is taken for the member."""
+
+    def holds(seat: Any, shown: str, caller: Caller) -> bool:
+        return real_holds(seat, shown, caller) or here.get(shown) == seat.incarnation
+
+    def show(group: str, consumer: str, incarnation: str) -> str:
+        made = real_show(group, consumer, incarnation)
+        here[made] = incarnation
+        return made
+
+    here: dict[str, str] = {}
+    real_holds, real_show = identity.holds, identity.shown
+    return [put(identity, "holds", holds), put(identity, "shown", show)]
+
+
 BUGS: Final[Bugs] = {
     "lives are forgotten at fail-over": _lives_are_forgotten_at_fail_over,
     "nobody expires after a fail-over": _nobody_expires_after_a_fail_over,
@@ -247,4 +275,6 @@ BUGS: Final[Bugs] = {
     "joined once is told for ever": _joined_once_is_told_for_ever,
     "an earlier stream keeps its place": _an_earlier_stream_keeps_its_place,
     "a life that was given up goes on": forget_what_was_closed,
+    "a name is proof enough": _a_name_is_proof_enough,
+    "the registration shows the secret": _the_registration_shows_the_secret,
 }
