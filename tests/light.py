@@ -28,7 +28,7 @@ class LightGroup(ToldGroup):
         super().__init__(sandbox)
         self.offices: list[LightOffice] = []
 
-    def office(self, name: str = "one", **desk: Any) -> LightOffice:
+    def office(self, name: str = "one", access: StreamAccess = TOKEN, **desk: Any) -> LightOffice:
         hosts, slash, chroot = self._connect().partition("/")
         settings = SessionSettings(hosts, slash + chroot, 2000, 5000)
         watching = Watching()
@@ -37,7 +37,7 @@ class LightGroup(ToldGroup):
             view = ClusterView(parse(super().options("any")))
             watching = Watching(view.partitions, 0.3, view.close)
             desk["bootstrap"] = (self.sandbox.bootstrap_servers,)
-        made = LightOffice(settings, name, watching, LightDesk(**desk), "127.0.0.1:0", TOKEN)
+        made = LightOffice(settings, name, watching, LightDesk(**desk), "127.0.0.1:0", access)
         made.start()
         self.offices.append(made)
         return made
@@ -69,8 +69,6 @@ class LightGroup(ToldGroup):
         found = {**options, **super().options(topic, **changes)}
         for name in ("zookeeper.connect", "zookeeper.session.timeout.ms"):
             found.pop(name)
-        if "bootstrap" not in changes:
-            found.pop("kafka.bootstrap.servers")
         return found
 
     def close(self) -> None:

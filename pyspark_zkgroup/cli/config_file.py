@@ -14,6 +14,7 @@ from pathlib import Path
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.security import kafka_security, zookeeper_security
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
+from pyspark_zkgroup.security.private_file import refusal_of
 from pyspark_zkgroup.security.zookeeper_security import ZooKeeperSecurity
 
 _BYTES_MAX = 1024 * 1024
@@ -41,7 +42,8 @@ def read_access(file: Path) -> Access:
     from pyspark_zkgroup.options.kafka_security import kafka_security
     from pyspark_zkgroup.options.zookeeper_security import zookeeper_security
 
-    given = Given(_lines(file))
+    lines = _lines(file)
+    given = Given(lines)
     taken = {
         group_options.CONNECT,
         kafka_options.BOOTSTRAP,
@@ -56,6 +58,11 @@ def read_access(file: Path) -> Access:
             f"{file} has the option {idle[0]!r}, which has no effect on commands",
             "Leave it out: the file says where the servers are, and how they are spoken to",
         )
+    secret = [option.name for option in given.options() if option.secret]
+    named = {name.lower(): value for name, value in lines.items()}
+    literal = [name for name in secret if "${" not in named.get(name.lower(), "")]
+    if literal:
+        refuse_public(f"--config {file}, which has the secret {literal[0]!r},", file)
     connect = given.value(group_options.CONNECT) if group_options.CONNECT in given else ""
     return Access(
         connect=str(connect),
@@ -77,6 +84,13 @@ def read_text(option: str, file: Path) -> str:
         raise OptionError(
             f"{option} {file} cannot be read: {why}", "Give the path of a text file"
         ) from None
+
+
+def refuse_public(what: str, file: Path) -> None:
+    """A secret in a file that everybody on the machine can read is none."""
+    why = refusal_of(file)
+    if why:
+        raise OptionError(f"{what} is no secret: {why}", f"Run chmod 600 {file}")
 
 
 def _lines(file: Path) -> Mapping[str, str]:

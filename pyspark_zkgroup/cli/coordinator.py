@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import signal
 import threading
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyspark_zkgroup.cli.config_file import read_text
+from pyspark_zkgroup.cli.config_file import read_text, refuse_public
 from pyspark_zkgroup.cli.reach import LogEnds, access_given, bootstrap_option, zookeeper_option
 from pyspark_zkgroup.connect_string import PORT_MAX, parse_address, parse_connect_string
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.group.topics import legal_name
+from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 from pyspark_zkgroup.zk.session import SessionSettings
 
 _REFRESH_S = 30.0
+TOKEN_LENGTH_MIN = 16
+_MAKE_TOKEN = "Make one: (umask 077; openssl rand -hex 32 > FILE)"
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -53,7 +58,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--token-file",
     type=_FILE,
-    help="Its first line is what light members have to give as coordinator.token.",
+    help="Its first line is what light members have to give as coordinator.token. It lets into "
+    "all groups.",
+)
+@click.option(
+    "--group-tokens",
+    type=_FILE,
+    help="Lines of GROUP=TOKEN: each lets into that group alone. *=TOKEN is for all groups that "
+    "have no line. In place of --token-file.",
 )
 @click.option(
     "--tls-key",
@@ -66,11 +78,24 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="PEM: light members have to show a certificate that one of these has signed.",
 )
 @click.option(
+    "--allow-anonymous",
+    is_flag=True,
+    help="Serve everybody who can reach --listen: without a token or --tls-trust, only addresses "
+    "of this machine itself are listened to otherwise.",
+)
+@click.option(
     "--members-max",
     type=click.IntRange(min=1),
     default=1000,
     show_default=True,
     help="How many light members are served at a time.",
+)
+@click.option(
+    "--group-members-max",
+    type=click.IntRange(min=1),
+    default=500,
+    show_default=True,
+    help="How many of them may be of one group.",
 )
 def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: Any) -> None:
     """Stand for election, and tell the members of all coordinated groups what to read.
@@ -113,6 +138,8 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
         access.zookeeper,
     )
     watching = Watching(brokers.topics if bootstrap.strip() else None, _REFRESH_S, brokers.close)
+    if stream_access is not None:
+        _warn(light["listen"], stream_access)
     name = light["name"] or unique_name(SYSTEM)
     candidate: Candidate | LightOffice
     if stream_access is not None:
@@ -146,7 +173,8 @@ def _office(
             "--listen is given, but grpcio is not installed", "Install pyspark-zkgroup[light]"
         ) from None
     brokers = tuple(part.strip() for part in bootstrap.split(",") if part.strip())
-    desk = LightDesk(brokers, access_given().kafka.protocol, light["members_max"])
+    protocol = access_given().kafka.protocol
+    desk = LightDesk(brokers, protocol, light["members_max"], light["group_members_max"])
     listen, advertised = light["listen"], light["advertise"]
     return LightOffice(settings, name, watching, desk, listen, stream_access, advertised)
 
@@ -159,7 +187,38 @@ def _stream_access(light: dict[str, Any]) -> StreamAccess | None:
     _check_address("--listen", light["listen"], port_min=0)
     if light["advertise"]:
         _check_address("--advertise", light["advertise"], port_min=1)
-    return _access(light)
+    access = _access(light)
+    if not (access.knows_members or _is_loopback(light["listen"]) or light["allow_anonymous"]):
+        raise OptionError(
+            f"--listen {light['listen']} serves everybody who can reach it, with this "
+            "coordinator's login to ZooKeeper",
+            "Give --token-file or --group-tokens, or --tls-key with --tls-trust; or "
+            "--allow-anonymous, where the network keeps strangers out",
+        )
+    return access
+
+
+def _warn(listen: str, access: StreamAccess) -> None:
+    if _is_loopback(listen):
+        return
+    if not access.knows_members:
+        _log.warning(
+            "[ZKG-190] everybody who can reach %s may join any group (--allow-anonymous)", listen
+        )
+    elif not access.tls:
+        _log.warning(
+            "[ZKG-191] light members send their token to %s in the clear: give --tls-key", listen
+        )
+
+
+def _is_loopback(listen: str) -> bool:
+    host = listen.rpartition(":")[0].strip("[]")
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _check_address(option: str, text: str, *, port_min: int) -> None:
@@ -176,28 +235,32 @@ def _check_address(option: str, text: str, *, port_min: int) -> None:
 
 def _access(light: dict[str, Any]) -> StreamAccess:
     from pyspark_zkgroup.security import pem
-    from pyspark_zkgroup.security.secret import NO_SECRET, Secret
     from pyspark_zkgroup.security.stream_access import StreamAccess
 
     token = NO_SECRET
     if light["token_file"] is not None:
-        lines = read_text("--token-file", light["token_file"]).splitlines()
-        token = Secret(lines[0].strip() if lines else "")
-        if not token.text:
+        if light["group_tokens"] is not None:
             raise OptionError(
-                f"--token-file {light['token_file']} has no first line", "Write the token there"
+                "--token-file and --group-tokens are given",
+                "Give one: a line *=TOKEN of the latter is for all other groups",
             )
+        token = _token(light["token_file"])
+    groups: dict[str, tuple[Secret, ...]] = {}
+    if light["group_tokens"] is not None:
+        groups = _group_tokens(light["group_tokens"])
+        token = next(iter(groups.pop("*", ())), NO_SECRET)
     if light["tls_key"] is None:
         if light["tls_trust"] is not None:
             raise OptionError("--tls-trust is given without --tls-key", "Give both")
-        return StreamAccess(token)
+        return StreamAccess(token, group_tokens=groups)
     text = read_text("--tls-key", light["tls_key"])
+    refuse_public(f"The key in --tls-key {light['tls_key']}", light["tls_key"])
     trust = light["tls_trust"]
     trusted = None if trust is None else read_text("--tls-trust", trust)
     try:
         authorities = "" if trusted is None else pem.certificates(trusted)
         key = Secret(pem.private_key(text))
-        return StreamAccess(token, True, authorities, pem.certificates(text), key)
+        return StreamAccess(token, True, authorities, pem.certificates(text), key, groups)
     except ValueError as error:
         raise OptionError(
             f"A PEM file of --tls-key or --tls-trust {error}",
@@ -205,8 +268,53 @@ def _access(light: dict[str, Any]) -> StreamAccess:
         ) from None
 
 
+def _token(file: Path) -> Secret:
+    lines = read_text("--token-file", file).splitlines()
+    refuse_public(f"The token in --token-file {file}", file)
+    text = lines[0].strip() if lines else ""
+    return _checked_token(text, f"The first line of --token-file {file}")
+
+
+def _group_tokens(file: Path) -> dict[str, tuple[Secret, ...]]:
+    """Of each group, more than one while they are exchanged. No message repeats a line."""
+    text = read_text("--group-tokens", file)
+    refuse_public(f"The tokens in --group-tokens {file}", file)
+    found: dict[str, tuple[Secret, ...]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        group, equals, token = line.partition("=")
+        group = group.strip()
+        if not line.strip() or group.startswith("#"):
+            continue
+        where = f"Line {number} of --group-tokens {file}"
+        if not equals or not (group == "*" or legal_name(group)):
+            raise OptionError(f"{where} is no GROUP=TOKEN", "Give one token of one group a line")
+        if group == "*" and group in found:
+            raise OptionError(f"{where} gives * again", "Give it once")
+        found[group] = (*found.get(group, ()), _checked_token(token.strip(), where))
+    if not found:
+        raise OptionError(f"--group-tokens {file} has no line", "Give lines of GROUP=TOKEN")
+    return found
+
+
+def _checked_token(text: str, where: str) -> Secret:
+    if len(text) < TOKEN_LENGTH_MIN:
+        raise OptionError(
+            f"{where} has a token of {len(text)} characters, and it has at least "
+            f"{TOKEN_LENGTH_MIN}",
+            _MAKE_TOKEN,
+        )
+    return Secret(text)
+
+
 def _refuse_idle(light: dict[str, Any]) -> None:
-    for name in ("advertise", "token_file", "tls_key", "tls_trust"):
+    for name in (
+        "advertise",
+        "token_file",
+        "group_tokens",
+        "tls_key",
+        "tls_trust",
+        "allow_anonymous",
+    ):
         if light[name]:
             shown = "--" + name.replace("_", "-")
             raise OptionError(

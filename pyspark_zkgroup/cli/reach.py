@@ -211,6 +211,13 @@ class LogEnds:
                 "No Kafka broker is registered in this ZooKeeper",
                 "Give --bootstrap-servers, or check the chroot of --zookeeper",
             )
+        if self._security.needs_named_brokers and not self._given:
+            raise OptionError(
+                "--config has a login to the brokers, which would go to any host that somebody "
+                "writes into ZooKeeper",
+                "Give --bootstrap-servers; or, in --config, SASL_SSL with a trust store of your "
+                "own (kafka.ssl.truststore.location) and the check of the host",
+            )
         if self._cluster is None:
             try:
                 settings = FetchSettings(

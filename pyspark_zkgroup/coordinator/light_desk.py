@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.coordinator.light_nodes import delete_life, read_light, registered_brokers
+from pyspark_zkgroup.coordinator.light_quota import Quota
 from pyspark_zkgroup.coordinator.light_seat import Office, Seat
 from pyspark_zkgroup.group.coordination.candidacy import Candidacy
 from pyspark_zkgroup.group.coordination.commands import (
@@ -31,10 +32,13 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stopped,
 )
 from pyspark_zkgroup.group.coordination.coordinator import Answered
+from pyspark_zkgroup.group.light import identity
 from pyspark_zkgroup.group.light import sessions as keeping
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.messages import Accepted, Elsewhere, Hello, Rejected, Tell
+from pyspark_zkgroup.group.light.permits import refusal_of_hello
 from pyspark_zkgroup.group.light.sessions import Heard, Life, Sessions
-from pyspark_zkgroup.group.paths import CoordinatedPaths
+from pyspark_zkgroup.light.refusal_log import RefusalLog
 from pyspark_zkgroup.threads import SYSTEM_THREADS, Threads
 from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore, SessionLostError
 
@@ -43,8 +47,9 @@ if TYPE_CHECKING:
 
 LIGHT = "light members"
 """The path of the event that a light member has answered."""
-TIMEOUT_MS_MIN, TIMEOUT_MS_MAX = 1000, 3_600_000
 _BEAT_S = 0.1
+# A member registers in the first boundary, after a look at the brokers.
+_REGISTER_S = 30.0
 _ANSWERED_BY: Mapping[type[Answer], type[Command]] = {Started: Start, Stopped: Stop, Holding: Ping}
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
@@ -59,12 +64,17 @@ class LightDesk:
         bootstrap: tuple[str, ...] = (),
         protocol: str = "PLAINTEXT",
         members_max: int = 1000,
+        group_members_max: int = 500,
         clock: EventClock = SYSTEM,
         threads: Threads = SYSTEM_THREADS,
     ) -> None:
         self.bootstrap = bootstrap
         self.protocol = protocol
         self.members_max = members_max
+        self.group_members_max = group_members_max
+        self.register_within_s = _REGISTER_S
+        self.quota = Quota()
+        self.refusals = RefusalLog(clock)
         self.clock = clock
         self.threads = threads
         self.is_served = False
@@ -82,6 +92,8 @@ class LightDesk:
         self._gates = WeakValueDictionary()
         self._mail: dict[Life, list[Command]] = {}
         self._ended: set[Life] = set()
+        # What the process of each life has shown, as far as it has come in this term.
+        self._holders: dict[Life, str] = {}
 
     # -- one term of office, in the candidate's thread
 
@@ -89,9 +101,10 @@ class LightDesk:
         with self._lock:
             self.sessions = Sessions()
             self.answers = queue.SimpleQueue()
-            self._mail, self._ended = {}, set()
+            self._mail, self._ended, self._holders = {}, set(), {}
             self._wake = wake
             office = self._office = Office(store, epoch, threading.Event())
+        self.quota.begin()
         if self.is_served:
             self.threads.start(lambda: self._beat(office), "zkgroup-light-beat")
 
@@ -111,8 +124,20 @@ class LightDesk:
         """
         lives = {Life(group, c, life): timeout for c, (life, timeout) in registered.items()}
         with self._lock:
+            self._forget_ended(group, lives)
             new = {life: t for life, t in lives.items() if life not in self._ended}
             self.sessions = keeping.seen(self.sessions, new, self.clock.monotonic())
+
+    def _forget_ended(self, group: str, seen: Collection[Life]) -> None:
+        """Those that a look does not show any more, and of which no stream is left: looks come one
+        after another, so none shows them again.
+        """
+        served = {seat.named for seat in self._seats}
+        over = {e for e in self._ended if e.group == group and e not in seen and e not in served}
+        self._ended -= over
+        for life in over:
+            self._mail.pop(life, None)
+            self._holders.pop(life, None)
 
     def tell(self, group: str, consumer: str, command: Command) -> bool:
         """False where this is no light member: it is told through its channel."""
@@ -156,6 +181,7 @@ class LightDesk:
                 with self._lock:
                     until = self.sessions.following(life)
                 nodes = delete_life(office.store, life, until)
+                self.quota.freed(life.group, nodes)
             _log.warning(
                 "[ZKG-172] light member %s of group %s was not heard of for its timeout: "
                 "%d partitions free",
@@ -175,48 +201,39 @@ class LightDesk:
                 gate = self._gates[name] = self.threads.gate()
             return gate
 
-    def greet(self, hello: Hello, outbox: Outbox) -> Seat | None:
-        refusal = self._refusal(hello)
+    def greet(self, hello: Hello, outbox: Outbox, caller: Caller) -> Seat | None:
+        refusal = refusal_of_hello(hello)
         with self._lock:
             office = self._office
-            full = len(self._seats) >= self.members_max
+            of_group = sum(seat.hello.group == hello.group for seat in self._seats)
+            full = len(self._seats) >= self.members_max or of_group >= self.group_members_max
         if refusal:
             outbox.put(Rejected(refusal, retriable=False))
         elif office is None:
             at = self.whereabouts()
             outbox.put(Elsewhere(at.address or "", at.name) if at else Elsewhere(""))
         elif full:
-            outbox.put(Rejected(f"{self.members_max} members are served already", retriable=True))
+            limit = (
+                f"at most {self.members_max} members are served, {self.group_members_max} a group"
+            )
+            if self.refusals.may_say("full"):
+                _log.warning("[ZKG-195] %s was turned away: %s", hello.consumer, limit)
+            outbox.put(Rejected(limit, retriable=True))
         else:
-            return self._seat(office, hello, outbox)
+            return self._seat(office, hello, outbox, caller)
         outbox.close()
         return None
 
-    def _refusal(self, hello: Hello) -> str:
-        try:
-            CoordinatedPaths(hello.group)
-        except ValueError as error:
-            return str(error)
-        name = hello.consumer
-        if not name.startswith(f"{hello.group}_") or "/" in name or len(name) > 1000:
-            return f"{name[:100]!r} is not the name of a member of group {hello.group!r}"
-        if not hello.incarnation or not TIMEOUT_MS_MIN <= hello.timeout_ms <= TIMEOUT_MS_MAX:
-            return (
-                f"session.timeout.ms is {hello.timeout_ms}, allowed are {TIMEOUT_MS_MIN} to "
-                f"{TIMEOUT_MS_MAX}"
-            )
-        return ""
-
-    def _seat(self, office: Office, hello: Hello, outbox: Outbox) -> Seat | None:
+    def _seat(self, office: Office, hello: Hello, outbox: Outbox, caller: Caller) -> Seat | None:
         """An earlier stream of the same process ends first: what it has sent is executed before
         anything that comes on this one, or never.
         """
-        seat = Seat(self, office, hello, outbox)
+        seat = Seat(self, office, hello, outbox, caller)
         with self._lock:
             # Known before its node is read: whoever ends that life meanwhile ends this seat too.
             self._seats[seat] = None
             others = [s for s in self._seats if s is not seat]
-        self._end_earlier([s for s in others if s.hello.incarnation == hello.incarnation])
+        self._end_earlier([s for s in others if s.is_same_process(seat)])
         try:
             found = read_light(office.store, seat.paths, hello.consumer)
             brokers = self.bootstrap or registered_brokers(office.store, self.protocol)
@@ -225,8 +242,10 @@ class LightDesk:
             outbox.put(Rejected(f"ZooKeeper does not answer ({error})", retriable=True))
             outbox.close()
             return None
-        ours = found is not None and found.seat.incarnation == hello.incarnation
-        life = self.settle(seat, found.life) if ours and found is not None else 0
+        life = 0
+        if found is not None and identity.holds(found.seat, seat.shown, caller):
+            seat.is_static = found.is_static
+            life = self.settle(seat, found.life)
         outbox.put(Accepted(office.epoch, life, brokers))
         self.deliver(seat)
         return seat
@@ -249,6 +268,7 @@ class LightDesk:
             heard = {**self.sessions.heard, named: Heard(now, timeout_s)}
             self.sessions = Sessions(heard)
             seat.life = life
+            self._holders[named] = seat.shown
             self._by_name[seat.hello.group, seat.hello.consumer] = seat
         return life
 
@@ -291,6 +311,35 @@ class LightDesk:
                     found[life.consumer] = max(life.number, found.get(life.consumer, 0))
             return found
 
+    def has_rival(self, seat: Seat) -> bool:
+        """Whether another process has a life under this name whose time is not over, although its
+        registration is gone: somebody has deleted that, and its owner nodes may stand.
+        """
+        with self._lock:
+            return any(
+                (life.group, life.consumer) == seat.name
+                and not identity.is_same(self._holders.get(life, seat.shown), seat.shown)
+                for life in self.sessions.heard
+            )
+
+    def supersede(self, life: Life) -> None:
+        """Another process has shown that it succeeds this one."""
+        with self._lock:
+            self._holders.pop(life, None)
+
+    def made_by(self, seat: Seat, czxid: int) -> bool:
+        """Whether this very process made a node of its name then, in a life that it has lost."""
+        with self._lock:
+            number, holder = max(
+                (
+                    (life.number, holder)
+                    for life, holder in self._holders.items()
+                    if (life.group, life.consumer) == seat.name and life.number < czxid
+                ),
+                default=(0, ""),
+            )
+        return bool(number) and identity.is_same(holder, seat.shown)
+
     def is_connected(self, group: str, consumer: str) -> bool:
         with self._lock:
             return (group, consumer) in self._by_name
@@ -323,4 +372,16 @@ class LightDesk:
             with self._lock:
                 seats = list(self._seats)
             for seat in seats:
-                seat.beat(now)
+                if seat.is_late(now):
+                    self._turn_out(seat)
+                else:
+                    seat.beat(now)
+
+    def _turn_out(self, seat: Seat) -> None:
+        """It may come again, and holds nothing that it could lose."""
+        why = f"it has not registered within {self.register_within_s:.0f} s"
+        if self.refusals.may_say("late"):
+            _log.warning("[ZKG-196] %s loses its stream: %s", seat.hello.consumer, why)
+        self.leave(seat)
+        seat.outbox.put(Rejected(why, retriable=True))
+        seat.close()

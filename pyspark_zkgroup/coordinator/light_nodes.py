@@ -31,6 +31,7 @@ class LightNode:
 
     node: Node
     seat: LightSeat
+    is_static: bool
 
     @property
     def life(self) -> int:
@@ -42,10 +43,11 @@ def light_of(path: str, node: Node | None) -> LightNode | None:
     if node is None or node.ephemeral_owner:
         return None
     try:
-        seat = parse_registration(path, node.data).light
+        registration = parse_registration(path, node.data)
     except BadZnodeError:
         return None
-    return None if seat is None else LightNode(node, seat)
+    seat = registration.light
+    return None if seat is None else LightNode(node, seat, registration.static_id)
 
 
 def read_light(store: NodeStore, paths: CoordinatedPaths, consumer: str) -> LightNode | None:

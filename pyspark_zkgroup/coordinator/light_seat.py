@@ -13,15 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.coordinator.light_entry import register
 from pyspark_zkgroup.coordinator.light_nodes import (
     consumer_of_owner,
     delete_life,
-    light_of,
     owner_of,
     read_light,
 )
 from pyspark_zkgroup.errors import AccessError, BadZnodeError
 from pyspark_zkgroup.group.coordination.commands import Started
+from pyspark_zkgroup.group.light import identity
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.lease import beat_every_s
 from pyspark_zkgroup.group.light.messages import (
     ChildrenRead,
@@ -43,11 +45,12 @@ from pyspark_zkgroup.group.light.messages import (
     Told,
 )
 from pyspark_zkgroup.group.light.permits import (
+    owners_beside,
+    owners_written,
     refusal_of_ensure,
     refusal_of_read,
     refusal_of_write,
-    takes,
-    unowned_writes,
+    settles,
 )
 from pyspark_zkgroup.group.light.sessions import Life
 from pyspark_zkgroup.group.ops import (
@@ -69,7 +72,6 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.coordinator.light_desk import LightDesk
     from pyspark_zkgroup.light.conversation import Outbox
 
-_ANY_VERSION = -1
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 
@@ -87,8 +89,12 @@ class Office:
 class Seat:
     """`life` is that of its registration, 0 before there is one."""
 
-    def __init__(self, desk: LightDesk, office: Office, hello: Hello, outbox: Outbox) -> None:
+    def __init__(
+        self, desk: LightDesk, office: Office, hello: Hello, outbox: Outbox, caller: Caller
+    ) -> None:
         self.desk = desk
+        self.caller = caller
+        self.shown = identity.shown(hello.group, hello.consumer, hello.incarnation)
         self.office = office
         self.store = office.store
         self.hello = hello
@@ -96,11 +102,12 @@ class Seat:
         self.paths = CoordinatedPaths(hello.group)
         self.life = 0
         self._gate = desk.gate_of(self.name)
-        self._closed = False
+        self.is_static = self._closed = False
         self._owned: set[str] = set()
         self._beat_s = beat_every_s(hello.timeout_ms / 1000.0)
         self._beat_at = float("-inf")
         self._pings = self._pongs = 0
+        self.asked_at = desk.clock.monotonic()
 
     @property
     def name(self) -> tuple[str, str]:
@@ -110,11 +117,22 @@ class Seat:
     def named(self) -> Life:
         return Life(self.hello.group, self.hello.consumer, self.life)
 
+    def is_same_process(self, other: Seat) -> bool:
+        return self.name == other.name and identity.is_same(self.shown, other.shown)
+
     def beat(self, now: float) -> None:
         if now >= self._beat_at:
             self._beat_at = now + self._beat_s
             self._pings += 1
+            # An operator may have deleted one meanwhile, and another member have made it again.
+            self._owned = set()
             self.outbox.put(Ping(self._pings, self._pongs))
+
+    def is_late(self, now: float) -> bool:
+        """Whether it should have registered by now. Until then it takes a place, and holds
+        nothing.
+        """
+        return not self.life and now - self.asked_at > self.desk.register_within_s
 
     def close(self) -> None:
         with self._gate:
@@ -146,14 +164,15 @@ class Seat:
     def _served(self, message: Register | Read | Commit | Leave) -> Reply:
         try:
             if isinstance(message, Register):
-                return self._register(message)
+                return register(self, message)
             if isinstance(message, Read):
                 return self._read(message)
             if isinstance(message, Commit):
                 return self._commit(message)
-            life = self.named
-            self.desk.end_life(life)
-            delete_life(self.store, life)
+            if self.life:
+                life = self.named
+                self.desk.end_life(life)
+                self.desk.quota.freed(life.group, delete_life(self.store, life))
             return Executed(message.number, ())
         except (DisconnectedError, SessionLostError) as error:
             return Failed(message.number, "offline", f"ZooKeeper does not answer ({error})")
@@ -162,44 +181,7 @@ class Seat:
 
     # -- registering
 
-    def _register(self, asked: Register) -> Reply:
-        hello, path = self.hello, self.paths.id(self.hello.consumer)
-        registration = parse_registration(path, asked.registration)
-        seat = registration.light
-        if seat is None or (seat.incarnation, seat.timeout_ms) != (
-            hello.incarnation,
-            hello.timeout_ms,
-        ):
-            return Failed(asked.number, "forbidden", "its registration is not that of its hello")
-        registration = replace(
-            registration, light=replace(seat, generation=f"{self.office.epoch}.0")
-        )
-        data = encode_registration(registration)
-        self.store.ensure([self.paths.ids], world_open=True)
-        (node,) = self.store.nodes([path])
-        request: Transaction = (Create(path, data, world_open=True),)
-        if node is not None:
-            # Not read again: it may be gone by then, and what is gone is nobody's.
-            found = light_of(path, node)
-            if found is not None and found.seat.incarnation == hello.incarnation:
-                return self._registered(asked, found.life)
-            if found is None or not (asked.static and self._is_predecessor(asked)):
-                who = "a live session" if found is None else "another process"
-                return Failed(asked.number, "taken", f"{path} is held by {who}")
-            for other in self.desk.others_of(self):
-                other.fence(f"{path} is in the hands of another process")
-            request = (Delete(path, found.node.node.version), *request)
-            _log.warning("[ZKG-173] %s was taken over from its predecessor", path)
-        (outcome,) = self.store.commit([request])
-        if not isinstance(outcome, Done):
-            # Somebody else was faster, or the answer is lost: asked again, its node is found.
-            return Failed(asked.number, "offline", f"{path} was not made: {outcome}")
-        made = read_light(self.store, self.paths, hello.consumer)
-        if made is None or made.seat.incarnation != hello.incarnation:
-            return Failed(asked.number, "offline", f"{path} is gone already")
-        return self._registered(asked, made.life)
-
-    def _registered(self, asked: Register, life: int) -> Reply:
+    def registered(self, asked: Register, life: int) -> Reply:
         if not self.desk.settle(self, life):
             return Failed(asked.number, "offline", "its last session has not quite ended yet")
         # The node was seen, and the member told what to read, before we knew its life.
@@ -214,21 +196,6 @@ class Seat:
         reason = f"Another process has taken over the member id {self.hello.consumer}: {why}"
         self.outbox.put(Rejected(reason, retriable=False, fenced=True))
         self.outbox.close()
-
-    def _is_predecessor(self, asked: Register) -> bool:
-        """Only the process that has logged that plan can have made an owner node of its own name
-        under a fence that the plan carries, and Spark runs one query on a checkpoint.
-        """
-        partitions = sorted(asked.evidence)
-        owners = self.store.nodes([self.paths.owner(p) for p in partitions])
-        offsets = self.store.nodes([self.paths.offset(p) for p in partitions])
-        return any(
-            owner is not None
-            and offset is not None
-            and consumer_of_owner(owner) == self.hello.consumer
-            and offset.node == asked.evidence[partition]
-            for partition, owner, offset in zip(partitions, owners, offsets, strict=True)
-        )
 
     def _note_generation(self, told: Told) -> None:
         """The node says which decision its member has obeyed."""
@@ -257,7 +224,7 @@ class Seat:
         if asked.what == "sync":
             self.store.sync()
         elif ensure:
-            self.store.ensure(asked.paths)
+            return self._ensure(asked)
         elif asked.what == "children":
             listed = self.store.children(asked.paths)
             names = tuple(None if c is None else tuple(sorted(c.names)) for c in listed)
@@ -267,6 +234,19 @@ class Seat:
             lives = self.desk.lives(self.hello.group)
             both = zip(asked.paths, nodes, strict=True)
             return NodesRead(asked.number, tuple(self._shown(p, n, lives) for p, n in both))
+        return Executed(asked.number, ())
+
+    def _ensure(self, asked: Read) -> Reply:
+        paths = asked.paths
+        if not self.life:
+            # To settle: what has an offset may lack the topic's node below owners/, and no other.
+            topics = [path.rpartition("/")[2] for path in paths]
+            offsets = self.store.nodes([self.paths.offset_topic(t) for t in topics])
+            paths = tuple(p for p, node in zip(paths, offsets, strict=True) if node is not None)
+        why = self.desk.quota.refusal_of_topics(self.hello.group, paths)
+        if why:
+            return Failed(asked.number, "forbidden", why)
+        self.store.ensure(paths)
         return Executed(asked.number, ())
 
     def _shown(self, path: str, node: Node | None, lives: dict[str, int]) -> NodeRead | None:
@@ -280,15 +260,17 @@ class Seat:
         return NodeRead(node.data, node.node, owner, node.modified)
 
     def _commit(self, asked: Commit) -> Reply:
-        consumer = self.hello.consumer
-        why = refusal_of_write(self.paths, consumer, asked.transactions)
-        if not why and not self.life and takes(self.paths, asked.transactions):
-            why = "only a member that has registered may own"
+        why = refusal_of_write(self.paths, self.hello.consumer, asked.transactions)
+        if not why and not self.life and not settles(self.paths, asked.transactions):
+            why = "only a member that has registered may write, but for settling"
+        why = why or self.desk.quota.refusal_of(self.hello.group, asked.transactions)
         if why:
             return Failed(asked.number, "forbidden", why)
         barred = self._barred(asked.transactions)
         allowed = [t for t in asked.transactions if t not in barred]
-        outcomes = iter(self.store.commit([_persistent(t) for t in allowed]))
+        executed = self.store.commit([_persistent(t) for t in allowed])
+        self.desk.quota.count(self.hello.group, allowed, executed)
+        outcomes = iter(executed)
         found: list[Outcome] = []
         for transaction in asked.transactions:
             if transaction in barred:
@@ -300,22 +282,40 @@ class Seat:
         return Executed(asked.number, tuple(found))
 
     def _barred(self, transactions: Sequence[Transaction]) -> set[Transaction]:
-        """Those that touch what another live member owns. Versions fence all others."""
-        asked = {t: unowned_writes(self.paths, t, self._owned) for t in transactions}
-        paths = sorted({path for found in asked.values() for path in found})
+        """Those that touch what another member owns. Versions fence all others."""
+        written = {t: set(owners_written(self.paths, t)) for t in transactions}
+        beside = {t: set(owners_beside(self.paths, t)) - self._owned for t in transactions}
+        paths = sorted({p for found in (written, beside) for t in found for p in found[t]})
         if not paths:
             return set()
         nodes = dict(zip(paths, self.store.nodes(paths), strict=True))
-        return {t for t, found in asked.items() if any(self._is_anothers(nodes[p]) for p in found)}
+        return {
+            t
+            for t in transactions
+            if not all(self._is_its_own(nodes[p]) for p in written[t])
+            or not all(self._may_move_offset(nodes[p]) for p in beside[t])
+        }
 
-    def _is_anothers(self, node: Node | None) -> bool:
-        """Our own, a predecessor's that is gone, or nobody's node is not."""
+    def _is_its_own(self, node: Node | None) -> bool:
+        """Made by its life; or left to it by the predecessor that a static member was let succeed.
+        Its name alone proves nothing: whoever has it may be another process.
+        """
         if node is None:
+            return True
+        if node.ephemeral_owner or consumer_of_owner(node) != self.hello.consumer or not self.life:
             return False
+        return self.is_static or node.node.czxid > self.life
+
+    def _may_move_offset(self, node: Node | None) -> bool:
+        """Of a partition that nobody owns, or a predecessor that is gone; or beside what this very
+        process has left there in a life that it has lost.
+        """
+        if node is None or self._is_its_own(node):
+            return True
         consumer = consumer_of_owner(node)
         if consumer == self.hello.consumer:
-            return False
-        return bool(node.ephemeral_owner) or self.desk.is_connected(self.hello.group, consumer)
+            return not node.ephemeral_owner and self.desk.made_by(self, node.node.czxid)
+        return not node.ephemeral_owner and not self.desk.is_connected(self.hello.group, consumer)
 
     def _learn(self, transaction: Transaction, outcome: Outcome) -> None:
         for op in transaction:

@@ -105,7 +105,11 @@ def hash_key(order: str) -> Callable[[TopicPartition], str]:
 
 def in_order(threads: Iterable[ThreadId]) -> list[ThreadId]:
     """Distinct threads by their text, as the JVM sorts them: c-0, c-1, c-10, c-2."""
-    return sorted(set(threads), key=lambda thread: compare_key(str(thread)))
+    return sorted(set(threads), key=order_key)
+
+
+def order_key(thread: ThreadId) -> bytes:
+    return compare_key(str(thread))
 
 
 class _Ordered:

@@ -20,9 +20,12 @@ from pyspark_zkgroup.group.scala_order import immutable_map
 
 Pattern = Literal["static", "white_list", "black_list"]
 
-THREADS_MAX = 100_000
-"""More than any consumer runs; beyond it one bad node would cost every reader its memory."""
+THREADS_MAX = 10_000
+"""Of one topic, as the options allow it."""
+REGISTRATION_THREADS_MAX = 100_000
+"""Of all topics of one registration: every reader of the node makes a value of each thread."""
 _SHOWN = 300
+_VALUE_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,12 @@ class Subscription:
                     f"{threads!r} threads are asked for {name!r}",
                     f"The number of threads is a whole number from 1 to {THREADS_MAX}",
                 )
+        if self.threads > REGISTRATION_THREADS_MAX:
+            raise SubscriptionError(
+                f"{self.threads} threads are asked for in all {len(names)} topics",
+                f"A member has at most {REGISTRATION_THREADS_MAX} threads in all its topics: "
+                "lower threads or topic.threads, or give the topics to several members",
+            )
         if self.pattern != "static" and len(self.entries) != 1:
             raise SubscriptionError(f"a {self.pattern} has one expression, not {names}")
 
@@ -68,6 +77,11 @@ class Subscription:
         return cls("black_list", ((expression, threads),))
 
     @property
+    def threads(self) -> int:
+        """Of all entries together."""
+        return sum(threads for _, threads in self.entries)
+
+    @property
     def is_wildcard(self) -> bool:
         return self.pattern != "static"
 
@@ -82,12 +96,14 @@ class Subscription:
 @dataclass(frozen=True, slots=True)
 class LightSeat:
     """Of a node that no session of ZooKeeper ends: which process it stands for, how long that one
-    may be silent, and the newest decision of a coordinator that it has obeyed.
+    may be silent, and the newest decision of a coordinator that it has obeyed. `incarnation` shows
+    that somebody knows the secret of the process; `subject`: of the certificate it has come with.
     """
 
     incarnation: str
     timeout_ms: int
     generation: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +164,9 @@ def parse_registration(path: str, data: bytes | None) -> Registration:
         raise _bad(path, data, '"subscription" is missing or not an object')
     for name, threads in subscribed.items():
         if not _is_count(threads):
-            raise _bad(path, data, f"{threads!r} is not a number of threads for {name!r}")
+            raise _bad(path, data, f"{_shown(threads)} is no number of threads for {_shown(name)}")
+    if sum(subscribed.values()) > REGISTRATION_THREADS_MAX:
+        raise _bad(path, data, f"it asks for more than {REGISTRATION_THREADS_MAX} threads in all")
     own = value.get("zkgroup")
     if own is not None and not _is_own(own):
         raise _bad(path, data, '"zkgroup" does not hold what a zkgroup member writes')
@@ -183,6 +201,7 @@ def _light_texts(light: LightSeat) -> dict[str, str]:
         "incarnation": light.incarnation,
         "timeout": str(light.timeout_ms),
         "generation": light.generation,
+        **({"subject": light.subject} if light.subject else {}),
     }
 
 
@@ -190,7 +209,15 @@ def _light_of(own: Mapping[str, str]) -> LightSeat | None:
     timeout = own.get("timeout", "")
     if "incarnation" not in own or not (timeout.isascii() and timeout.isdigit()):
         return None
-    return LightSeat(own["incarnation"], int(timeout[:9]), own.get("generation", ""))
+    generation, subject = own.get("generation", ""), own.get("subject", "")
+    return LightSeat(own["incarnation"], int(timeout[:9]), generation, subject)
+
+
+def _shown(value: object) -> str:
+    """Of a value from a node: short, whatever it is."""
+    if isinstance(value, dict | list):
+        return f"a {'object' if isinstance(value, dict) else 'list'} of {len(value)}"
+    return repr(value)[:_VALUE_SHOWN]
 
 
 def _is_own(value: object) -> bool:

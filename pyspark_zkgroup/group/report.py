@@ -258,7 +258,14 @@ def _waiting(
 def topics_read(facts: GroupFacts, *, exclude_internal: bool = True) -> frozenset[str]:
     """The topics that members read, or have read."""
     of_nodes = {p.topic for p in (*facts.owners, *facts.offsets)}
-    return frozenset(expand(snapshot_of(facts), exclude_internal)) | of_nodes
+    snapshot = snapshot_of(facts)
+    named = {
+        topic
+        for member in snapshot.members.values()
+        if not member.subscription.is_wildcard
+        for topic, _ in member.subscription.entries
+    }
+    return frozenset(expand(snapshot, exclude_internal)) | named | of_nodes
 
 
 def stuck(facts: GroupFacts) -> frozenset[TopicPartition]:

@@ -14,6 +14,10 @@ from pyspark_zkgroup.group.registration import Registration, Subscription, parse
 from pyspark_zkgroup.model import ThreadId
 
 Threads = dict[str, tuple[ThreadId, ...]]
+GROUP_THREADS_MAX = 100_000
+"""Of all members together, each counted by the topic for which it has most."""
+PLACES_MAX = 1_000_000
+"""Threads of all sets of threads that read the same topics: one thread is in many of them."""
 _KEPT = 1024
 
 
@@ -62,7 +66,32 @@ def read_registrations(
             members[consumer] = found
         else:
             skipped[consumer] = found
+    for consumer in _too_many(members):
+        del members[consumer]
+        skipped[consumer] = (
+            f"{path_of(consumer)}: with the threads that it asks for, those of the group were more "
+            f"than {GROUP_THREADS_MAX}; end the process that registered it, or give it fewer"
+        )
     return members, skipped
+
+
+def _too_many(members: Mapping[str, Registration]) -> list[str]:
+    """The largest go first, so that a member cannot push out others without being pushed out
+    itself; and all who read the same registrations leave out the same.
+    """
+    counts = {consumer: _most(member.subscription) for consumer, member in members.items()}
+    total = sum(counts.values())
+    beyond: list[str] = []
+    for consumer in sorted(counts, key=lambda c: (-counts[c], c)):
+        if total <= GROUP_THREADS_MAX:
+            break
+        beyond.append(consumer)
+        total -= counts[consumer]
+    return beyond
+
+
+def _most(subscription: Subscription) -> int:
+    return max((threads for _, threads in subscription.entries), default=0)
 
 
 # Registrations stay as they are, and every look reads all of them.
@@ -99,12 +128,13 @@ def expand(snapshot: Snapshot, exclude_internal: bool) -> Threads:
 def threads_by_topic(
     subscriptions: Mapping[str, Subscription], topics: Collection[str], hidden: Collection[str]
 ) -> Threads:
-    """`hidden` topics are not meant by any list; a static subscription is taken as it stands."""
+    """`hidden` topics are not meant by any list; of a static subscription, those that exist are."""
     counts: dict[str, list[tuple[str, int]]] = {}
     matchers: dict[str, Matcher] = {}
     for consumer, subscription in subscriptions.items():
         for topic, count in topics_of(subscription, topics, hidden, matchers):
-            counts.setdefault(topic, []).append((consumer, count))
+            if topic in topics:
+                counts.setdefault(topic, []).append((consumer, count))
     return threads_of(counts)
 
 
@@ -113,15 +143,40 @@ def threads_of(counts: Mapping[str, Sequence[tuple[str, int]]]) -> Threads:
 
     Topics read by the same members share one tuple: with many topics that is most of the work.
     """
-    known: dict[frozenset[tuple[str, int]], tuple[ThreadId, ...]] = {}
-    found: Threads = {}
-    for topic, takers in counts.items():
-        key = frozenset(takers)
-        if key not in known:
-            threads = (ThreadId(consumer, n) for consumer, count in takers for n in range(count))
-            known[key] = tuple(assignors.in_order(threads))
-        found[topic] = known[key]
-    return found
+    crowds = {topic: frozenset(takers) for topic, takers in counts.items()}
+    most = _most_of_each(crowds.values())
+    made: dict[str, list[ThreadId]] = {}
+    order: dict[ThreadId, bytes] = {}
+    for consumer, count in (taker for crowd in set(crowds.values()) for taker in crowd):
+        threads = made.setdefault(consumer, [])
+        new = [ThreadId(consumer, n) for n in range(len(threads), min(count, most))]
+        threads += new
+        order |= {thread: assignors.order_key(thread) for thread in new}
+    known = {
+        crowd: tuple(
+            sorted((t for c, count in crowd for t in made[c][:count]), key=order.__getitem__)
+        )
+        for crowd in set(crowds.values())
+    }
+    return {topic: known[crowd] for topic, crowd in crowds.items()}
+
+
+def _most_of_each(crowds: Collection[frozenset[tuple[str, int]]]) -> int:
+    """With how many threads a member counts at most for one topic.
+
+    Two registrations within their bounds can make as many sets of readers as there are topics, with
+    all threads of the group in each. The bound then falls on all alike: who has few keeps them.
+    """
+    distinct = set(crowds)
+    counts = [count for crowd in distinct for _, count in crowd]
+    low, high = 1, max(counts, default=1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(min(count, middle) for count in counts) <= PLACES_MAX:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def topics_of(

@@ -8,6 +8,7 @@ import re
 from pyspark_zkgroup.errors import BadZnodeError
 
 NAME_LENGTH_MAX = 249
+_DIGITS_MAX = 10
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
@@ -29,7 +30,7 @@ def parse_topic(path: str, data: bytes | None) -> tuple[int, ...]:
         return ()
     try:
         value = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _bad(path, data) from error
     partitions = value.get("partitions", {}) if isinstance(value, dict) else None
     if not isinstance(partitions, dict) or not all(_is_number(key) for key in partitions):
@@ -38,7 +39,7 @@ def parse_topic(path: str, data: bytes | None) -> tuple[int, ...]:
 
 
 def _is_number(key: str) -> bool:
-    return key.isascii() and key.isdecimal()
+    return key.isascii() and key.isdecimal() and len(key) <= _DIGITS_MAX
 
 
 def _bad(path: str, data: bytes) -> BadZnodeError:

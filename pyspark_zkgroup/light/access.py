@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import grpc
 
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.wire import MESSAGE_BYTES_MAX
+from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
 METHOD = "/zkgroup.Light/Stream"
 TOKEN = "zkgroup-token"
+_STREAMS_MAX = 4
+_METADATA_BYTES_MAX = 16 * 1024
+_HANDSHAKE_MS = 5_000
+_IDLE_MS = 10_000
+_KEEPALIVE_MS = 30_000
 _OPTIONS: list[tuple[str, Any]] = [
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
@@ -46,8 +53,21 @@ def add_port(server: grpc.Server, address: str, access: StreamAccess) -> int:
     return int(server.add_secure_port(address, credentials))
 
 
-def server_options() -> list[tuple[str, Any]]:
-    return [*_OPTIONS, ("grpc.so_reuseport", 0)]
+def server_options(connections_max: int) -> list[tuple[str, Any]]:
+    """A connection costs a file, and whoever opens one need not have a token: it is closed where
+    nothing comes on it. A member has one, with one stream.
+    """
+    return [
+        *_OPTIONS,
+        ("grpc.so_reuseport", 0),
+        ("grpc.max_concurrent_streams", _STREAMS_MAX),
+        ("grpc.max_metadata_size", _METADATA_BYTES_MAX),
+        ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
+        ("grpc.max_connection_idle_ms", _IDLE_MS),
+        ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
+        ("grpc.keepalive_timeout_ms", _IDLE_MS),
+        ("grpc.max_allowed_incoming_connections", connections_max),
+    ]
 
 
 def metadata(access: StreamAccess) -> list[tuple[str, bytes | str]]:
@@ -56,7 +76,26 @@ def metadata(access: StreamAccess) -> list[tuple[str, bytes | str]]:
     return [(f"{TOKEN}-bin", token.encode())] if token else []
 
 
-def is_let_in(access: StreamAccess, given: Iterable[Any]) -> bool:
-    wanted = access.token.text.encode()
+def caller_of(
+    access: StreamAccess, given: Iterable[Any], shown: Mapping[str, Iterable[bytes]]
+) -> Caller | None:
+    """Who has come, by the metadata of a stream and what its certificate says; None if it is not
+    let in. All tokens are compared, in a time that tells nothing of them.
+    """
+    subject = b",".join(shown.get("x509_subject", ())).decode("utf-8", "replace")
+    if not access.token.text and not access.group_tokens:
+        return Caller(subject=subject)
     found = b"".join(value for key, value in given if key == f"{TOKEN}-bin")
-    return not wanted or hmac.compare_digest(wanted, found)
+    for_all = bool(access.token.text) & _is_same(access.token, found)
+    groups = frozenset(
+        group
+        for group, tokens in access.group_tokens.items()
+        if sum(_is_same(token, found) for token in tokens)
+    )
+    if not for_all and not groups:
+        return None
+    return Caller(groups, frozenset(access.group_tokens) if for_all else None, subject)
+
+
+def _is_same(token: Secret, found: bytes) -> bool:
+    return hmac.compare_digest(token.text.encode(), found)

@@ -61,4 +61,6 @@ def _told(error: grpc.RpcError) -> Exception:
     text = f"{error.details() or error.code()}"
     if error.code() is grpc.StatusCode.UNAUTHENTICATED:
         return NotLetInError(text)
+    if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
+        return ConnectionError(f"the coordinator does not understand this member ({text})")
     return ConnectionError(text)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeAlias
 
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.messages import Hello, ToCoordinator, ToMember
 from pyspark_zkgroup.group.light.wire import BadMessageError
 
@@ -61,13 +62,18 @@ class Conversation(Protocol):
     def end(self) -> None: ...
 
 
-Greet: TypeAlias = Callable[[Hello, Outbox], "Conversation | None"]
+Greet: TypeAlias = Callable[[Hello, Outbox, Caller], "Conversation | None"]
+
+
+class NotAdmittedError(Exception):
+    """What has come may not enter the group that it names."""
 
 
 def converse(
     messages: Iterable[ToCoordinator],
     outbox: Outbox,
     greet: Greet,
+    caller: Caller,
     begun: Callable[[], None] = lambda: None,
 ) -> None:
     """Until no more comes. `begun`: the first message is there. Who calls closes the outbox."""
@@ -80,7 +86,9 @@ def converse(
             begun()
             if not isinstance(message, Hello):
                 raise BadMessageError("a stream begins with hello")
-            talk = greet(message, outbox)
+            if not caller.may_enter(message.group):
+                raise NotAdmittedError(message.group)
+            talk = greet(message, outbox, caller)
             if talk is None:
                 break
     finally:

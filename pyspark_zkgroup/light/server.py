@@ -8,20 +8,30 @@ sent fills its own bounded queue, and ends too.
 from __future__ import annotations
 
 import logging
+import resource
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import grpc
 
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.wire import BadMessageError, decode_from_member, encode
-from pyspark_zkgroup.light.access import METHOD, add_port, is_let_in, server_options
-from pyspark_zkgroup.light.conversation import Greet, Outbox, converse
+from pyspark_zkgroup.light.access import METHOD, add_port, caller_of, server_options
+from pyspark_zkgroup.light.conversation import Greet, NotAdmittedError, Outbox, converse
+from pyspark_zkgroup.light.refusal_log import RefusalLog
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
 _HELLO_S = 10.0
+# Streams on which nobody has said yet who it is.
+_UNHEARD_MAX = 64
+# Connections beyond those of the members: of whoever is refused, or says nothing.
+_CONNECTIONS_MORE = 512
+_FILES_KEPT = 96
+_SHOWN = 100
 _STOP_S = 1.0
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
@@ -40,9 +50,13 @@ class Listener:
     ) -> None:
         self.access = access
         self.greet = greet
+        self.refusals = RefusalLog()
+        self._unheard = threading.BoundedSemaphore(_UNHEARD_MAX)
         self._pool = ThreadPoolExecutor(members_max, thread_name_prefix="zkgroup-light")
         self._server = grpc.server(
-            self._pool, options=server_options(), maximum_concurrent_rpcs=members_max
+            self._pool,
+            options=server_options(_connections_max(members_max)),
+            maximum_concurrent_rpcs=members_max,
         )
         handler = grpc.stream_stream_rpc_method_handler(self._stream)
         service, _, method = METHOD.strip("/").partition("/")
@@ -64,18 +78,40 @@ class Listener:
         self._pool.shutdown(wait=False)
 
     def _stream(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-        if not is_let_in(self.access, context.invocation_metadata()):
-            _log.warning("[ZKG-168] %s was not let in: its token is not ours", context.peer())
+        caller = caller_of(self.access, context.invocation_metadata(), context.auth_context())
+        if caller is None:
+            if self.refusals.may_say("no token of ours"):
+                _log.warning("[ZKG-168] %s was not let in: its token is not ours", context.peer())
             context.abort(grpc.StatusCode.UNAUTHENTICATED, "not let in")
+            return
+        if not self._unheard.acquire(blocking=False):
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many come at once")
         outbox = Outbox()
         outbox.cancel = context.cancel
-        reader = _Reader(requests, context, outbox, self.greet)
+        reader = _Reader(requests, context, outbox, self, caller)
         threading.Thread(target=reader.run, name="zkgroup-light-reader", daemon=True).start()
         context.add_callback(outbox.close)
         for message in outbox.messages():
             yield encode(message)
+        if reader.is_foreign:
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "not let in")
         if reader.bad:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, reader.bad)
+
+    def heard(self) -> None:
+        """One of those that had not said who they are."""
+        self._unheard.release()
+
+
+def _connections_max(members_max: int) -> int:
+    """Fewer than there are files: without one for ZooKeeper its office would be lost."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = members_max + _CONNECTIONS_MORE
+    return wanted if soft == resource.RLIM_INFINITY else max(1, min(wanted, soft - _FILES_KEPT))
 
 
 class _Reader:
@@ -86,30 +122,54 @@ class _Reader:
         requests: Iterator[bytes],
         context: Any,
         outbox: Outbox,
-        greet: Greet,
+        listener: Listener,
+        caller: Caller,
     ) -> None:
         self.requests = requests
         self.context = context
         self.outbox = outbox
-        self.greet = greet
+        self.listener = listener
+        self.caller = caller
         self.bad = ""
+        self.is_foreign = False
+        self._is_heard = False
 
     def run(self) -> None:
         # Who opens a stream and says nothing would keep its place for ever.
         silent = threading.Timer(_HELLO_S, self.outbox.close)
         silent.daemon = True
         silent.start()
+        refusals = self.listener.refusals
+
+        def begun() -> None:
+            silent.cancel()
+            self._heard()
+
         try:
             messages = map(decode_from_member, self.requests)
-            converse(messages, self.outbox, self.greet, silent.cancel)
+            converse(messages, self.outbox, self.listener.greet, self.caller, begun)
+        except NotAdmittedError as error:
+            self.is_foreign = True
+            if refusals.may_say("token of another group"):
+                _log.warning(
+                    "[ZKG-194] %s was not let into group %s: its token is of another one",
+                    *(self.context.peer(), repr(str(error)[:_SHOWN])),
+                )
         except BadMessageError as error:
             self.bad = str(error)
-            _log.warning(
-                "[ZKG-169] %s sent what no light member sends: %s", self.context.peer(), error
-            )
+            if refusals.may_say("no message"):
+                _log.warning(
+                    "[ZKG-169] %s sent what no light member sends: %s", self.context.peer(), error
+                )
         except Exception as error:  # noqa: BLE001 - gRPC ends the iterator of a broken stream so
             if self.context.is_active():
                 _log.exception("[ZKG-170] the stream of %s ends: %s", self.context.peer(), error)
         finally:
             silent.cancel()
+            self._heard()
             self.outbox.close()
+
+    def _heard(self) -> None:
+        if not self._is_heard:
+            self._is_heard = True
+            self.listener.heard()

@@ -58,6 +58,8 @@ _REQUEST_S_MIN = 1.0
 _PROBE_S = 0.1
 # An election takes its time where a coordinator has just died.
 _OPEN_S_MIN = 5.0
+_SHOWN = 200
+_STRANGERS_MAX = 20
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 _Answer: TypeAlias = "queue.SimpleQueue[Reply | DisconnectedError]"
@@ -116,6 +118,8 @@ class LightSession:
         self._pongs: dict[int, float] = {}
         self._stream: Stream | None = None
         self._thread: object = None
+        # Said once each; who forges answers may make up a new one every time.
+        self._strangers: set[str] = set()
 
     def open(self) -> None:
         """Find the coordinator, or raise what keeps us out, or the ServerError that says where it
@@ -210,7 +214,7 @@ class LightSession:
     # -- in the thread of its own
 
     def _run(self) -> None:
-        search = Search(self.light.addresses)
+        search = Search(self.light.addresses, self.light.access.names_authorities)
         while not self._closing:
             if search.pause_s > 0.0 and self._closed_within(search.pause_s):
                 return
@@ -316,6 +320,20 @@ class LightSession:
         what = "serves no light members" if answer.coordinator else "is in office"
         if not answer.address:
             self.note = f"{search.address}: {who}{what}"
+        elif answer.address != search.address and not searching.leads_on(search, answer.address):
+            shown = repr(answer.address[:_SHOWN])
+            self.note = (
+                f"{search.address}: it names {shown} as the coordinator, which "
+                "coordinator.addresses does not"
+            )
+            if shown not in self._strangers and len(self._strangers) < _STRANGERS_MAX:
+                self._strangers.add(shown)
+                _log.warning(
+                    "[ZKG-192] %s names %s as the coordinator, which coordinator.addresses does "
+                    "not: it is not asked",
+                    search.address,
+                    shown,
+                )
         return searching.redirected(search, answer.address)
 
     def _rejected(self, search: Search, answer: Rejected) -> Search:

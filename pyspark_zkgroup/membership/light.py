@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 import queue
-import uuid
+import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
 from pyspark_zkgroup.errors import FencedError, ServerError
 from pyspark_zkgroup.group.coordination.commands import Command
+from pyspark_zkgroup.group.light import identity
 from pyspark_zkgroup.group.light.messages import Hello, Told
 from pyspark_zkgroup.group.ownership import version_of
 from pyspark_zkgroup.group.registration import LightSeat, Registration, encode_registration
@@ -107,7 +108,7 @@ class LightMembership(CoordinatorMembership):
         self.keeper.server = "the coordinator"
         self.requests = NoRequests(self.keeper, self.copy)
         self._session: LightSession | None = None
-        self._seat = LightSeat(uuid.uuid4().hex, options.light.session_timeout_ms)
+        self._incarnation = secrets.token_hex(32)
 
     def _open(
         self, settings: SessionSettings, events: queue.SimpleQueue[SessionEvent]
@@ -115,8 +116,9 @@ class LightMembership(CoordinatorMembership):
         """A new session, taken in by a coordinator, or the error that says why there is none."""
         del settings
         light = self.options.light
-        seat = self._seat
-        hello = Hello(self.options.group_id, self.consumer, seat.incarnation, seat.timeout_ms)
+        hello = Hello(
+            self.options.group_id, self.consumer, self._incarnation, light.session_timeout_ms
+        )
         before = self._session
         if before is not None and isinstance(before.refused, FencedError):
             raise before.refused
@@ -180,8 +182,11 @@ class LightMembership(CoordinatorMembership):
 
     def _register(self, footing: Footing) -> None:
         store = cast(LightStore, footing.store)
+        shown = identity.shown(self.options.group_id, self.consumer, self._incarnation)
         stamped = replace(
-            self.registration, timestamp=str(int(self.clock.time() * 1000)), light=self._seat
+            self.registration,
+            timestamp=str(int(self.clock.time() * 1000)),
+            light=LightSeat(shown, self.options.light.session_timeout_ms),
         )
         # Evidence is for a process that begins: one that has been a member never takes back.
         plan = self._plan if not self._ever_joined else None

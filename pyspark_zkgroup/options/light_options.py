@@ -16,8 +16,8 @@ ADDRESSES: Final[Option[tuple[Address, ...]]] = Option(
     SECTION,
     values.ADDRESSES,
     (),
-    "Only with protocol=light, and required there: where `zkgroup coordinator --listen` runs. One "
-    "that is reached says which of them is in office.",
+    "Only with protocol=light, and required there: where `zkgroup coordinator --listen` runs, all "
+    "of them. One that is reached says which of them is in office.",
     default_text="none",
 )
 TOKEN: Final[Option[Secret | None]] = Option(

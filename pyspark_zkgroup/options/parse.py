@@ -18,6 +18,7 @@ from pyspark_zkgroup.options import (
     kafka_options,
     protocol_options,
     reading_options,
+    security_options,
     topic_options,
 )
 from pyspark_zkgroup.options.batch_limits import limits, splitting
@@ -127,6 +128,13 @@ def _check_together(found: Options, given: Given) -> None:
             f"Option {given.shown(group_options.DUAL_COMMIT)}, but "
             f"{given.shown(group_options.OFFSETS_STORAGE)}, so there is no second place",
             "Set 'offsets.storage' to kafka to have offsets in both",
+        )
+    if found.security.needs_named_brokers and not found.bootstrap_servers:
+        raise OptionError(
+            f"Option {given.shown(security_options.PROTOCOL)}, but 'kafka.bootstrap.servers' is "
+            "not given: the login would go to any host that somebody writes into ZooKeeper",
+            "Name some brokers there; or use SASL_SSL with a trust store of your own "
+            "(kafka.ssl.truststore.location) and the check of the host",
         )
     if found.fetch_wait_max_ms >= found.request_timeout_ms:
         raise OptionError(

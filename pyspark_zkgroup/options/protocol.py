@@ -134,6 +134,13 @@ def _check_light(given: Given) -> None:
             f"Option {chosen}, but {light_options.ADDRESSES.name!r} is not given",
             "Name where `zkgroup coordinator --listen` runs: host:port[,host:port...]",
         )
+    if not (given.value(light_options.TLS) or given.value(kafka_options.BOOTSTRAP)):
+        raise OptionError(
+            f"Option {chosen}, but neither 'kafka.bootstrap.servers' nor "
+            f"{light_options.TLS.name!r} is given: brokers are not taken from a coordinator that "
+            "has not shown a certificate",
+            "Name some brokers in 'kafka.bootstrap.servers', or reach the coordinator with TLS",
+        )
 
 
 def _check_not_light(given: Given) -> None:

@@ -22,6 +22,16 @@ class KafkaSecurity:
         return "this client" if self.sasl is None else self.sasl.who
 
     @property
+    def needs_named_brokers(self) -> bool:
+        """Whether a login would go to whatever host somebody has written into ZooKeeper. A broker
+        proves that it is one by a certificate of authorities that we name, and of its own host;
+        the authorities that a system trusts certify any host on earth.
+        """
+        if self.sasl is None:
+            return False
+        return self.tls is None or not (self.tls.check_host and self.tls.authorities)
+
+    @property
     def principal(self) -> str:
         return "User:NAME" if self.sasl is None else self.sasl.principal
 

@@ -13,6 +13,7 @@ from typing import Protocol
 import grpc
 
 from pyspark_zkgroup.coordinator.light_desk import LightDesk
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.messages import Hello, Ping, Pong, ToCoordinator, ToMember
 from pyspark_zkgroup.light.call import Call
 from pyspark_zkgroup.light.conversation import Conversation, Greet, Outbox
@@ -65,7 +66,7 @@ class DirectStream:
 
     def send(self, message: ToCoordinator) -> None:
         if isinstance(message, Hello):
-            self.talk = self.greet(message, self.outbox)
+            self.talk = self.greet(message, self.outbox, Caller())
         elif self.talk is not None:
             self.talk.take(message)
 
@@ -136,7 +137,7 @@ class LightCounter:
         finally:
             self._serving.account = before
 
-    def greet(self, hello: Hello, outbox: Outbox) -> Conversation | None:
+    def greet(self, hello: Hello, outbox: Outbox, caller: Caller) -> Conversation | None:
         account = self.accounts.setdefault(hello.consumer, Asked())
         plain = outbox.put
 
@@ -147,7 +148,7 @@ class LightCounter:
         outbox.put = put  # type: ignore[method-assign]
         account.messages += 1
         with self.serving(account):
-            seat = self.desk.greet(hello, outbox)
+            seat = self.desk.greet(hello, outbox, caller)
         return None if seat is None else _OnAccount(self, account, seat)
 
     def open_light(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import queue
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import pytest
 
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError
 from pyspark_zkgroup.group.coordination.sticky import STICKY
+from pyspark_zkgroup.group.light import identity
 from pyspark_zkgroup.group.light.messages import (
     Accepted,
     Commit,
@@ -22,14 +22,11 @@ from pyspark_zkgroup.group.light.messages import (
     Failed,
     Hello,
     Leave,
-    Ping,
     Read,
     Register,
     Rejected,
-    ToCoordinator,
-    ToMember,
 )
-from pyspark_zkgroup.group.light.wire import MESSAGE_BYTES_MAX, decode_from_coordinator, encode
+from pyspark_zkgroup.group.light.wire import MESSAGE_BYTES_MAX, encode
 from pyspark_zkgroup.group.ops import Check, Create, Refused, SetData, Transaction
 from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.group.registration import (
@@ -39,16 +36,14 @@ from pyspark_zkgroup.group.registration import (
     encode_registration,
     parse_registration,
 )
-from pyspark_zkgroup.light.access import METHOD, metadata, open_channel
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.cut import Cut
-from pyspark_zkgroup.security.secret import Secret
-from pyspark_zkgroup.security.stream_access import StreamAccess
 from tests.group import all_rows, known, missing, settle, twice
 from tests.light import LightGroup, crash
 from tests.planted_secrets import COORDINATOR_TOKEN, WRONG_PASSWORD, leaks_in, leaks_of
 from tests.spark_order import Checkpoint, Query
+from tests.talk import Talk, answers, talk
 from tests.told_group import begin_a_batch, share
 from tests.waiting import wait_until
 
@@ -269,14 +264,14 @@ def test_what_no_member_sends_ends_its_own_stream_alone(group: LightGroup) -> No
     query = group.query(topic)
     share([query], 2)
     address = group.offices[0].address
-    hello = Hello(group.name, f"{group.name}_x", "x", 5000)
+    hello = Hello(group.name, f"{group.name}_x", "x" * 32, 5000)
     own = CoordinatedPaths(group.name)
     partition = TopicPartition(topic, 0)
     steal: Transaction = (SetData(own.owner(partition), f"{group.name}_x-0".encode(), 1),)
     commit: Transaction = (Check(own.owner(partition), 1), SetData(own.offset(partition), b"7", 1))
     foreign = Commit(1, ((Create("/elsewhere", b""),),))
     assert talk(address, [b"garbage"]) == grpc.StatusCode.INVALID_ARGUMENT
-    assert talk(address, [encode(hello), b'{"version":1}']) == grpc.StatusCode.INVALID_ARGUMENT
+    assert talk(address, [encode(hello), b'{"version":2}']) == grpc.StatusCode.INVALID_ARGUMENT
     assert talk(address, [encode(hello)], token="no") == grpc.StatusCode.UNAUTHENTICATED
     huge = talk(address, [b"x" * (MESSAGE_BYTES_MAX + 1)])
     assert huge == grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -290,7 +285,7 @@ def test_what_no_member_sends_ends_its_own_stream_alone(group: LightGroup) -> No
     (_, unknown) = answers(address, [hello, Commit(1, (free,))], 2)
     assert isinstance(unknown, Failed)
     assert "registered" in unknown.text
-    seat = LightSeat(hello.incarnation, hello.timeout_ms)
+    seat = LightSeat(identity.shown(hello.group, hello.consumer, hello.incarnation), 5000)
     asks = Registration(Subscription.static({topic: 1}), "1", STICKY, light=seat)
     entry = Register(1, encode_registration(asks))
     executed = answers(address, [hello, entry, Commit(2, (steal, commit)), Leave(3)], 4)[2]
@@ -312,7 +307,7 @@ def test_a_flood_of_members_is_bounded_and_those_inside_go_on(group: LightGroup)
     address = group.offices[0].address
     held = [Talk(address, COORDINATOR_TOKEN) for _ in range(6)]
     for number, one in enumerate(held):
-        one.say(Hello(group.name, f"{group.name}_{number}", str(number), 5000))
+        one.say(Hello(group.name, f"{group.name}_{number}", f"{number:032}", 5000))
     found = [next(one.heard) for one in held]
     full = [f for f in found if isinstance(f, Rejected) and f.retriable]
     assert len(full) == 4
@@ -346,49 +341,3 @@ def test_a_member_needs_neither_kazoo_nor_zookeeper(group: LightGroup) -> None:
     assert done.stdout.split() == ["20", "light"], done.stderr
     assert group.offsets(topic) == {0: b"10", 1: b"10"}
     assert group.owners(topic) == {}
-
-
-class Talk:
-    """A stream of our own, to say what no member says."""
-
-    def __init__(self, address: str, token: str) -> None:
-        self.channel = open_channel(address, StreamAccess(Secret(token)))
-        self.outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self.call = self.channel.stream_stream(METHOD)(
-            iter(self.outgoing.get, None), metadata=metadata(StreamAccess(Secret(token)))
-        )
-        self.heard = (decode_from_coordinator(data) for data in self.call)
-
-    def say(self, message: ToCoordinator) -> None:
-        self.outgoing.put(encode(message))
-
-    def close(self) -> None:
-        self.outgoing.put(None)
-        self.call.cancel()
-        self.channel.close()
-
-
-def talk(address: str, messages: list[bytes], token: str = COORDINATOR_TOKEN) -> grpc.StatusCode:
-    """How the stream ends."""
-    one = Talk(address, token)
-    for message in messages:
-        one.outgoing.put(message)
-    try:
-        for _ in one.heard:
-            continue
-        return one.call.code()
-    except grpc.RpcError as error:
-        return error.code()
-    finally:
-        one.close()
-
-
-def answers(address: str, messages: list[ToCoordinator], count: int) -> list[ToMember]:
-    one = Talk(address, COORDINATOR_TOKEN)
-    for message in messages:
-        one.say(message)
-    found = (m for m in one.heard if not isinstance(m, Ping))
-    try:
-        return [next(found) for _ in range(count)]
-    finally:
-        one.close()

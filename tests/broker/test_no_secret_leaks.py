@@ -151,6 +151,8 @@ def commands(servers: Sandbox, good: dict[str, str], folder: Path) -> list[str]:
     config.write_text("# as the queries have it\n\n" + "\n".join(lines) + "\n")
     bad.write_text(config.read_text().replace(PASSWORD, WRONG_PASSWORD))
     odd.write_text(f"{ZOOKEEPER_PASSWORD}\n")
+    for file in (config, bad):
+        file.chmod(0o600)
     runner = CliRunner(env={"ZKGROUP_ZOOKEEPER": "", "ZKGROUP_BOOTSTRAP_SERVERS": ""})
     said = []
     for arguments, is_well, what in (

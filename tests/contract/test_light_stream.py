@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.messages import Accepted, Elsewhere, Hello, Rejected, ToMember
 from pyspark_zkgroup.light.call import Call
 from pyspark_zkgroup.light.conversation import Conversation, Outbox
@@ -41,7 +42,7 @@ def access(
 
 @contextmanager
 def listening(own: StreamAccess, answer: ToMember) -> Iterator[Listener]:
-    def greet(hello: Hello, outbox: Outbox) -> Conversation | None:
+    def greet(hello: Hello, outbox: Outbox, _caller: Caller) -> Conversation | None:
         assert hello == HELLO
         outbox.put(answer)
         if not isinstance(answer, Accepted):
@@ -123,4 +124,4 @@ def test_a_port_that_is_taken_is_named() -> None:
     with listening(StreamAccess(), Accepted(1, 0)) as first:
         address = f"127.0.0.1:{first.port}"
         with pytest.raises(ServerError, match=address):
-            Listener(address, StreamAccess(), lambda _hello, _outbox: None, 1)
+            Listener(address, StreamAccess(), lambda *_: None, 1)

@@ -316,6 +316,7 @@ SECURITY_SCENES = (
                 given="spark = story.spark()",
                 proof=_READS.format(stream="orders"),
             ),
+            Printed(SECURITY, "(umask 077; openssl rand -hex 32 > coordinator.token)"),
             Printed(SECURITY, "zookeeper.connect=zk1:2281/kafka"),
             Shell("zkgroup describe billing --config client.properties"),
             Shell("zkgroup doctor --config client.properties --group billing"),

@@ -130,7 +130,9 @@ class Stage:
             text = standing_in(block.text, self._addresses)
             return self._python(block.name, program(step, text), block.text)
         if block.language == "properties":
-            (self._cwd / PROPERTIES).write_text(standing_in(block.text, self._addresses))
+            file = self._cwd / PROPERTIES
+            file.write_text(standing_in(block.text, self._addresses))
+            file.chmod(0o600)  # as the page says
             self.log.say(f"    [written to {PROPERTIES}]")
             return True
         found = commands(block.text)

@@ -59,6 +59,7 @@ COMMANDS = Scene(
         Shell(
             'python "$CLONE"/jobs/drain.py --subscribe orders --group light '
             '--option protocol=light --option coordinator.addresses="$LISTEN" '
+            "--option kafka.bootstrap.servers=broker1:9092 "
             "--table /data/light --checkpoint /data/checkpoints/light"
         ),
         Shell("zkgroup sandbox start --dir box --brokers 0"),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, Protocol, TypeAlias
 
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.messages import (
     Commit,
     Hello,
@@ -54,7 +55,7 @@ class Served(Protocol):
     def next_of(self, arrived: queue.SimpleQueue[Arriving]) -> Arriving:
         """Waits for it."""
 
-    def greet(self, hello: Hello, outbox: Outbox) -> Conversation | None: ...
+    def greet(self, hello: Hello, outbox: Outbox, caller: Caller) -> Conversation | None: ...
 
 
 class _Way:
@@ -198,7 +199,7 @@ class FakeStream:
         served = self.served
         assert served is not None
         try:
-            converse(self._messages(served), self.outbox, served.greet)
+            converse(self._messages(served), self.outbox, served.greet, Caller())
         except ConnectionError:
             pass
         finally:

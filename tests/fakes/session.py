@@ -299,6 +299,9 @@ class FakeSession(Session):
         if self._gets_through and not self._lost:
             self._drop()
             self.world.after(self.rng.random() * 0.2, self._end)
+        else:
+            # That the server is silent the client finds out by itself, ended or not.
+            self._notice_silence()
 
     def _beat(self) -> None:
         if self._beating:
@@ -321,10 +324,13 @@ class FakeSession(Session):
             self._beat()
             self._beating = False
             self._count_silence()
-            if self.access.way == "silent" and not self.access.paused and not self.access.dead:
-                turn = self._turn
-                noticed_at = self.heard_at + self.timeout_s * _NOTICED_AFTER
-                self.world.after(max(0.0, noticed_at - self.world.now), lambda: self._notice(turn))
+            self._notice_silence()
+
+    def _notice_silence(self) -> None:
+        if self.access.way == "silent" and not self.access.paused and not self.access.dead:
+            turn = self._turn
+            noticed_at = self.heard_at + self.timeout_s * _NOTICED_AFTER
+            self.world.after(max(0.0, noticed_at - self.world.now), lambda: self._notice(turn))
 
     def _notice(self, turn: int) -> None:
         if turn == self._turn and self._connected:

@@ -106,8 +106,14 @@ def test_what_a_coordinator_says(name: str) -> None:
 
 
 def test_a_newer_version_is_refused_with_both_numbers() -> None:
-    with pytest.raises(BadMessageError, match="version 2, this zkgroup reads versions up to 1"):
+    with pytest.raises(BadMessageError, match="version 3, this zkgroup reads versions up to 2"):
         decode_from_member((FILES / "from_the_future.json").read_bytes())
+
+
+def test_an_older_version_is_refused_with_both_numbers() -> None:
+    old = b'{"version":1,"message":"pong","number":1}'
+    with pytest.raises(BadMessageError, match="version 1, this zkgroup takes only version 2"):
+        decode_from_member(old)
 
 
 def test_no_file_is_left_over() -> None:
@@ -122,15 +128,15 @@ def test_no_file_is_left_over() -> None:
         b"[]",
         b"{}",
         b'{"version":1}',
-        b'{"version":1,"message":"shout"}',
-        b'{"version":1,"message":"pong","number":true}',
-        b'{"version":1,"message":"pong","number":1e3}',
-        b'{"version":1,"message":"read","number":1,"what":"nodes","paths":["no"]}',
-        b'{"version":1,"message":"read","number":1,"what":"watch","paths":[]}',
-        b'{"version":1,"message":"commit","number":1,"transactions":[[["create","/p"]]]}',
-        b'{"version":1,"message":"commit","number":1,"transactions":[[["move","/p","/q"]]]}',
-        b'{"version":1,"message":"told","answer":"{}"}',
-        '{"version":1,"message":"register","number":1,"registration":"€","static":false}'.encode(),
+        b'{"version":2,"message":"shout"}',
+        b'{"version":2,"message":"pong","number":true}',
+        b'{"version":2,"message":"pong","number":1e3}',
+        b'{"version":2,"message":"read","number":1,"what":"nodes","paths":["no"]}',
+        b'{"version":2,"message":"read","number":1,"what":"watch","paths":[]}',
+        b'{"version":2,"message":"commit","number":1,"transactions":[[["create","/p"]]]}',
+        b'{"version":2,"message":"commit","number":1,"transactions":[[["move","/p","/q"]]]}',
+        b'{"version":2,"message":"told","answer":"{}"}',
+        '{"version":2,"message":"register","number":1,"registration":"€","static":false}'.encode(),
         b"[" * 100_000,
     ],
 )

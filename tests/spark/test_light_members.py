@@ -59,6 +59,7 @@ class Coordinators:
 def coordinators(scene: Scene, tmp_path: Path) -> Iterator[Coordinators]:
     token = tmp_path / "token"
     token.write_text(f"{COORDINATOR_TOKEN}\n")
+    token.chmod(0o600)
     made = Coordinators(scene, token)
     try:
         yield made
@@ -74,6 +75,7 @@ def test_a_coordinator_and_a_driver_are_killed(scene: Scene, coordinators: Coord
         "protocol": "light",
         "coordinator.addresses": coordinators.addresses,
         "coordinator.token": COORDINATOR_TOKEN,
+        "kafka.bootstrap.servers": scene.sandbox.bootstrap_servers,
         "session.timeout.ms": "6000",
     }
     members = [scene.member(name, topic, "0", **options) for name in "ab"]

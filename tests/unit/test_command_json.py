@@ -123,7 +123,8 @@ def test_a_stop_that_nobody_writes(broken: dict[str, object], why: str) -> None:
         ({"partitions": {"t": {"0": {"thread": 0, "offset": 0.5}}}}, "the offset of t-0"),
         ({"topics": {"t": [[0]]}}, "not two ends"),
         ({"topics": {"t": [[1, 1]]}}, r"\[1, 1\) are no partitions"),
-        ({"topics": {"t": [[0, 10**9]]}}, "are no partitions of 't'"),
+        ({"topics": {"t": [[0, 10**9]]}}, "it names more than 300000 partitions"),
+        ({"topics": {"t": [[0, 2**31]]}}, "are no partitions of 't'"),
         ({"topics": None}, '"topics" is missing'),
     ],
 )

@@ -18,9 +18,12 @@ from pyspark_zkgroup.security.kafka_security import OPEN, KafkaSecurity
 from pyspark_zkgroup.security.sasl import Password, Sasl, TokenFunction
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.tls import Tls, context
-from tests.given_options import LEAST, refusal
+from tests.given_options import LEAST as LEAST_OF_ALL
+from tests.given_options import refusal
 from tests.planted_secrets import PASSWORD, leaks_of, redaction
 
+# Without them a login is refused, as tests/security/test_where_logins_go.py has it.
+LEAST = {**LEAST_OF_ALL, "kafka.bootstrap.servers": "k:9092"}
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 LOGIN = f'{SCRAM} required username="alice" password="{PASSWORD}";'
 SASL = {

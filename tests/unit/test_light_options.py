@@ -16,17 +16,24 @@ from tests.planted_secrets import redaction
 
 GIVEN = {
     "protocol": "light",
+    "kafka.bootstrap.servers": "k:9",
     "coordinator.addresses": "c1:7000,c2:7000",
     "group.id": "billing",
     "subscribe": "orders",
 }
 
 
-def test_neither_zookeeper_nor_brokers_need_be_named() -> None:
+def test_zookeeper_need_not_be_named() -> None:
     found = parse(GIVEN)
-    assert (found.protocol, found.zookeeper_hosts, found.bootstrap_servers) == ("light", "", ())
+    assert (found.protocol, found.zookeeper_hosts) == ("light", "")
     assert found.light == LightOptions(("c1:7000", "c2:7000"), StreamAccess(), 10_000)
     assert found.rebalance_wait_ms == 12_000
+
+
+def test_brokers_need_not_be_named_where_the_coordinator_shows_a_certificate() -> None:
+    tls = {**GIVEN, "coordinator.ssl.client.enable": "true"}
+    del tls["kafka.bootstrap.servers"]
+    assert parse(tls).bootstrap_servers == ()
 
 
 def test_what_is_given_is_taken_and_no_secret_is_shown(tmp_path: Path) -> None:
@@ -51,6 +58,7 @@ def test_what_is_given_is_taken_and_no_secret_is_shown(tmp_path: Path) -> None:
     ("changes", "named"),
     [
         ({"coordinator.addresses": None}, "'coordinator.addresses' is not given"),
+        ({"kafka.bootstrap.servers": None}, "has not shown a certificate"),
         ({"zookeeper.connect": "zk"}, "which needs no ZooKeeper"),
         ({"offsets.storage": "kafka"}, "which needs no ZooKeeper"),
         ({"heartbeat.interval.ms": "1000"}, "the coordinator asks each member"),

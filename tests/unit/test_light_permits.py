@@ -8,11 +8,12 @@ from pyspark_zkgroup.group.claim import claim_request, proof_request, release_re
 from pyspark_zkgroup.group.light.permits import (
     OPERATIONS_MAX,
     PATHS_MAX,
+    owners_beside,
+    owners_written,
     refusal_of_ensure,
     refusal_of_read,
     refusal_of_write,
-    takes,
-    unowned_writes,
+    settles,
 )
 from pyspark_zkgroup.group.ops import Check, Create, Delete, NodeVersion, SetData, Transaction
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead
@@ -26,6 +27,7 @@ OWNER, OFFSET = PATHS.owner(P), PATHS.offset(P)
 KNOWN, HELD = Known(NodeVersion(7, 2), 9, 5), Held(0, 1)
 CLAIM = claim_request(PATHS, P, ThreadId("g_me", 0), OffsetRead(b"5", NodeVersion(7, 1)), 5)
 COMMIT = commit_held(PATHS, "g_me", P, KNOWN, HELD)
+SETTLED = (Create(OWNER, b"g_me-0"), SetData(OFFSET, b"9", 2), Delete(OWNER, 0))
 
 
 def test_what_members_ask_for_is_allowed() -> None:
@@ -57,6 +59,18 @@ def test_what_members_ask_for_is_allowed() -> None:
         (SetData(OWNER, b"g_me-2-0", 1),),
         (SetData(OFFSET, b"9" * 200, 1),),
         (Create("/consumers/coordinator", b"{}"),),
+        # A version that is any is none: what was looked at may be another's by then.
+        (SetData(OFFSET, b"9", -1),),
+        (SetData(OWNER, b"g_me-0", -1),),
+        (Delete(OWNER, -1),),
+        (Check(OFFSET, -1),),
+        # Such nodes would never be deleted.
+        (Create(PATHS.owners + "/t/x", b"g_me-0"),),
+        (Create(PATHS.owners + "/t/03", b"g_me-0"),),
+        (Create(PATHS.owners + "/t/3/4", b"g_me-0"),),
+        (Create(PATHS.offsets + "/t", b"0"),),
+        (Create(PATHS.offsets + "/not legal/3", b"0"),),
+        (Create(PATHS.offsets + "/t/99999999999", b"0"),),
     ],
 )
 def test_what_is_none_of_its_concern_is_not(transaction: Transaction) -> None:
@@ -81,21 +95,33 @@ def test_requests_are_bounded() -> None:
     assert refusal_of_write(PATHS, "g_me", [(Check(OWNER, 1),)] * (OPERATIONS_MAX + 1))
 
 
-def test_what_is_written_without_being_owned_is_looked_at_first() -> None:
-    assert unowned_writes(PATHS, CLAIM, frozenset()) == ()
-    assert unowned_writes(PATHS, COMMIT, frozenset()) == (OWNER,)
-    assert unowned_writes(PATHS, COMMIT, {OWNER}) == ()
-    settled = (Create(OWNER, b"g_me-0"), SetData(OFFSET, b"9", 2), Delete(OWNER, 0))
-    assert unowned_writes(PATHS, settled, frozenset()) == ()
+def test_what_is_written_is_looked_at_first() -> None:
+    assert owners_written(PATHS, CLAIM) == () == owners_beside(PATHS, CLAIM)
+    assert owners_written(PATHS, COMMIT) == ()
+    assert owners_beside(PATHS, COMMIT) == (OWNER,)
+    assert owners_written(PATHS, SETTLED) == () == owners_beside(PATHS, SETTLED)
     take_over = (Delete(OWNER, 1), Create(OWNER, b"g_me-0"), Check(OFFSET, 2))
-    assert unowned_writes(PATHS, take_over, frozenset()) == (OWNER,)
-    assert unowned_writes(PATHS, (SetData(OFFSET, b"5", 2),), frozenset()) == (OWNER,)
-    assert unowned_writes(PATHS, (Check(OWNER, 1), Check(OFFSET, 2)), frozenset()) == ()
+    assert owners_written(PATHS, take_over) == (OWNER,)
+    assert owners_beside(PATHS, take_over) == ()
+    assert owners_written(PATHS, (SetData(OWNER, b"g_me-1", 1),)) == (OWNER,)
+    assert owners_beside(PATHS, (SetData(OFFSET, b"5", 2),)) == (OWNER,)
+    proof = (Check(OWNER, 1), Check(OFFSET, 2))
+    assert owners_written(PATHS, proof) == () == owners_beside(PATHS, proof)
 
 
-def test_what_would_stay_behind_is_told_from_what_settles() -> None:
-    settled = (Create(OWNER, b"g_me-0"), SetData(OFFSET, b"9", 2), Delete(OWNER, 0))
-    take_over = (Delete(OWNER, 1), Create(OWNER, b"g_me-0"), Check(OFFSET, 2))
-    assert not takes(PATHS, [settled, COMMIT, (SetData(OFFSET, b"5", 2),)])
-    assert takes(PATHS, [settled, CLAIM])
-    assert takes(PATHS, [take_over])
+def test_what_settles_leaves_nothing_behind() -> None:
+    beside = (Check(OWNER, 1), SetData(OFFSET, b"9", 2))
+    assert settles(PATHS, [SETTLED, beside])
+    for transaction in (
+        CLAIM,
+        COMMIT,
+        SETTLED[:2],
+        (SetData(OFFSET, b"9", 2),),
+        (Create(OFFSET, b"9"),),
+        (Check(PATHS.owner(TopicPartition("t", 4)), 1), beside[1]),
+        (beside[0], SetData(OFFSET, b"garbage", 2)),
+        (beside[0], SetData(OFFSET, b"-1", 2)),
+        (*SETTLED[:2], Delete(PATHS.owner(TopicPartition("t", 4)), 0)),
+        (*SETTLED, Create(OFFSET, b"0")),
+    ):
+        assert not settles(PATHS, [SETTLED, transaction]), transaction

@@ -80,7 +80,7 @@ def test_late_messages_do_not_turn_back_the_clock() -> None:
 
 
 def test_a_search_follows_whoever_knows_and_asks_the_others_in_turn() -> None:
-    search = Search(("a", "b"))
+    search = Search(("a", "b"), trusts_others=True)
     assert (search.address, search.pause_s) == ("a", 0.0)
     search = searching.redirected(search, "c")
     assert (search.address, search.pause_s) == ("c", 0.0)
@@ -92,7 +92,7 @@ def test_a_search_follows_whoever_knows_and_asks_the_others_in_turn() -> None:
 
 
 def test_pauses_grow_up_to_a_limit_and_end_when_somebody_is_found() -> None:
-    search = Search(("a",))
+    search = Search(("a",), trusts_others=True)
     pauses = []
     for _ in range(20):
         search = searching.failed(search)
@@ -102,6 +102,14 @@ def test_pauses_grow_up_to_a_limit_and_end_when_somebody_is_found() -> None:
     found = searching.found(searching.redirected(search, "z"))
     assert (found.address, found.pause_s) == ("z", 0.0)
     assert searching.failed(found).address == "a"
+
+
+def test_a_search_is_not_led_to_an_address_that_nobody_has_named() -> None:
+    search = searching.redirected(Search(("a", "b")), "evil")
+    assert (search.address, search.tried) == ("b", 1)
+    assert searching.redirected(search, "a").address == "a"
+    found = searching.found(searching.redirected(Search(("a", "b")), "b"))
+    assert searching.redirected(found, "evil").address == "b"
 
 
 def test_two_that_name_each_other_are_not_asked_in_circles() -> None:

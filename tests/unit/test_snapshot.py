@@ -57,7 +57,6 @@ def test_lists_mean_all_topics_but_internal_ones() -> None:
         "b": ["n-0"],
         "wl.x": ["n-0", "w-0", "w-1"],
         "__consumer_offsets": ["s-0"],
-        "nowhere": ["s-0"],
     }
     shown = expand(snapshot, False)["__consumer_offsets"]
     assert list(map(str, shown)) == ["n-0", "s-0", "w-0", "w-1"]

@@ -38,3 +38,14 @@ def test_what_no_broker_writes_is_named(data: bytes) -> None:
 def test_legal_names() -> None:
     assert all(map(legal_name, ["a", "orders.eu-west_1", "_x", "x" * 249]))
     assert not any(map(legal_name, ["", ".", "..", "a b", "a/b", "é", "x" * 250]))
+
+
+@pytest.mark.parametrize("number", ["99999999999", "9" * 5000])
+def test_a_partition_has_a_number_that_can_be(number: str) -> None:
+    with pytest.raises(BadZnodeError, match=PATH):
+        parse_topic(PATH, b'{"partitions":{"%s":[1]}}' % number.encode())
+
+
+def test_a_nested_value_is_named_as_what_no_broker_writes() -> None:
+    with pytest.raises(BadZnodeError, match=PATH):
+        parse_topic(PATH, b"[" * 100_000)

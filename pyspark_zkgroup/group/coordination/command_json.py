@@ -33,14 +33,17 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stopped,
 )
 from pyspark_zkgroup.group.coordination.generation import Generation
+from pyspark_zkgroup.group.registration import THREADS_MAX
 from pyspark_zkgroup.model import TopicPartition
 
 VERSION = 1
-PARTITIONS_MAX = 1_000_000
-"""More than any topic has; a longer run would cost its reader its memory."""
+PARTITIONS_MAX = 300_000
+"""Of all runs of a command together; more than a cluster has. A few bytes name any number."""
 _SHOWN = 300
+_NAME_SHOWN = 100
 _KEPT = 1000
 _NUMBER_MAX = 2**63 - 1
+_PARTITION_MAX = 2**31 - 1
 
 
 def encode(message: Command | Answer) -> bytes:
@@ -67,7 +70,7 @@ def decode_command(where: str, data: bytes) -> Command:
         return Start(generation, life, fields.share(), fields.topics())
     if name == "ping":
         return Ping(generation, life)
-    raise fields.refusal(f"there is no command {name!r}")
+    raise fields.refusal(f"there is no command {name[:_NAME_SHOWN]!r}")
 
 
 def decode_answer(where: str, data: bytes) -> Answer:
@@ -79,7 +82,7 @@ def decode_answer(where: str, data: bytes) -> Answer:
         return Started(generation, life)
     if name == "holding":
         return Holding(generation, life, fields.offsets())
-    raise fields.refusal(f"there is no answer {name!r}")
+    raise fields.refusal(f"there is no answer {name[:_NAME_SHOWN]!r}")
 
 
 def _named(message: Command | Answer) -> dict[str, str]:
@@ -172,7 +175,7 @@ class _Fields:
         return frozenset(
             self._partition(topic, number)
             for topic, numbers in self._object(self.value, "partitions").items()
-            for number in self._list(numbers, f"the partitions of {topic!r}")
+            for number in self._list(numbers, f"the partitions of {topic[:_NAME_SHOWN]!r}")
         )
 
     def share(self) -> dict[TopicPartition, Assigned]:
@@ -182,7 +185,7 @@ class _Fields:
                 raise self.refusal(f"{partition} has no thread")
             offset = value.get("offset")
             share[partition] = Assigned(
-                self._whole(value.get("thread"), f"the thread of {partition}"),
+                self._whole(value.get("thread"), f"the thread of {partition}", THREADS_MAX - 1),
                 None if offset is None else self._whole(offset, f"the offset of {partition}"),
             )
         return share
@@ -195,15 +198,23 @@ class _Fields:
 
     def topics(self) -> dict[str, tuple[int, ...]]:
         topics: dict[str, tuple[int, ...]] = {}
+        left = PARTITIONS_MAX
         for topic, runs in self._object(self.value, "topics").items():
             numbers: list[int] = []
-            for run in self._list(runs, f"the partitions of {topic!r}"):
-                ends = self._list(run, f"a run of partitions of {topic!r}")
+            for run in self._list(runs, f"the partitions of {topic[:_NAME_SHOWN]!r}"):
+                ends = self._list(run, f"a run of partitions of {topic[:_NAME_SHOWN]!r}")
                 if len(ends) != 2:
-                    raise self.refusal(f"a run of partitions of {topic!r} has not two ends")
-                start, until = (self._whole(e, f"an end in {topic!r}") for e in ends)
-                if not start < until or until - start + len(numbers) > PARTITIONS_MAX:
-                    raise self.refusal(f"[{start}, {until}) are no partitions of {topic!r}")
+                    raise self.refusal(
+                        f"a run of partitions of {topic[:_NAME_SHOWN]!r} has not two ends"
+                    )
+                start, until = (self._whole(e, f"an end in {topic[:_NAME_SHOWN]!r}") for e in ends)
+                if not start < until <= _PARTITION_MAX:
+                    raise self.refusal(
+                        f"[{start}, {until}) are no partitions of {topic[:_NAME_SHOWN]!r}"
+                    )
+                left -= until - start
+                if left < 0:
+                    raise self.refusal(f"it names more than {PARTITIONS_MAX} partitions")
                 numbers.extend(range(start, until))
             topics[topic] = tuple(numbers)
         return topics
@@ -213,14 +224,17 @@ class _Fields:
         for topic, below in self._object(self.value, key).items():
             for number, value in self._object({topic: below}, topic).items():
                 if not (number.isascii() and number.isdigit() and len(number) <= 10):
-                    raise self.refusal(f"{number!r} is no partition of {topic!r}")
+                    raise self.refusal(
+                        f"{number[:_NAME_SHOWN]!r} is no partition of {topic[:_NAME_SHOWN]!r}"
+                    )
                 found.append((self._partition(topic, int(number)), value))
         return found
 
     def _partition(self, topic: str, number: Any) -> TopicPartition:
         if not topic:
             raise self.refusal("a topic has no name")
-        return TopicPartition(topic, self._whole(number, f"a partition of {topic!r}"))
+        what = f"a partition of {topic[:_NAME_SHOWN]!r}"
+        return TopicPartition(topic, self._whole(number, what, _PARTITION_MAX))
 
     def _object(self, holder: dict[str, Any], key: str) -> dict[str, Any]:
         value = holder.get(key)
@@ -233,7 +247,7 @@ class _Fields:
             raise self.refusal(f"{what} are no list")
         return value
 
-    def _whole(self, value: Any, what: str) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _NUMBER_MAX:
+    def _whole(self, value: Any, what: str, most: int = _NUMBER_MAX) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
             raise self.refusal(f"{what} is missing or no number")
         return value

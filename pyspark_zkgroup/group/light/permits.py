@@ -1,23 +1,58 @@
 """What a light member may ask of ZooKeeper through its coordinator.
 
-Members of one cluster share a token, so the coordinator keeps them apart: a member reads of its own
-group, and of topics; it owns under its own name alone; and it writes the offset only of a partition
-that it owns, or takes, in that very transaction.
+Members of a group share what lets them in, so the coordinator keeps them apart: a member reads of
+its own group, and of topics; it owns under its own name alone; and it writes the offset only of a
+partition that it owns, or takes, in that very transaction. What has not registered settles, and
+writes nothing else.
+
+Each write names the version that it changes: so what was looked at before is what is changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 
-from pyspark_zkgroup.group.ops import Check, Create, Delete, Op, SetData, Transaction
-from pyspark_zkgroup.group.ownership import thread_of
+from pyspark_zkgroup.group.light.identity import INCARNATION_LENGTH_MIN
+from pyspark_zkgroup.group.light.messages import Hello
+from pyspark_zkgroup.group.ops import ANY_VERSION, Check, Create, Delete, Op, SetData, Transaction
+from pyspark_zkgroup.group.ownership import parse_offset, thread_of
 from pyspark_zkgroup.group.paths import BROKER_TOPICS, CoordinatedPaths
+from pyspark_zkgroup.group.topics import legal_name
 
+TIMEOUT_MS_MIN, TIMEOUT_MS_MAX = 1000, 3_600_000
 PATHS_MAX = 2000
 OPERATIONS_MAX = 12_000
 # Longer than any number. What a node holds that is none is written back as it is (a fence that is
 # moved in a replay).
 _OFFSET_BYTES_MAX = 100
+_PARTITION_DIGITS_MAX = 10
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,1000}")
+_SHOWN = 100
+_NOT_ITS_OWN = "is none of this member's concern"
+
+
+def refusal_of_hello(hello: Hello) -> str:
+    """Why this is no member that could be served; empty if it may be one. Its names become those of
+    nodes, and of lines in the log.
+    """
+    try:
+        CoordinatedPaths(hello.group)
+    except ValueError as error:
+        return str(error)
+    if not legal_name(hello.group):
+        return f"{hello.group[:_SHOWN]!r} is not the name of a group"
+    name = hello.consumer
+    if not name.startswith(f"{hello.group}_") or not _NAME.fullmatch(name):
+        return f"{name[:_SHOWN]!r} is not the name of a member of group {hello.group!r}"
+    if len(hello.incarnation) < INCARNATION_LENGTH_MIN:
+        return "the secret of its process is too short"
+    if not TIMEOUT_MS_MIN <= hello.timeout_ms <= TIMEOUT_MS_MAX:
+        return (
+            f"session.timeout.ms is {hello.timeout_ms}, allowed are {TIMEOUT_MS_MIN} to "
+            f"{TIMEOUT_MS_MAX}"
+        )
+    return ""
 
 
 def refusal_of_read(paths: CoordinatedPaths, asked: Collection[str]) -> str:
@@ -27,7 +62,7 @@ def refusal_of_read(paths: CoordinatedPaths, asked: Collection[str]) -> str:
     own = (f"{paths.owners}/", f"{paths.offsets}/", f"{paths.ids}/", f"{BROKER_TOPICS}/")
     for path in asked:
         if not path.startswith(own) and path != paths.other_ids:
-            return f"{path[:200]!r} is none of this member's concern"
+            return f"{path[:200]!r} {_NOT_ITS_OWN}"
     return ""
 
 
@@ -37,8 +72,8 @@ def refusal_of_ensure(paths: CoordinatedPaths, asked: Collection[str]) -> str:
         return f"{len(asked)} nodes are asked for at once"
     for path in asked:
         parent, _, topic = path.rpartition("/")
-        if parent not in (paths.owners, paths.offsets) or not topic:
-            return f"{path[:200]!r} is none of this member's concern"
+        if parent not in (paths.owners, paths.offsets) or not legal_name(topic):
+            return f"{path[:200]!r} {_NOT_ITS_OWN}"
     return ""
 
 
@@ -58,57 +93,78 @@ def refusal_of_write(
     return ""
 
 
-def takes(paths: CoordinatedPaths, transactions: Collection[Transaction]) -> bool:
-    """Whether an owner node stays behind. Only the end of a registered life deletes it: that of a
-    member without one would be there for ever. To settle takes none.
+def settles(paths: CoordinatedPaths, transactions: Iterable[Transaction]) -> bool:
+    """Whether each only moves the offset of what a member has read before, and nothing of it stays:
+    only the end of a registered life deletes owner nodes.
     """
-    for transaction in transactions:
-        made: set[str] = set()
-        for op in transaction:
-            if isinstance(op, Create) and op.path.startswith(f"{paths.owners}/"):
-                made.add(op.path)
-            elif isinstance(op, Delete):
-                made.discard(op.path)
-        if made:
-            return True
-    return False
+    return all(_settles(paths, transaction) for transaction in transactions)
 
 
-def unowned_writes(
-    paths: CoordinatedPaths, transaction: Transaction, owned: Collection[str]
-) -> tuple[str, ...]:
-    """The owner nodes, by path, that this transaction writes, deletes or commits beside, though the
-    member is not known to own them (`owned`) and does not take them in it. What they hold decides.
-    """
-    taken = set(owned)
+def _settles(paths: CoordinatedPaths, transaction: Transaction) -> bool:
+    """Of what nobody owns, or beside a predecessor's node. Both forms are those of settle.py."""
+    if len(transaction) not in (2, 3):
+        return False
+    first, write = transaction[:2]
+    if not isinstance(write, SetData) or not write.path.startswith(f"{paths.offsets}/"):
+        return False
+    value = parse_offset(write.data)
+    owner = paths.owners + write.path.removeprefix(paths.offsets)
+    if value is None or value < 0 or first.path != owner:
+        return False
+    if len(transaction) == 2:
+        return isinstance(first, Check)
+    return isinstance(first, Create) and transaction[2] == Delete(owner, 0)
+
+
+def owners_written(paths: CoordinatedPaths, transaction: Transaction) -> tuple[str, ...]:
+    """The owner nodes that it changes or deletes, and that were there before it."""
+    made: set[str] = set()
     found: dict[str, None] = {}
     for op in transaction:
-        if op.path.startswith(f"{paths.owners}/"):
-            if isinstance(op, Create):
-                taken.add(op.path)
-            elif not isinstance(op, Check) and op.path not in taken:
-                found[op.path] = None
-        elif isinstance(op, SetData):
+        if not op.path.startswith(f"{paths.owners}/") or isinstance(op, Check):
+            continue
+        if isinstance(op, Create):
+            made.add(op.path)
+        elif op.path not in made:
+            found[op.path] = None
+    return tuple(found)
+
+
+def owners_beside(paths: CoordinatedPaths, transaction: Transaction) -> tuple[str, ...]:
+    """The owner nodes of the partitions whose offset it moves without taking them."""
+    made = {op.path for op in transaction if isinstance(op, Create)}
+    found: dict[str, None] = {}
+    for op in transaction:
+        if isinstance(op, SetData) and op.path.startswith(f"{paths.offsets}/"):
             owner = paths.owners + op.path.removeprefix(paths.offsets)
-            # A settling transaction takes the owner node, and gives it back in the end.
-            if owner not in taken:
+            if owner not in made:
                 found[owner] = None
     return tuple(found)
 
 
 def _refusal(paths: CoordinatedPaths, consumer: str, op: Op) -> str:
-    if op.path.startswith(f"{paths.owners}/"):
-        if isinstance(op, Create | SetData) and op.data:
+    if isinstance(op, Check) and op.path == paths.id(consumer):
+        return ""
+    if not isinstance(op, Create) and op.version <= ANY_VERSION:
+        return "a member names the version that it has seen"
+    if _is_partition(paths.owners, op.path):
+        if isinstance(op, Create | SetData):
             thread = thread_of(op.data.decode("utf-8", "replace"))
             if thread is None or thread.consumer != consumer:
                 return "a member owns under its own name"
         return ""
-    if isinstance(op, Check) and op.path == paths.id(consumer):
-        return ""
-    if not op.path.startswith(f"{paths.offsets}/"):
+    if not _is_partition(paths.offsets, op.path):
         return "a member writes owners and offsets of its own group"
     if isinstance(op, Delete):
         return "no member deletes offsets"
     if isinstance(op, Create | SetData) and len(op.data) > _OFFSET_BYTES_MAX:
         return "this is no offset"
     return ""
+
+
+def _is_partition(root: str, path: str) -> bool:
+    """Of a topic as a cluster may have it: of others the nodes would never be deleted."""
+    above, _, number = path.rpartition("/")
+    parent, _, topic = above.rpartition("/")
+    is_number = number.isascii() and number.isdecimal() and len(number) <= _PARTITION_DIGITS_MAX
+    return parent == root and is_number and str(int(number)) == number and legal_name(topic)

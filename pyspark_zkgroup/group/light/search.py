@@ -18,9 +18,14 @@ _REDIRECTS_MAX = 3
 class Search:
     """`hint`: whom the last answer named. `tried` addresses in vain since somebody was found;
     `redirects` followed since one was asked from the list.
+
+    `trusts_others`: the stream itself proves that an address is one of the cluster's coordinators.
+    Else only those of the list are asked: the node that an answer is taken from may be written by
+    anybody, and the token goes to whoever is asked.
     """
 
     addresses: tuple[str, ...]
+    trusts_others: bool = False
     hint: str = ""
     turn: int = 0
     tried: int = 0
@@ -43,12 +48,18 @@ class Search:
         return min(_PAUSE_S * 2.0 ** min(rounds - 1, 10), _PAUSE_MAX_S)
 
 
+def leads_on(search: Search, address: str) -> bool:
+    """Whether an address that was named may be asked, and is another one."""
+    known = search.trusts_others or address in search.addresses
+    return known and address not in ("", search.address)
+
+
 def redirected(search: Search, address: str) -> Search:
     """`address` was named as the coordinator's; empty: there is none now, or it has no address.
 
     Two that name each other, each with an old node in view, must not be asked in circles.
     """
-    if not address or address == search.address or search.redirects >= _REDIRECTS_MAX:
+    if not leads_on(search, address) or search.redirects >= _REDIRECTS_MAX:
         return failed(search)
     return replace(search, hint=address, redirects=search.redirects + 1)
 
@@ -62,4 +73,4 @@ def failed(search: Search) -> Search:
 
 def found(search: Search) -> Search:
     """The coordinator has taken us in: the next search begins with it."""
-    return Search(search.addresses, hint=search.address, turn=search.turn)
+    return Search(search.addresses, search.trusts_others, hint=search.address, turn=search.turn)

@@ -1,9 +1,9 @@
 """The messages of a light member's stream as JSON: a public, versioned format with golden files.
 
-    {"version":1,"message":"hello","group":"g","consumer":"g_c","incarnation":"...","timeout":10000}
-    {"version":1,"message":"commit","number":4,"transactions":[[["create","/p","text",true],
+    {"version":2,"message":"hello","group":"g","consumer":"g_c","incarnation":"...","timeout":10000}
+    {"version":2,"message":"commit","number":4,"transactions":[[["create","/p","text",true],
      ["set","/p","text",0],["check","/q",3],["delete","/q",1]]]}
-    {"version":1,"message":"executed","number":4,"outcomes":[["done",[[900,1]]],
+    {"version":2,"message":"executed","number":4,"outcomes":[["done",[[900,1]]],
      ["refused",0,"exists",""],["doubt"]]}
 
 Bytes of nodes are texts of one character each. Whatever is not of this form is refused: it comes
@@ -54,7 +54,8 @@ from pyspark_zkgroup.group.ops import (
 )
 from pyspark_zkgroup.model import TopicPartition
 
-VERSION = 1
+VERSION = 2
+"""2: what names a process is a secret. With 1 it lay in ZooKeeper, to be read by all."""
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 _SHOWN = 200
 _NUMBER_MAX = 2**63 - 1
@@ -183,6 +184,11 @@ class _Value:
             raise BadMessageError(
                 f"a message of version {version}, this zkgroup reads versions up to {VERSION}",
                 newer=True,
+            )
+        if version < VERSION:
+            raise BadMessageError(
+                f"a message of version {version}, this zkgroup takes only version {VERSION}: let "
+                "members and coordinators run the same release"
             )
 
     def bad(self, why: str) -> BadMessageError:

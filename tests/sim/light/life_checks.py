@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.coordination.commands import Answer, Command, Stopped
+from pyspark_zkgroup.group.light import identity
 from pyspark_zkgroup.group.light.messages import Hello
 from pyspark_zkgroup.group.registration import LightSeat, parse_registration
 from pyspark_zkgroup.model import TopicPartition
@@ -36,6 +37,12 @@ class Speaker(NamedTuple):
     life: int
 
 
+class Stranger(NamedTuple):
+    """Who has come under a name, and is no member."""
+
+    consumer: str
+
+
 class LifeChecks(CommandChecks, Hearer):
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
@@ -45,10 +52,11 @@ class LifeChecks(CommandChecks, Hearer):
         self.ended_lives: set[int] = set()
         self.office_began: dict[str, float] = {}
         self.heard_at: dict[tuple[str, int], float] = {}
-        self.now_for: Speaker | None = None
+        self.now_for: Speaker | Stranger | None = None
 
     def enter(self, driver: LightDriver) -> int:
-        self.members[driver.name] = driver
+        consumer, incarnation = driver.membership.consumer, driver.membership._incarnation
+        self.members[identity.shown("g", consumer, incarnation)] = driver
         return -len(self.members)
 
     # -- what coordinators do
@@ -73,16 +81,19 @@ class LifeChecks(CommandChecks, Hearer):
                 self.world.fail(f"{consumer} says that it has stopped {still[0]}, and owns it")
             self.may_read.get(consumer, set()).difference_update(stopped)
 
-    def speaker(self, hello: Hello) -> Speaker:
-        driver = self.members[hello.incarnation]
+    def speaker(self, hello: Hello) -> Speaker | Stranger:
+        shown = identity.shown(hello.group, hello.consumer, hello.incarnation)
+        driver = self.members.get(shown)
+        if driver is None:
+            return Stranger(hello.consumer)
         node = self.server.leader.nodes.get(self.paths.id(hello.consumer))
         seat = _seat(node)
-        ours = node is not None and seat is not None and seat.incarnation == hello.incarnation
+        ours = node is not None and seat is not None and seat.incarnation == shown
         return Speaker(driver, node.node.czxid if ours and node else driver.pseudo)
 
     def executing(self, speaker: object) -> None:
-        self.now_for = speaker if isinstance(speaker, Speaker) else None
-        if self.now_for is not None:
+        self.now_for = speaker if isinstance(speaker, Speaker | Stranger) else None
+        if isinstance(self.now_for, Speaker):
             self.now_for.driver.multi_at = self.world.now
 
     # -- ZooKeeper's transactions
@@ -94,7 +105,9 @@ class LifeChecks(CommandChecks, Hearer):
         else:
             speaker = self.now_for
             for change in write.changes:
-                if not change.path.startswith((self.owners_at, self.offsets_at)):
+                if isinstance(speaker, Stranger):
+                    self._of_a_stranger(speaker, change)
+                elif not change.path.startswith((self.owners_at, self.offsets_at)):
                     super().on_write(Write(write.session, (change,)))
                 elif speaker is not None:
                     # What it has asked for is its own write.
@@ -106,6 +119,11 @@ class LifeChecks(CommandChecks, Hearer):
                 self._left_with(change)
             elif change.path.startswith(f"{self.paths.ids}/"):
                 self._registration(office, change)
+
+    def _of_a_stranger(self, stranger: Stranger, change: Change) -> None:
+        """It has not registered, and so makes at most the nodes that hold others."""
+        if change.before is not None or change.path.count("/") > 4 or change.after is None:
+            self.world.fail(f"P2: a stranger as {stranger.consumer} writes {change.path}")
 
     def _as_its_own(self, write: Write, change: Change) -> None:
         if change.path.startswith(self.owners_at):
@@ -153,7 +171,7 @@ class LifeChecks(CommandChecks, Hearer):
                 self.counts["life ended"] += 1
                 if isinstance(driver, Driver) and not driver.left:
                     self.fault(driver, "its life was ended")
-            elif self.now_for is not None and self.now_for.life != life:
+            elif isinstance(self.now_for, Speaker) and self.now_for.life != life:
                 self.counts["taken over from its predecessor"] += 1
                 if driver is not None and not (driver.query.static or driver.query.twins):
                     self.world.fail(f"P2: the registration of {driver.name} was taken over")

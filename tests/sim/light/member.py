@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.light.identity import INCARNATION_LENGTH_MIN
 from pyspark_zkgroup.group.light.messages import (
     Commit,
     Read,
     Reply,
     ToCoordinator,
 )
-from pyspark_zkgroup.group.registration import LightSeat
 from pyspark_zkgroup.light.session import LightSession, LightSettings
 from pyspark_zkgroup.light.stream import Inbox
 from pyspark_zkgroup.membership.light import LightMembership
@@ -163,8 +163,8 @@ class LightDriver(ShortBatches):
                 threads=self.threads,
             ),
         )
-        timeout_ms = self.options.light.session_timeout_ms
-        self.membership._seat = LightSeat(self.name, timeout_ms)
+        # Never by chance: a seed tells one story.
+        self.membership._incarnation = self.name.ljust(INCARNATION_LENGTH_MIN, ".")
         self.pseudo = checks.enter(self)
         self.planner = Planner(
             self.options,

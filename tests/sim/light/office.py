@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pyspark_zkgroup.coordinator.light_desk import LightDesk
 from pyspark_zkgroup.coordinator.light_seat import Seat
 from pyspark_zkgroup.group.coordination.commands import Answer, Command
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.messages import Hello
 from pyspark_zkgroup.group.ops import NodeVersion, Op
 from pyspark_zkgroup.light.conversation import Conversation, Outbox
@@ -133,9 +134,9 @@ class _Listener:
         office.steps.check()
         return arrived.get()
 
-    def greet(self, hello: Hello, outbox: Outbox) -> Conversation | None:
+    def greet(self, hello: Hello, outbox: Outbox, caller: Caller) -> Conversation | None:
         office = self.office
         if office.process.driver_dead:
             raise KilledError
         office.speaking[office.world.current] = hello
-        return office.desk.greet(hello, outbox)
+        return office.desk.greet(hello, outbox, caller)

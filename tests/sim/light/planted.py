@@ -17,7 +17,9 @@ from pyspark_zkgroup.coordinator import light_desk, light_nodes, light_seat
 from pyspark_zkgroup.coordinator.light_desk import LightDesk
 from pyspark_zkgroup.coordinator.light_seat import Seat
 from pyspark_zkgroup.group.coordination.commands import Answer, Stop, Stopped
+from pyspark_zkgroup.group.light import identity
 from pyspark_zkgroup.group.light import sessions as keeping
+from pyspark_zkgroup.group.light.identity import Caller
 from pyspark_zkgroup.group.light.messages import Accepted, Reply
 from pyspark_zkgroup.group.light.sessions import Life, Sessions
 from pyspark_zkgroup.group.ops import NodeVersion
@@ -85,7 +87,7 @@ def _the_lease_counts_from_the_answer() -> Patches:
 def _who_is_not_registered_may_own() -> Patches:
     """And what it is told to read it claims before it has a life."""
     return [
-        put(light_seat, "takes", lambda _paths, _transactions: False),
+        put(light_seat, "settles", lambda _paths, _transactions: True),
         put(LightDesk, "settle", lambda _self, _seat, life: life),
     ]
 
@@ -114,13 +116,13 @@ def _a_fenced_predecessor_goes_on() -> Patches:
 
     here = local()
 
-    def seat(self: LightDesk, office: Any, hello: Any, outbox: Any) -> Seat | None:
-        here.incarnation = hello.incarnation
-        return real(self, office, hello, outbox)
+    def seat(self: LightDesk, office: Any, hello: Any, outbox: Any, caller: Caller) -> Seat | None:
+        here.shown = identity.shown(hello.group, hello.consumer, hello.incarnation)
+        return real(self, office, hello, outbox, caller)
 
     def light(store: NodeStore, paths: Any, consumer: str) -> Any:
         found = read(store, paths, consumer)
-        return found and replace(found, seat=replace(found.seat, incarnation=here.incarnation))
+        return found and replace(found, seat=replace(found.seat, incarnation=here.shown))
 
     read = light_nodes.read_light
     real = LightDesk._seat
@@ -144,7 +146,7 @@ def _accepted_under_another_life_and_going_on() -> Patches:
 
 
 def _what_was_told_before_the_life_was_known_is_not_delivered() -> Patches:
-    real, real_deliver = Seat._registered, LightDesk.deliver
+    real, real_deliver = Seat.registered, LightDesk.deliver
     here = local()
 
     def registered(self: Seat, asked: Any, life: int) -> Reply:
@@ -158,7 +160,7 @@ def _what_was_told_before_the_life_was_known_is_not_delivered() -> Patches:
         if not getattr(here, "registers", False):
             real_deliver(self, seat)
 
-    return [put(Seat, "_registered", registered), put(LightDesk, "deliver", deliver)]
+    return [put(Seat, "registered", registered), put(LightDesk, "deliver", deliver)]
 
 
 def _no_gate_between_a_take_over_and_an_end() -> Patches:
@@ -226,6 +228,34 @@ def _an_earlier_stream_keeps_its_place() -> Patches:
     return [put(LightDesk, "_end_earlier", end)]
 
 
+def _a_name_is_proof_enough() -> Patches:
+    """Whoever says that it is a member owns what the member owns."""
+
+    def is_its_own(self: Seat, node: Node | None) -> bool:
+        return node is None or light_nodes.consumer_of_owner(node) == self.hello.consumer
+
+    return [
+        put(light_seat, "settles", lambda _paths, _transactions: True),
+        put(Seat, "_is_its_own", is_its_own),
+    ]
+
+
+def _the_registration_shows_the_secret() -> Patches:
+    """And whoever has read it is taken for the member."""
+
+    def holds(seat: Any, shown: str, caller: Caller) -> bool:
+        return real_holds(seat, shown, caller) or here.get(shown) == seat.incarnation
+
+    def show(group: str, consumer: str, incarnation: str) -> str:
+        made = real_show(group, consumer, incarnation)
+        here[made] = incarnation
+        return made
+
+    here: dict[str, str] = {}
+    real_holds, real_show = identity.holds, identity.shown
+    return [put(identity, "holds", holds), put(identity, "shown", show)]
+
+
 BUGS: Final[Bugs] = {
     "lives are forgotten at fail-over": _lives_are_forgotten_at_fail_over,
     "nobody expires after a fail-over": _nobody_expires_after_a_fail_over,
@@ -245,4 +275,6 @@ BUGS: Final[Bugs] = {
     "joined once is told for ever": _joined_once_is_told_for_ever,
     "an earlier stream keeps its place": _an_earlier_stream_keeps_its_place,
     "a life that was given up goes on": forget_what_was_closed,
+    "a name is proof enough": _a_name_is_proof_enough,
+    "the registration shows the secret": _the_registration_shows_the_secret,
 }

@@ -8,7 +8,7 @@ from pyspark_zkgroup.zk.port import SessionEvent
 from tests.sim.coordinated.member import CoordinatedDriver
 from tests.sim.coordinated.office import Office
 from tests.sim.coordinated.scene import CoordinatedScene
-from tests.sim.light import stream_faults
+from tests.sim.light import hostile, stream_faults
 from tests.sim.light.life_checks import LifeChecks
 from tests.sim.light.member import LightDriver, ToldDriver
 from tests.sim.light.office import LightCandidate
@@ -37,6 +37,8 @@ class LightScene(CoordinatedScene):
         while len(self.lone) < self.rng.choice([1, 2, 2, 3]):
             self.new_candidate()
         stream_faults.draw(self)
+        if hostile.drawn(self.seed):
+            hostile.HostileClient(self).begin()
 
     def options(self) -> dict[str, str]:
         rng = self.rng
@@ -129,7 +131,7 @@ class LightScene(CoordinatedScene):
 EXPECTED = (
     *("election", "term", "stop", "start", "stopped", "replay", "registered", "said"),
     *("life ended", "owner node of the dead deleted", "taken over from its predecessor"),
-    *("plan in doubt", "duplicate by a fault", "refused beside others"),
+    *("hostile request", "plan in doubt", "duplicate by a fault", "refused beside others"),
 )
 
 

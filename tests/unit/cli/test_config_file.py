@@ -21,6 +21,7 @@ DIGEST = "org.apache.zookeeper.server.auth.DigestLoginModule required"
 def access(folder: Path, text: str) -> Access:
     file = folder / "zkgroup.properties"
     file.write_text(text)
+    file.chmod(0o600)
     return read_access(file)
 
 
@@ -84,6 +85,7 @@ def test_arguments_and_environment_come_before_the_file(tmp_path: Path) -> None:
         "zookeeper.connect=zk1\nkafka.bootstrap.servers=k1:9092\n"
         f"zookeeper.auth=digest:a:{PASSWORD}\nzookeeper.set.acl=true\n"
     )
+    file.chmod(0o600)
     run = CliRunner().invoke
     assert run(where, ["--config", str(file)]).output == "zk1:2181 k1:9092 True\n"
     environment = {"ZKGROUP_CONFIG": str(file), "ZKGROUP_ZOOKEEPER": "zk2"}

@@ -98,6 +98,7 @@ def test_a_file_of_the_coordinator_that_is_no_text_is_refused(option: str, tmp_p
     file, key = tmp_path / "given", tmp_path / "key"
     file.write_bytes(RUBBISH)
     key.write_text("")
+    key.chmod(0o600)
     more = () if option != "--tls-trust" else ("--tls-key", str(key))
     result = run("coordinator", "--listen", "127.0.0.1:0", option, str(file), *more)
     assert_refused(result, f"{option} {file} cannot be read: it is no UTF-8")

@@ -1,0 +1,98 @@
+"""How a light member gets its registration, or its predecessor's. Under the gate of its name."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark_zkgroup.coordinator.light_nodes import (
+    LightNode,
+    consumer_of_owner,
+    light_of,
+    read_light,
+)
+from pyspark_zkgroup.group.light import identity
+from pyspark_zkgroup.group.light.messages import Failed, Register, Reply
+from pyspark_zkgroup.group.ops import Create, Delete, Done, Transaction
+from pyspark_zkgroup.group.registration import encode_registration, parse_registration
+from pyspark_zkgroup.group.topics import legal_name
+
+if TYPE_CHECKING:
+    from pyspark_zkgroup.coordinator.light_seat import Seat
+
+_REGISTRATION_BYTES_MAX = 512 * 1024
+_log = logging.getLogger("pyspark_zkgroup.coordinator")
+
+
+def register(seat: Seat, asked: Register) -> Reply:
+    hello, path = seat.hello, seat.paths.id(seat.hello.consumer)
+    if len(asked.registration) > _REGISTRATION_BYTES_MAX:
+        return Failed(asked.number, "forbidden", "its registration is too large")
+    # Who waits for the end of a predecessor asks again and again.
+    seat.asked_at = seat.desk.clock.monotonic()
+    registration = parse_registration(path, asked.registration)
+    light = registration.light
+    if (
+        light is None
+        or light.timeout_ms != hello.timeout_ms
+        or not identity.is_same(light.incarnation, seat.shown)
+    ):
+        return Failed(asked.number, "forbidden", "its registration is not that of its hello")
+    light = replace(light, generation=f"{seat.office.epoch}.0", subject=seat.caller.named)
+    data = encode_registration(replace(registration, light=light))
+    seat.store.ensure([seat.paths.ids], world_open=True)
+    (node,) = seat.store.nodes([path])
+    request: Transaction = (Create(path, data, world_open=True),)
+    seat.is_static = asked.static and registration.static_id
+    if node is not None:
+        # Not read again: it may be gone by then, and what is gone is nobody's.
+        found = light_of(path, node)
+        if found is not None and identity.holds(found.seat, seat.shown, seat.caller):
+            return seat.registered(asked, found.life)
+        if found is None or not _succeeds(seat, asked, found):
+            who = "a live session" if found is None else "another process"
+            return Failed(asked.number, "taken", f"{path} is held by {who}")
+        for other in seat.desk.others_of(seat):
+            other.fence(f"{path} is in the hands of another process")
+        seat.desk.supersede(replace(seat.named, number=found.life))
+        request = (Delete(path, found.node.node.version), *request)
+        _log.warning("[ZKG-173] %s was taken over from its predecessor", path)
+    elif seat.desk.has_rival(seat) and not _is_predecessor(seat, asked):
+        return Failed(asked.number, "taken", f"{path} was that of another process just now")
+    (outcome,) = seat.store.commit([request])
+    if not isinstance(outcome, Done):
+        # Somebody else was faster, or the answer is lost: asked again, its node is found.
+        return Failed(asked.number, "offline", f"{path} was not made: {outcome}")
+    made = read_light(seat.store, seat.paths, hello.consumer)
+    if made is None or not identity.holds(made.seat, seat.shown, seat.caller):
+        return Failed(asked.number, "offline", f"{path} is gone already")
+    return seat.registered(asked, made.life)
+
+
+def _succeeds(seat: Seat, asked: Register, found: LightNode) -> bool:
+    """A static member that is started anew, as the same one: with the certificate that its
+    predecessor has shown, and with the plan that it has logged.
+    """
+    return (
+        seat.is_static
+        and found.is_static
+        and identity.is_same(found.seat.subject, seat.caller.named)
+        and _is_predecessor(seat, asked)
+    )
+
+
+def _is_predecessor(seat: Seat, asked: Register) -> bool:
+    """Only the process that has logged that plan can have made an owner node of its own name
+    under a fence that the plan carries, and Spark runs one query on a checkpoint.
+    """
+    partitions = sorted(p for p in asked.evidence if legal_name(p.topic))
+    owners = seat.store.nodes([seat.paths.owner(p) for p in partitions])
+    offsets = seat.store.nodes([seat.paths.offset(p) for p in partitions])
+    return any(
+        owner is not None
+        and offset is not None
+        and consumer_of_owner(owner) == seat.hello.consumer
+        and offset.node == asked.evidence[partition]
+        for partition, owner, offset in zip(partitions, owners, offsets, strict=True)
+    )

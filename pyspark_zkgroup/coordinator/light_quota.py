@@ -1,0 +1,79 @@
+"""How many nodes light members of a group may have made, in one term of office.
+
+The nodes of topics and offsets stay when their member goes, so what one may make is bounded by
+group, whoever makes it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pyspark_zkgroup.group.coordination.command_json import PARTITIONS_MAX
+from pyspark_zkgroup.group.ops import Create, Delete, Done, Op, Outcome, Transaction
+
+TOPICS_MAX = 20_000
+"""Each has a node below owners/ and one below offsets/."""
+NODES_MAX = 2 * PARTITIONS_MAX
+"""An owner and an offset for every partition that a command may name."""
+BYTES_MAX = 128 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _Made:
+    topics: set[str] = field(default_factory=set)
+    nodes: int = 0
+    size: int = 0
+
+
+class Quota:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[str, _Made] = {}
+
+    def begin(self) -> None:
+        with self._lock:
+            self._made = {}
+
+    def refusal_of_topics(self, group: str, paths: Iterable[str]) -> str:
+        """Of nodes that only hold others; they count as made. Empty if they may be."""
+        with self._lock:
+            made = self._made.setdefault(group, _Made())
+            new = set(paths) - made.topics
+            if len(made.topics) + len(new) > 2 * TOPICS_MAX:
+                return f"the members of {group} have asked for nodes of {TOPICS_MAX} topics"
+            made.topics |= new
+        return ""
+
+    def refusal_of(self, group: str, transactions: Iterable[Transaction]) -> str:
+        created = [op for t in transactions for op in t if isinstance(op, Create)]
+        with self._lock:
+            made = self._made.setdefault(group, _Made())
+            if made.nodes + len(created) > NODES_MAX or made.size + _size(created) > BYTES_MAX:
+                return f"the members of {group} have made {made.nodes} nodes of {made.size} bytes"
+        return ""
+
+    def count(
+        self, group: str, transactions: Sequence[Transaction], outcomes: Sequence[Outcome]
+    ) -> None:
+        """What was executed, or may have been."""
+        with self._lock:
+            made = self._made.setdefault(group, _Made())
+            for transaction, outcome in zip(transactions, outcomes, strict=True):
+                created = [op for op in transaction if isinstance(op, Create)]
+                deleted = [op for op in transaction if isinstance(op, Delete)]
+                if isinstance(outcome, Done):
+                    made.nodes += len(created) - len(deleted)
+                    made.size += _size(created) - _size(deleted)
+
+    def freed(self, group: str, nodes: int) -> None:
+        """Owner nodes that went with the life of a member."""
+        with self._lock:
+            made = self._made.get(group)
+            if made is not None:
+                made.nodes = max(0, made.nodes - nodes)
+
+
+def _size(ops: Iterable[Op]) -> int:
+    return sum(len(op.path) for op in ops)

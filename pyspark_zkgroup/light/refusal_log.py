@@ -1,0 +1,35 @@
+"""Says who was refused, and does not let whoever is refused fill the log."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from pyspark_zkgroup.clock import SYSTEM, Clock
+
+_EACH_S = 60.0
+_AT_ONCE = 10
+_log = logging.getLogger("pyspark_zkgroup.coordinator")
+
+
+class RefusalLog:
+    """So many lines of a kind a minute; how many more there were is said before the next one."""
+
+    def __init__(self, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        # By kind: when its minute began, and how often it came since.
+        self._said: dict[str, tuple[float, int]] = {}
+
+    def may_say(self, kind: str) -> bool:
+        now = self._clock.monotonic()
+        with self._lock:
+            began, count = self._said.get(kind, (now, 0))
+            is_over = now - began >= _EACH_S
+            passed_over = max(0, count - _AT_ONCE) if is_over else 0
+            if is_over:
+                began, count = now, 0
+            self._said[kind] = began, count + 1
+        if passed_over:
+            _log.warning("[ZKG-193] %d more of what follows were not said", passed_over)
+        return count < _AT_ONCE

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from pyspark_zkgroup.errors import BadZnodeError
+from pyspark_zkgroup.group.brokers import parse_broker
+
+PATH = "/brokers/ids/1"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"garbage",
+        b"[" * 100_000,
+        b'{"endpoints":1}',
+        b'{"endpoints":["PLAINTEXT://h:1"],"listener_security_protocol_map":[1]}',
+    ],
+)
+def test_what_no_broker_writes_is_named(data: bytes) -> None:
+    with pytest.raises(BadZnodeError, match=PATH):
+        parse_broker(PATH, data)
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["1", '"PLAINTEXT://h:' + "9" * 5000 + '"', '"' + "://:" * 200_000 + '"']
+)
+def test_an_endpoint_that_is_none_is_passed_over(endpoint: str) -> None:
+    data = f'{{"endpoints":[{endpoint},"PLAINTEXT://h:9092"]}}'.encode()
+    assert parse_broker(PATH, data) == "h:9092"
