@@ -16,6 +16,7 @@ PROTOCOL ?= zookeeper
 PLANTED_SEEDS ?= 2000
 VERSIONS ?=
 MATRIX_ARGS ?=
+MUTANTS_ARGS ?=
 DOCUMENTS_ARGS ?=
 
 BIN := .venv/bin
@@ -31,7 +32,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted chaos exercise fuzz fuzz-planted check environment format lint types imports wheel audit notices lock clean
+.PHONY: help setup demo test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise fuzz fuzz-planted check environment format lint types imports wheel audit notices lock clean
 
 help:
 	@echo "make demo       three Spark drivers share a topic on a Kafka and a ZooKeeper of their own; one joins, leaves, is killed; all is counted"
@@ -42,6 +43,7 @@ help:
 	@echo "                DOCUMENTS_ARGS='--only docs/delta.md' for a part"
 	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one; sim-planted: whether it finds bugs;"
 	@echo "                PROTOCOL=coordinator, light: of members that a coordinator tells what to read; kafka: of a group of the brokers"
+	@echo "make mutants    mechanical changes of what decides, and which of them no test notices: about two hours"
 	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order"
 	@echo "make exercise SEED=7  six groups, each with a fault for an operator to name; what is wrong stands in a key, for afterwards"
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
@@ -86,6 +88,10 @@ sim: environment
 # Whether it would find something: bugs planted in the product, each looked for in up to PLANTED_SEEDS seeds.
 sim-planted: environment
 	@PYTHONHASHSEED=0 $(BIN)/python -m tests.sim.find_planted --protocol $(PROTOCOL) --seeds $(PLANTED_SEEDS)
+
+# What no test notices stands in build/mutants.json. Not a daily run: two hours on two cores. MUTANTS_ARGS='--sample 50 planner' for a part.
+mutants: environment
+	@$(BIN)/python -m tests.mutants.run $(MUTANTS_ARGS)
 
 # What it found stands in build/chaos.json.
 chaos: setup

@@ -1,0 +1,59 @@
+"""The changes are the same each time, leave a module that runs, and are taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.mutants.mutations import applied, mutants_of
+from tests.mutants.run import MODULES, ROOT, modules, sampled
+
+TEXT = """
+LIMIT = 5
+def f(a: int, b: list[int]) -> int:
+    if a < LIMIT and not b:
+        raise ValueError(f"{a} < 5")
+    _log.warning("%d is less than %d", a, 3)
+    b.append(1)
+    return min(x for x in b if x > a) + 1
+"""
+
+
+def test_what_decides_is_changed_and_what_is_said_is_not(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(TEXT)
+    assert sorted((m.line, m.what) for m in mutants_of(tmp_path, "m.py")) == sorted(
+        [
+            (2, "5  ->  6"),
+            (4, "a < LIMIT and (not b)  ->  not (a < LIMIT and (not b))"),
+            (4, "a < LIMIT and (not b)  ->  a < LIMIT or not b"),
+            (4, "a < LIMIT  ->  a <= LIMIT"),
+            (7, "b.append(1)  ->  pass"),
+            (7, "1  ->  2"),
+            (8, "min((x for x in b if x > a)) + 1  ->  min((x for x in b if x > a)) - 1"),
+            (8, "min  ->  max"),
+            (8, "x > a  ->  not x > a"),
+            (8, "x > a  ->  x >= a"),
+            (8, "1  ->  2"),
+        ]
+    )
+
+
+def test_each_change_alters_the_module_and_is_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "m.py"
+    path.write_text(TEXT)
+    seen = set()
+    for mutant in mutants_of(tmp_path, "m.py"):
+        with applied(tmp_path, mutant):
+            seen.add(path.read_text())
+            compile(path.read_text(), "m.py", "exec")
+        assert path.read_text() == TEXT
+    assert len(seen) == len(mutants_of(tmp_path, "m.py"))
+
+
+def test_the_sample_is_spread_over_the_modules_and_repeated_by_its_seed() -> None:
+    every = modules([])
+    assert all(any(ROOT.joinpath(m) in ROOT.glob(p) for p in MODULES) for m in every)
+    sample = sampled(every, 600, 7)
+    assert sample == sampled(every, 600, 7) != sampled(every, 600, 8)
+    with_mutants = {m for m in every if mutants_of(ROOT, m)}
+    assert {mutant.module for mutant in sample} == with_mutants
+    assert len(sample) >= 600
