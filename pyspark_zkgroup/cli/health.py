@@ -30,6 +30,7 @@ _LIBRARIES = {
 }
 _CLOCK_APART_S = 5.0
 _SLOW_S = 1.0
+_SHOWN_MAX = 5
 
 
 def of_this_machine() -> Iterator[Finding]:
@@ -69,10 +70,38 @@ def of_servers(
             with closing(LogEnds(bootstrap, () if bootstrap else registered)) as ends:
                 yield _brokers(ends, "named" if bootstrap else "registered in ZooKeeper")
                 yield from of_groups(store, groups, ends, watch_s)
+            if groups is None or groups:
+                yield _who_may_change(store, groups)
     except ZkgroupError as error:
         yield _ill("ZooKeeper", error)
         if bootstrap:
             yield from of_servers("", bootstrap, (), 0.0)
+
+
+def _who_may_change(store: Store, groups: Sequence[str] | None) -> Finding:
+    """Offsets and owners of groups, the coordinator's node, and where brokers register."""
+    from pyspark_zkgroup.group.paths import BROKER_IDS, COORDINATOR, GroupPaths
+    from pyspark_zkgroup.zk.group_reader import read_groups
+    from pyspark_zkgroup.zk.open_nodes import open_to_all
+
+    names = read_groups(store) if groups is None else tuple(groups)
+    of_group = {path: n for n in names for path in (GroupPaths(n).owners, GroupPaths(n).offsets)}
+    beside = (COORDINATOR, BROKER_IDS)
+    found = open_to_all(store, [*of_group, *beside])
+    if not found:
+        return Finding("ACLs", "well", "nobody may change these groups' nodes without a login")
+    open_groups = sorted({of_group[path] for path in found if path in of_group})
+    shown = [f"the offsets and owners of group {name}" for name in open_groups[:_SHOWN_MAX]]
+    if len(open_groups) > _SHOWN_MAX:
+        shown.append(f"those of {len(open_groups) - _SHOWN_MAX} more groups")
+    shown += [path for path in beside if path in found]
+    return Finding(
+        "ACLs",
+        "note",
+        f"[ZKG-215] everybody who reaches ZooKeeper may change {', '.join(shown)}",
+        "Set zookeeper.set.acl and zookeeper.auth in all members, and change the ACL of nodes that "
+        "are there; let the network keep strangers from the rest: docs/security.md",
+    )
 
 
 def _answer(store: Store, connect: str, took_s: float) -> Finding:

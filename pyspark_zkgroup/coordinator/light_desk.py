@@ -129,11 +129,16 @@ class LightDesk:
             self.sessions = keeping.seen(self.sessions, new, self.clock.monotonic())
 
     def _forget_ended(self, group: str, seen: Collection[Life]) -> None:
-        """Those that a look does not show any more, and of which no stream is left: looks come one
-        after another, so none shows them again.
+        """Those that a look does not show any more, while no stream has their name: looks come one
+        after another, so none shows them again. A stream may have read the registration before it
+        was deleted, and be about to take up that life.
         """
-        served = {seat.named for seat in self._seats}
-        over = {e for e in self._ended if e.group == group and e not in seen and e not in served}
+        names = {seat.name for seat in self._seats}
+        over = {
+            e
+            for e in self._ended
+            if e.group == group and e not in seen and (e.group, e.consumer) not in names
+        }
         self._ended -= over
         for life in over:
             self._mail.pop(life, None)

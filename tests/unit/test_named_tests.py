@@ -17,6 +17,7 @@ from tests.spark_suites.page import PAGE, SUITES, page
 
 PROJECT = Path(__file__).parent.parent.parent
 COMPARED = PROJECT / "docs" / "compared.md"
+THREATS = PROJECT / "docs" / "threats.md"
 LINK = re.compile(r"\[(test_\w+)\]\(([\w/.]+\.py)\)")
 NAME = re.compile(r"`([\w.]+)`")
 TAKEN = {option.name for option in TABLE} | {old.name for old in OLD_NAMES}
@@ -55,12 +56,16 @@ def rows(text: str) -> Iterator[tuple[str, list[str]]]:
             yield heading, [cell.strip() for cell in line.strip("|").split(" | ")]
 
 
-@pytest.mark.parametrize("path", [COMPARED, PAGE], ids=lambda path: path.name)
-def test_every_test_that_a_page_names_is_there(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "least"),
+    [(COMPARED, 100), (PAGE, 100), (THREATS, 20)],
+    ids=lambda given: str(given)[-20:],
+)
+def test_every_test_that_a_page_names_is_there(path: Path, least: int) -> None:
     text = path.read_text(encoding="utf-8")
     found = list(links(text, path.parent))
     assert absent(iter(found)) == []
-    assert len(found) == text.count("[test_") > 100
+    assert len(found) == text.count("[test_") > least
 
 
 def test_a_test_that_is_not_there_is_found() -> None:
