@@ -11,8 +11,8 @@ from typing import Any, Protocol, cast
 
 import pytest
 
+from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.clock import Clock
-from pyspark_zkgroup.group.kafka_group import codes
 from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
     MemberSubscription,
     encode_subscription,

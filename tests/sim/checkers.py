@@ -10,6 +10,8 @@ it, since from then on everything behind it counts as unread again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark_zkgroup.errors import (
     AssignmentError,
     DataLossError,
@@ -23,7 +25,7 @@ from pyspark_zkgroup.group.ownership import OffsetRead, parse_offset, stands, ve
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
 from pyspark_zkgroup.zk.port import Node
-from tests.sim.ledger import Delivery, Progress
+from tests.sim.ledger import Covered, Delivery, Progress
 from tests.sim.node_checks import NodeChecks
 from tests.sim.query import Batch, Driver
 
@@ -144,6 +146,29 @@ class Checkers(NodeChecks):
             if len(planned.range):
                 self.open.setdefault(planned.partition, []).append(batch)
 
+    def check_replayable(
+        self, driver: Driver, batch: Batch, accepts: Callable[[PlannedRange], bool]
+    ) -> None:
+        """A plan that is logged is one that its own replay would take: `accepts` asks what the
+        product asks in a replay, of what the group holds now. Only another's write explains that it
+        would not.
+        """
+        for planned in batch.plan.ranges:
+            if accepts(planned):
+                self.counts["logged range: a replay accepts it"] += 1
+            elif self.moved_by_another(driver, planned.partition):
+                self.counts["logged range: moved by another since the proof"] += 1
+            else:
+                self.world.fail(
+                    f"replay: {driver.name} logs batch {batch.number} with {planned.partition} "
+                    f"{planned.range} under {planned.fence!r}, which its own replay would leave out"
+                )
+                return
+
+    def moved_by_another(self, driver: Driver, partition: TopicPartition) -> bool:
+        """Whether the newest write to what the group holds is not this driver's."""
+        return self.drivers.get(self.of(partition).writer) is not driver
+
     def _offset_node(self, partition: TopicPartition) -> Node | None:
         return self.server.leader.nodes.get(
             f"{self.offsets_at}{partition.topic}/{partition.partition}"
@@ -181,16 +206,25 @@ class Checkers(NodeChecks):
         earlier = progress.deliveries.setdefault(life, [])
         # A sink that knows what it has takes nothing twice.
         if batch is None or batch.query.sink != "by offset":
+            again = Covered()
             for other in reversed(earlier):
                 if other.start < until and start < other.until:
-                    self._explain(partition, progress, mine, other)
+                    before = again.size
+                    again.add(max(start, other.start), min(until, other.until))
+                    self._explain(partition, progress, mine, other, again.size - before)
         earlier.append(mine)
         if batch is None:
             progress.cover(progress.epoch).add(start, until)
 
     def _explain(
-        self, partition: TopicPartition, progress: Progress, mine: Delivery, other: Delivery
+        self,
+        partition: TopicPartition,
+        progress: Progress,
+        mine: Delivery,
+        other: Delivery,
+        rows: int,
     ) -> None:
+        """`rows`: how many came with no delivery between these two."""
         self.counts["duplicate"] += 1
         if mine.batch is None or other.batch is None:
             self.counts["duplicate of a JVM member"] += 1
@@ -198,18 +232,29 @@ class Checkers(NodeChecks):
         if mine.epoch != other.epoch or mine.epoch == -1:
             self.counts["duplicate by a reset"] += 1
             return
-        if progress.set_back_at >= other.at:
+        if self.was_set_back(partition, progress, mine, other):
             self.counts["duplicate by a JVM zombie"] += 1
             return
-        why = mine.batch.excuses.get(partition) or other.batch.excuses.get(partition)
-        if why:
-            self.counts["duplicate by a fault"] += 1
-            return
+        for one in (other.batch, mine.batch):
+            if why := one.excuses.get(partition):
+                self.counts["duplicate by a fault"] += 1
+                self.excused(partition, one, why, rows)
+                return
         start, until = max(mine.start, other.start), min(mine.until, other.until)
         self.world.fail(
             f"P3: {partition} [{start}, {until}) comes "
             f"twice without a fault: in {other.by}, and in {mine.by}"
         )
+
+    def was_set_back(
+        self, _partition: TopicPartition, progress: Progress, _mine: Delivery, other: Delivery
+    ) -> bool:
+        return progress.set_back_at >= other.at
+
+    def excused(self, _partition: TopicPartition, _batch: Batch, why: list[str], rows: int) -> None:
+        """Rows that come again, of a batch that was in flight when these faults befell it."""
+        self.counts["excused deliveries"] += 1
+        self.counts[f"excused rows: {why[-1]}"] += rows
 
     def finished(self, batch: Batch) -> None:
         self.world.tell(f"{batch} is finished")

@@ -25,6 +25,10 @@ class Covered:
         kept.append((start, until))
         self.ranges = sorted(kept)
 
+    @property
+    def size(self) -> int:
+        return sum(until - start for start, until in self.ranges)
+
     def first_gap(self, start: int, until: int) -> int | None:
         """The first offset of [start, until) that is not in it."""
         for a, b in self.ranges:
