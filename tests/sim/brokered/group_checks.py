@@ -49,7 +49,7 @@ class GroupChecks(Checkers):
         self.generation_of: dict[int, int] = {}
         self.refused_for_good: set[int] = set()
         self.set_backs: dict[TopicPartition, list[tuple[float, int, int]]] = {}
-        self.rows_excused: Counter[tuple[str, int, TopicPartition]] = Counter()
+        self.rows_excused: Counter[TopicPartition] = Counter()
         self.moved_by_replay: set[TopicPartition] = set()
         self.set_back_late: set[TopicPartition] = set()
 
@@ -126,10 +126,13 @@ class GroupChecks(Checkers):
         progress.changed_at = self.world.now
         progress.writer = client
         self.moved_by_replay.discard(partition)
+        was_set_back = partition in self.set_back_late
         self.set_back_late.discard(partition)
         driver = self.drivers.get(client)
         if driver is not None and driver.replaying:
             self.moved_by_replay.add(partition)
+        if self.coordinator.late:
+            self.set_back_late.add(partition)
         old, new = None if before is None else before.offset, after.offset
         if client == 0:
             progress.epoch += 1
@@ -142,6 +145,9 @@ class GroupChecks(Checkers):
             if new < old and self._may_set_back(client, partition):
                 self.set_backs.setdefault(partition, []).append((self.world.now, new, old))
             else:
+                if was_set_back:
+                    # A first position that came late, below the one that counts since.
+                    old = min(new, max(old, progress.owed_from.get(progress.epoch, old)))
                 self._commit(partition, progress, old, new, self._who(client))
         self._settle(partition, progress, new)
 
@@ -151,7 +157,6 @@ class GroupChecks(Checkers):
         """
         if self.coordinator.late:
             self.counts["set back by a late request"] += 1
-            self.set_back_late.add(partition)
             return True
         if self.drivers[client].replaying:
             self.counts["set back by a moved fence"] += 1
@@ -259,12 +264,18 @@ class GroupChecks(Checkers):
     def excused(self, partition: TopicPartition, batch: Batch, why: list[str], rows: int) -> None:
         """Each fault costs at most one more delivery of what was in flight."""
         super().excused(partition, batch, why, rows)
-        key = (batch.query.name, batch.number, partition)
-        self.rows_excused[key] += rows
-        if self.rows_excused[key] > len(why) * len(batch.ranges[partition].range):
+        self.rows_excused[partition] += rows
+        # Of three deliveries of one row it is not known which fault has caused which.
+        in_flight = [
+            (one.ranges[partition].range, len(one.excuses[partition]))
+            for query in {driver.query for driver in self.drivers.values()}
+            for one in query.batches
+            if partition in one.ranges and one.excuses.get(partition)
+        ]
+        if self.rows_excused[partition] > sum(len(r) * faults for r, faults in in_flight):
             self.world.fail(
-                f"P3: {self.rows_excused[key]} rows of {batch} come again for {partition} "
-                f"{batch.ranges[partition].range}, though these befell it: {', '.join(why)}"
+                f"P3: {self.rows_excused[partition]} rows of {partition} came again, {batch} "
+                f"among them, but faults befell only {in_flight}"
             )
 
     def logged(self, driver: Driver, batch: Batch) -> None:
@@ -282,9 +293,11 @@ class GroupChecks(Checkers):
             partition, progress = planned.partition, self.of(planned.partition)
             batch.epochs[partition] = progress.epoch
             excuses = batch.excuses.setdefault(partition, [])
-            writer = self.drivers.get(progress.writer)
-            if not self._accepts(planned) and (writer is None or writer.query is not driver.query):
+            if not self._accepts(planned) and progress.writer not in self.drivers:
+                # Set by the operator after the proof: the batch is of what was before.
                 batch.epochs[partition] = -1
+            elif not self._accepts(planned) and partition in self.moved_by_replay:
+                excuses.append("its fence was moved in another's replay")
             if not is_member or number in self.removed_by:
                 excuses.append("lost between proof and log")
             if self._has_twin(driver):

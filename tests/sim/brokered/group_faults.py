@@ -171,6 +171,27 @@ def suspend(scene: BrokeredScene, driver: Driver) -> None:
         driver.process.cut(seconds + later_s, silent=scene.rng.random() < 0.5)
 
 
+def twins_in_replay(scene: BrokeredScene) -> bool:
+    """One is killed with a batch under way, and two come back. The first to be assigned the batch's
+    partitions takes long over it; the second waits until it moves the fence.
+    """
+    driver = any_one(scene)
+    if driver is None or driver.query.available_now:
+        return False
+    query = driver.query
+
+    def act() -> None:
+        query.twins = True
+        query.slow_next_s = scene.rng.choice([20.0, 30.0])
+        driver.process.kill()
+        for _ in range(2):
+            scene.world.after(scene.rng.random() * 4.0, lambda: scene.start(query))
+
+    points = ("spark logged", "spark partitions", "spark read")
+    at_any_step(scene, driver, act, "kill -9, and two come back", points)
+    return True
+
+
 def two_at_once(scene: BrokeredScene) -> bool:
     """Whatever they are: the second begins while the first one lasts."""
     names = [name for name in FAULTS if name != "two at once"]
@@ -225,6 +246,7 @@ FAULTS: dict[str, tuple[int, Fault]] = {
     "leader loss": (2, leaderless),
     "retention": (2, retention),
     "two drivers on one checkpoint": (4, twin),
+    "two drivers in the replay": (4, twins_in_replay),
     "suspend": (5, _each("suspend", suspend)),
     "odd answer": (10, _each("odd answer", refusal_faults.odd_answer)),
     "refused for good": (2, _each("refused for good", refusal_faults.refused_for_good)),
