@@ -11,6 +11,8 @@ import pytest
 
 from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.errors import AccessError
+from pyspark_zkgroup.membership import kafka_requests
+from pyspark_zkgroup.membership.kafka_refusals import refused
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.group_refusals import Odd
 from tests.sim.brokered.member import BrokeredDriver, brokered
@@ -113,41 +115,48 @@ def test_a_member_without_its_group_right_ends_and_another_reads_on() -> None:
 @pytest.mark.parametrize("word", ["heartbeat", "commit", "fetch"])
 def test_a_refusal_for_good_ends_the_query_whatever_it_answers(word: str) -> None:
     with BrokeredTrace(partitions=1) as trace:
-        errors: list[BaseException] = []
-        failed = trace.checks.failed
-        trace.checks.failed = lambda d, e: (errors.append(e), failed(d, e))  # type: ignore[assignment, func-returns-value]
         first = trace.begin(trace.query("a"))
         answer(trace, first, Odd(word, codes.GROUP_AUTHORIZATION_FAILED))
         trace.go(3.0)
         trace.produce_each(5)
         trace.go_until_gone(first)
-        (error,) = errors
+        error = refused(brokered(first).keeper.member, "g")
         assert isinstance(error, AccessError)
         assert "GROUP_AUTHORIZATION_FAILED (30)" in error.what
 
 
-@pytest.mark.parametrize("first_code", [3, 29])
-def test_what_one_partition_is_refused_for_hides_nothing_of_the_member(first_code: int) -> None:
-    """The member was removed. Its commit is answered 3 or 29 for the first partition, and 25 for
-    the second: it knows at once that it is out, and plans nothing under a lease.
+def test_what_one_partition_is_refused_for_hides_nothing_of_the_member() -> None:
+    """The member was removed. Its commit is answered 3 for the first partition, and 25 for the
+    second: it knows at once that it is out, and plans nothing under a lease.
     """
     with BrokeredTrace(partitions=2) as trace:
         first = begin_first_batch(trace)
-        if first_code == 3:
-            trace.coordinator.refusals.unknown.add(FIRST)
-        else:
-            trace.coordinator.refusals.topics.add((first.number, TOPIC))
-            trace.coordinator.refusals.topics.clear()
-            answer(trace, first, Odd("commit", 29, picks=lambda p: p == FIRST))
         life = brokered(first).keeper.member.life
-        answer_second = Odd("commit", codes.UNKNOWN_MEMBER_ID, picks=lambda p: p == SECOND)
-        if first_code == 3:
-            answer(trace, first, answer_second)
-            trace.go_until(lambda: brokered(first).keeper.member.life > life)
-            assert not brokered(first).holdings.held
-            trace.coordinator.refusals.unknown.clear()
-        else:
-            trace.go_until_gone(first)
+        trace.coordinator.refusals.unknown.add(FIRST)
+        answer(trace, first, Odd("commit", codes.UNKNOWN_MEMBER_ID, picks=lambda p: p == SECOND))
+        trace.go_until(lambda: brokered(first).keeper.member.life > life)
+        assert not brokered(first).holdings.held
+        trace.coordinator.refusals.unknown.clear()
+
+
+def test_a_topic_that_may_not_be_read_any_more_ends_the_query() -> None:
+    with BrokeredTrace(partitions=2) as trace:
+        first = begin_first_batch(trace)
+        trace.coordinator.refusals.topics.add((first.number, TOPIC))
+        trace.go_until_gone(first)
+        assert "may not read t0-0" in brokered(first).keeper.member.fatal
+
+
+def test_what_was_not_sent_any_more_is_in_no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit of more partitions than one request takes ends at the first part that is refused."""
+    monkeypatch.setattr(kafka_requests, "_WRITES_MAX", 1)
+    with BrokeredTrace(partitions=3) as trace:
+        first = begin_first_batch(trace)
+        answer(trace, first, Odd("commit", codes.COORDINATOR_LOAD_IN_PROGRESS))
+        trace.go_until(lambda: trace.counts["commit: COORDINATOR_LOAD_IN_PROGRESS"] > 0)
+        known = brokered(first).holdings.known
+        assert [at.doubts for at in known.values()] == [(), (), ()]
+        assert {at.current for at in known.values()} == {f"{at.fence}@0" for at in known.values()}
 
 
 def test_a_partition_that_one_broker_does_not_know_stays_unsettled() -> None:
