@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.model import Fence, ThreadId
@@ -98,6 +98,24 @@ def version_of(fence: Fence) -> NodeVersion | None:
     """
     match = _FENCE.fullmatch(fence)
     return NodeVersion(int(match[1]), int(match[2])) if match else None
+
+
+def unanswered_of(fence: Fence) -> int | None:
+    """The value of the commit that was in doubt when the fence was put into its plan."""
+    match = _FENCE.fullmatch(fence)
+    return int(match[3]) if match and match[3] is not None else None
+
+
+def answered(known: Known, offset: OffsetRead) -> Known:
+    """Once the node has been read: what became of a commit that was never answered. Our own write
+    has moved the node by one version, to the value sent; anything else was not ours.
+    """
+    if known.doubt is None:
+        return known
+    moved = NodeVersion(known.fence.czxid, known.fence.version + 1)
+    if offset.node == moved and offset.value == known.doubt:
+        return Known(moved, known.done, known.doubt)
+    return replace(known, doubt=None)
 
 
 def stands(fence: Fence, offset: OffsetRead) -> bool:

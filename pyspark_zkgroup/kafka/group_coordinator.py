@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pyspark_zkgroup import broker_codes
+from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka import group_wire, metadata
 from pyspark_zkgroup.kafka.connection import Cluster, Lost
@@ -23,6 +25,10 @@ class GroupCoordinator:
         self.group = group
         self.trouble = ""
         """Why the last request had no answer; empty when it had one."""
+        self.unanswered = broker_codes.SILENCE
+        """What an answer that did not come counts as: silence, or the code by which the brokers
+        refuse for good to name the coordinator.
+        """
         self._node: int | None = None
 
     def forget(self) -> None:
@@ -67,6 +73,7 @@ class GroupCoordinator:
             return self._node
         cluster = self.cluster
         deadline = cluster.clock.monotonic() + timeout_s
+        self.unanswered = broker_codes.SILENCE
         try:
             response = cluster.ask(
                 lambda: group_wire.coordinator_request(self.group), timeout_s=timeout_s
@@ -74,6 +81,9 @@ class GroupCoordinator:
             found = group_wire.coordinator_answer(response)
             if isinstance(found, BrokerError):
                 self.trouble = f"no coordinator: {found}"
+                meaning = broker_codes.meaning_of("find coordinator", found.code)
+                if meaning is Meaning.REFUSED:
+                    self.unanswered = found.code
                 return None
             if not cluster.knows(found):
                 left_s = max(0.1, deadline - cluster.clock.monotonic())

@@ -10,6 +10,11 @@ from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Any, TypeVar
 
+from pyspark_zkgroup.broker_codes import (
+    ILLEGAL_GENERATION,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka import group_wire, metadata
 from pyspark_zkgroup.kafka.connection import Cluster, Lost
@@ -20,8 +25,7 @@ Answer = TypeVar("Answer")
 
 # The broker appends one request's offsets as one batch, which must stay below message.max.bytes.
 _OFFSETS_MAX = 1000
-_ILLEGAL_GENERATION, _UNKNOWN_MEMBER_ID, _REBALANCE_IN_PROGRESS = 22, 25, 27
-_LIVE = frozenset({_ILLEGAL_GENERATION, _UNKNOWN_MEMBER_ID, _REBALANCE_IN_PROGRESS})
+_LIVE = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS})
 
 
 class GroupOffsets:

@@ -16,12 +16,12 @@ from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.consumer.group import OffsetCommitRequest, OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
+from pyspark_zkgroup.broker_codes import GROUP_ID_NOT_FOUND
 from pyspark_zkgroup.kafka.wire import BrokerError, error_of
 from pyspark_zkgroup.model import BrokerMember, StoredOffset, TopicPartition
 
 _NO_GENERATION = -1
 _OF_A_GROUP = 0
-_GROUP_ID_NOT_FOUND = 69
 _STATES_OF_MEMBERS = ("Assigning", "Reconciling", "Stable")
 
 
@@ -37,7 +37,7 @@ def coordinator_request(group: str) -> Any:
 
 
 def coordinator_answer(response: Any) -> int | BrokerError:
-    error = error_of(response.error_code)
+    error = error_of("find coordinator", response.error_code)
     return int(response.node_id) if error is None else error
 
 
@@ -70,7 +70,7 @@ def commit_request(group: str, offsets: Mapping[TopicPartition, int], note: str)
 
 def commit_answer(response: Any) -> dict[TopicPartition, BrokerError | None]:
     return {
-        TopicPartition(topic.name, entry.partition_index): error_of(entry.error_code)
+        TopicPartition(topic.name, entry.partition_index): error_of("commit", entry.error_code)
         for topic in response.topics
         for entry in topic.partitions
     }
@@ -100,13 +100,13 @@ def fetch_answer(
     response: Any,
 ) -> BrokerError | dict[TopicPartition, StoredOffset | BrokerError | None]:
     """None where the group has no offset."""
-    error = error_of(response.error_code or 0)
+    error = error_of("offset fetch", response.error_code or 0)
     if error is not None:
         return error
     found: dict[TopicPartition, StoredOffset | BrokerError | None] = {}
     for topic in response.topics:
         for entry in topic.partitions:
-            answer: StoredOffset | BrokerError | None = error_of(entry.error_code)
+            answer: StoredOffset | BrokerError | None = error_of("offset fetch", entry.error_code)
             if answer is None and entry.committed_offset >= 0:
                 answer = StoredOffset(entry.committed_offset, entry.metadata or "")
             found[TopicPartition(topic.name, entry.partition_index)] = answer
@@ -119,8 +119,8 @@ def describe_request(group: str) -> Any:
 
 def describe_answer(response: Any) -> BrokerError | DescribedGroup:
     (group,) = response.groups
-    error = error_of(group.error_code)
-    if error is not None and error.code == _GROUP_ID_NOT_FOUND:
+    error = error_of("describe groups", group.error_code)
+    if error is not None and error.code == GROUP_ID_NOT_FOUND:
         return DescribedGroup(is_of_new_kind="not a classic group" in (group.error_message or ""))
     if error is not None:
         return error
@@ -143,5 +143,5 @@ def list_live_request() -> Any:
 
 
 def list_live_answer(response: Any) -> BrokerError | frozenset[str]:
-    error = error_of(response.error_code)
+    error = error_of("list groups", response.error_code)
     return frozenset(g.group_id for g in response.groups) if error is None else error

@@ -15,6 +15,7 @@ from typing import Any
 import kafka.errors
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
+from pyspark_zkgroup import clock
 from pyspark_zkgroup.security.sasl import (
     TokenEndpoint,
     TokenFile,
@@ -56,9 +57,9 @@ class _Provider(AbstractTokenProvider):  # type: ignore[misc]
             return _from_file(login)
         if isinstance(login, TokenFunction):
             return _from_function(login)
-        if time.monotonic() >= self._good_until:
+        if clock.monotonic() >= self._good_until:
             self._token, seconds = _from_endpoint(login)
-            self._good_until = time.monotonic() + max(0.0, seconds - _EARLY_S)
+            self._good_until = clock.monotonic() + max(0.0, seconds - _EARLY_S)
         return self._token
 
     def extensions(self) -> dict[str, str]:

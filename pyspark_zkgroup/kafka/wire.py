@@ -18,6 +18,8 @@ import kafka.errors
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
+from pyspark_zkgroup import broker_codes
+from pyspark_zkgroup.broker_codes import Meaning, Request
 from pyspark_zkgroup.kafka import fetch_response
 from pyspark_zkgroup.kafka.fetch_response import FetchResponse
 from pyspark_zkgroup.model import AbortedTransaction, Isolation, TopicPartition
@@ -29,10 +31,7 @@ EARLIEST_LOCAL = (
 )  # the first offset on the broker itself, where older ones were moved to remote storage
 
 _ISOLATION_LEVELS: Mapping[Isolation, int] = {"read_uncommitted": 0, "read_committed": 1}
-_OFFSET_OUT_OF_RANGE = 1
-_UNKNOWN_TOPIC_OR_PARTITION = 3
-_TOPIC_AUTHORIZATION_FAILED = 29
-_UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
+_RETRYABLE = frozenset({Meaning.AGAIN, Meaning.LOOK_UP, Meaning.IN_DOUBT, Meaning.GONE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +44,20 @@ class BrokerError:
 
     @property
     def out_of_range(self) -> bool:
-        return self.code == _OFFSET_OUT_OF_RANGE
+        return self.code == broker_codes.OFFSET_OUT_OF_RANGE
 
     @property
     def unknown_topic(self) -> bool:
-        return self.code == _UNKNOWN_TOPIC_OR_PARTITION
+        return self.code == broker_codes.UNKNOWN_TOPIC_OR_PARTITION
 
     @property
     def topic_refused(self) -> bool:
-        return self.code == _TOPIC_AUTHORIZATION_FAILED
+        return self.code == broker_codes.TOPIC_AUTHORIZATION_FAILED
 
     @property
     def keeps_no_times(self) -> bool:
         """The topic's records are kept in a format from before 0.10, which has no times."""
-        return self.code == _UNSUPPORTED_FOR_MESSAGE_FORMAT
+        return self.code == broker_codes.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
     def __str__(self) -> str:
         return f"{self.name} ({self.code})"
@@ -113,7 +112,7 @@ def metadata_answer(response: Any) -> Metadata:
     topics: dict[str, Topic] = {}
     missing: dict[str, BrokerError] = {}
     for entry in response.topics:
-        error = error_of(entry.error_code)
+        error = error_of("metadata", entry.error_code)
         if error is not None:
             missing[entry.name] = error
             continue
@@ -159,7 +158,7 @@ def offsets_answer(response: Any) -> dict[TopicPartition, int | BrokerError]:
     answers: dict[TopicPartition, int | BrokerError] = {}
     for topic in response.topics:
         for entry in topic.partitions:
-            error = error_of(entry.error_code)
+            error = error_of("list offsets", entry.error_code)
             answers[TopicPartition(topic.name, entry.partition_index)] = (
                 entry.offset if error is None else error
             )
@@ -211,13 +210,13 @@ def fetch_request(
 def fetch_answer(
     response: FetchResponse, isolation: Isolation
 ) -> BrokerError | list[FetchedPartition]:
-    error = error_of(response.error_code)
+    error = error_of("fetch", response.error_code)
     if error is not None:
         return error
     return [
         FetchedPartition(
             partition=TopicPartition(data.topic, data.partition),
-            error=error_of(data.error_code),
+            error=error_of("fetch", data.error_code),
             # A broker that knows no transactions (before 0.11) tells no last stable offset.
             end=(
                 data.last_stable_offset
@@ -232,10 +231,9 @@ def fetch_answer(
     ]
 
 
-def error_of(code: int) -> BrokerError | None:
-    if not code:
+def error_of(request: Request, code: int) -> BrokerError | None:
+    meaning = broker_codes.meaning_of(request, code)
+    if meaning is Meaning.DONE:
         return None
-    kind = kafka.errors.for_code(code)
-    return BrokerError(
-        code, kind.__name__.removesuffix("Error"), issubclass(kind, kafka.errors.RetriableError)
-    )
+    name = kafka.errors.for_code(code).__name__.removesuffix("Error")
+    return BrokerError(code, name, meaning in _RETRYABLE)

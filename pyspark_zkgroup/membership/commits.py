@@ -11,7 +11,7 @@ from dataclasses import replace
 from pyspark_zkgroup.errors import FencedError
 from pyspark_zkgroup.group import settle
 from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Refused, Transaction
-from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
+from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead, answered
 from pyspark_zkgroup.group.settle import NotHeld, Resolution, Verdict
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import read_owners
@@ -45,7 +45,10 @@ def present_offsets(f: Footing, topics: Collection[str]) -> set[TopicPartition]:
 def commit_finished(f: Footing) -> None:
     """Everything known to be finished and not yet committed, held or not."""
     known = f.holdings.known
-    in_doubt = {p: k.doubt for p, k in known.items() if k.doubt is not None}
+    # Of what is not held the node alone tells, when it is settled: an owner node beside it may be
+    # that of a predecessor.
+    held = f.holdings.held
+    in_doubt = {p: k.doubt for p, k in known.items() if k.doubt is not None and p in held}
     if in_doubt:
         resolve(f, in_doubt)
     for _ in range(_ROUNDS_MAX):
@@ -218,7 +221,9 @@ def _settle_not_held(f: Footing) -> None:
     pending = sorted(
         p
         for p, k in holdings.known.items()
-        if k.unsettled and p not in holdings.held and p not in holdings.parked
+        if (k.unsettled or k.doubt is not None)
+        and p not in holdings.held
+        and p not in holdings.parked
     )
     if not pending:
         return
@@ -228,6 +233,11 @@ def _settle_not_held(f: Footing) -> None:
     requests: dict[TopicPartition, Transaction] = {}
     for partition in pending:
         known = holdings.known[partition]
+        if partition in offsets:
+            known = holdings.known[partition] = answered(known, offsets[partition])
+        if not known.unsettled:
+            holdings.set_aside(partition)
+            continue
         decided = settle.settle_not_held(
             f.paths,
             partition,

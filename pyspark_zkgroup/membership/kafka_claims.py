@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 
+from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.kafka_group import codes
 from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, metadata_of, position
 from pyspark_zkgroup.group.kafka_group.member import Member
 from pyspark_zkgroup.group.positions import Starting, StartingTimes, first_positions
@@ -17,15 +16,10 @@ from pyspark_zkgroup.kafka.member_wire import Write
 from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens
 from pyspark_zkgroup.membership.kafka_requests import GroupRequests
 from pyspark_zkgroup.membership.port import Brokers
-from pyspark_zkgroup.model import Fence, TopicPartition
+from pyspark_zkgroup.model import TopicPartition
 
-_IN_DOUBT = (codes.SILENCE, codes.REQUEST_TIMED_OUT)
-_FOR_NOW = (
-    *_IN_DOUBT,
-    codes.NOT_COORDINATOR,
-    codes.COORDINATOR_NOT_AVAILABLE,
-    codes.COORDINATOR_LOAD_IN_PROGRESS,
-    codes.REBALANCE_IN_PROGRESS,
+_FOR_NOW = frozenset(
+    {Meaning.IN_DOUBT, Meaning.AGAIN, Meaning.REBALANCE, Meaning.GONE, Meaning.UNSENT}
 )
 _log = logging.getLogger("pyspark_zkgroup.group")
 
@@ -56,6 +50,8 @@ class KafkaClaims:
         The coordinator moves, so a commit is refused; all is given back for a join, which finds the
         new coordinator; whoever is assigned the partition reads the finished batch again.
         """
+        self.unknown_to_brokers: set[TopicPartition] = set()
+        """A commit of theirs was answered that there is no such partition."""
         self._led_generation = (-1, -1)
 
     def commit_finished(self, member: Member) -> bool:
@@ -64,27 +60,40 @@ class KafkaClaims:
         untold = self._drop_what_was_voided(member)
         writes: dict[TopicPartition, Write] = {}
         before: dict[TopicPartition, Known] = {}
-        tokens: dict[TopicPartition, Fence] = {}
         for partition in sorted(self.holdings.held):
             at = known[partition]
             if at.unsettled and member.may_commit and partition not in untold:
-                token = self.tokens.next()
+                sent = at.sent(self.tokens.next)
                 before[partition] = at
-                tokens[partition] = token
-                known[partition] = replace(at, doubts=(*at.doubts, (token, at.done)))
-                writes[partition] = Write(at.done, metadata_of(token))
+                known[partition] = sent
+                writes[partition] = Write(at.done, metadata_of(sent.newest))
         answers = self.requests.write(member, writes)
-        self.is_put_off = bool(untold) or any(code in _FOR_NOW for code in answers.values())
-        for partition, code in answers.items():
+        self.is_put_off = bool(untold) or any(found in _FOR_NOW for found in answers.values())
+        for partition, found in answers.items():
             sent = known[partition]
-            if code == codes.NONE:
-                known[partition] = Known(tokens[partition], sent.done, sent.done)
-            elif code == codes.UNKNOWN_TOPIC_OR_PARTITION:
-                _log.warning("[ZKG-160] %s is gone: its last offset is not committed", partition)
-                known[partition] = Known(sent.fence, sent.done, sent.done)
-            elif code not in _IN_DOUBT:
+            if found is Meaning.DONE:
+                known[partition] = Known(sent.newest, sent.done, sent.done)
+            elif found is not Meaning.IN_DOUBT:
                 known[partition] = before[partition]
+        self._note_unknown(answers)
         return not self.holdings.unsettled
+
+    def _note_unknown(self, answers: Mapping[TopicPartition, Meaning]) -> None:
+        """The answer may come from a broker whose metadata lags: what is finished stays unsettled
+        until metadata has shown for long enough that the partition is gone.
+        """
+        unknown = {p for p, found in answers.items() if found is Meaning.GONE}
+        asked = unknown | (self.unknown_to_brokers - answers.keys())
+        self.unknown_to_brokers = asked & self.holdings.held
+
+    def give_up_on(self, gone: Collection[TopicPartition]) -> None:
+        """Deleted with their offsets: there is nothing left to commit to."""
+        for partition in sorted(self.holdings.held & set(gone)):
+            _log.warning("[ZKG-160] %s is gone: its last offset is not committed", partition)
+            self.holdings.held.discard(partition)
+            self.holdings.replayed.discard(partition)
+            del self.holdings.known[partition]
+        self.unknown_to_brokers -= set(gone)
 
     def _drop_what_was_voided(self, member: Member) -> set[TopicPartition]:
         """Before the first commit after a replay. What is not told now is committed later.
@@ -152,7 +161,7 @@ class KafkaClaims:
         }
         answers = self.requests.write(member, writes)
         complete = len(committed) == len(ours) and len(writes) == len(nowhere)
-        if complete and all(code == codes.NONE for code in answers.values()):
+        if complete and all(found is Meaning.DONE for found in answers.values()):
             self._led_generation = this
         return self._led_generation == this
 
@@ -170,22 +179,19 @@ class KafkaClaims:
         tokens = {p: self.tokens.next() for p in positions}
         writes = {p: Write(at, metadata_of(tokens[p])) for p, at in positions.items()}
         answers = self.requests.write(member, writes)
-        doubtful = [p for p, code in answers.items() if code in _IN_DOUBT]
+        doubtful = [p for p, outcome in answers.items() if outcome is Meaning.IN_DOUBT]
         # Our token tells that it was done after all.
         found = self.requests.read(doubtful)
-        for partition, code in answers.items():
+        for partition, outcome in answers.items():
             at, token = positions[partition], tokens[partition]
-            if code == codes.NONE or (
+            if outcome is Meaning.DONE or (
                 partition in found and found[partition] == Committed(at, metadata_of(token))
             ):
                 holdings.held.add(partition)
                 holdings.known[partition] = Known(token, at, at)
             else:
-                holdings.waiting[partition] = (
-                    f"its claim was not answered: {self.requests.trouble}"
-                    if code in _IN_DOUBT
-                    else f"its claim was refused, the group is rebalancing (code {code})"
-                )
+                trouble = f" ({self.requests.trouble})" if self.requests.trouble else ""
+                holdings.waiting[partition] = f"its claim was {outcome.value}{trouble}"
 
     def _first_positions(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         """A partition for which none can be found now is left out, with the reason in `waiting`."""

@@ -14,21 +14,21 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pyspark_zkgroup.errors import FencedError, ServerError
-from pyspark_zkgroup.group import patterns
+from pyspark_zkgroup import broker_codes as codes
+from pyspark_zkgroup.broker_codes import Meaning
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.gaps import Gap
-from pyspark_zkgroup.group.kafka_group import codes
 from pyspark_zkgroup.group.kafka_group.fencing import Known
-from pyspark_zkgroup.group.kafka_group.member import FENCED, Member
+from pyspark_zkgroup.group.kafka_group.member import Member
 from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
-from pyspark_zkgroup.group.positions import check_partitions
-from pyspark_zkgroup.group.snapshot import topics_of
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.membership.kafka_claims import KafkaClaims
 from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens
 from pyspark_zkgroup.membership.kafka_keeper import GroupKeeper
+from pyspark_zkgroup.membership.kafka_refusals import refused
 from pyspark_zkgroup.membership.kafka_replay import KafkaReplay
 from pyspark_zkgroup.membership.kafka_requests import GroupRequests
+from pyspark_zkgroup.membership.kafka_topics import KafkaTopics
 from pyspark_zkgroup.membership.losses import Losses
 from pyspark_zkgroup.membership.port import Brokers, Position, Standing
 from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
@@ -63,8 +63,6 @@ class KafkaMembership:
         self.clock = clock = surroundings.clock
         name = surroundings.new_name(clock)
         self.consumer = f"{options.group_id}_{options.member_id or name}"
-        hidden = options.exclude_internal_topics
-        self.hidden = patterns.INTERNAL_TOPICS if hidden else frozenset[str]()
         self.holdings = KafkaHoldings()
         place = f"in group {options.group_id!r}"
         self.losses = Losses(lambda p: f"the offset of {p} {place}", fail=options.fail_on_data_loss)
@@ -81,8 +79,8 @@ class KafkaMembership:
             may_lose=not options.fail_on_data_loss,
         )
         self.waiting = Waiting(options.group_id, clock)
-        self._topics: Mapping[str, tuple[int, ...]] = {}
-        self._topics_at = self._again_at = self._join_until = float("-inf")
+        self.topics = KafkaTopics(options, brokers, clock)
+        self._again_at = self._join_until = float("-inf")
         self._adopted = (-1, -1)
         self._incomplete_since = float("inf")
         self._new_query = True
@@ -114,7 +112,7 @@ class KafkaMembership:
         member, now = self.keeper.member, self.clock.monotonic()
         if member.fatal or member.life != self.holdings.life or member.needs_join:
             return True
-        if now >= self._refresh_at:
+        if self.topics.is_due(self.claims.unknown_to_brokers):
             return True
         if member.phase == "stable" and self._adopted != (member.life, member.generation):
             return now >= self._again_at
@@ -143,11 +141,12 @@ class KafkaMembership:
         member = self.keeper.member
         if member.life != self.holdings.life or not member.may_commit:
             return False
-        code = self.requests.heartbeat(member)
-        if code == codes.ILLEGAL_GENERATION and self.keeper.member.life == member.life:
-            # The next generation has begun while we join, and our join lists what we hold.
-            return True
-        if code in (codes.NONE, codes.REBALANCE_IN_PROGRESS):
+        meaning = codes.meaning_of("heartbeat", self.requests.heartbeat(member))
+        if meaning is Meaning.OLD_GENERATION and self.keeper.member.life == member.life:
+            # The next generation has begun while we join, and our join lists what we hold. But was
+            # it lost, a static member is passed over, and others are given what it holds.
+            return self._has_lease()
+        if meaning in (Meaning.DONE, Meaning.REBALANCE):
             return self.keeper.member.life == member.life
         self._check(self.keeper.member)
         return self._has_lease()
@@ -164,7 +163,9 @@ class KafkaMembership:
         return held
 
     def subscribed(self) -> Collection[TopicPartition]:
-        return [TopicPartition(t, n) for t in self.own_topics() for n in self._topics.get(t, ())]
+        return [
+            TopicPartition(t, n) for t in self.topics.own() for n in self.topics.numbers.get(t, ())
+        ]
 
     def wait(self, timeout_s: float) -> None:
         self.keeper.await_change(self.keeper.member, timeout_s)
@@ -237,17 +238,10 @@ class KafkaMembership:
             self._begin_join(member)
         return self.keeper.member
 
-    def own_topics(self) -> list[str]:
-        return sorted(t for t, _ in topics_of(self.options.subscription, self._topics, self.hidden))
-
     @property
     def _join_wait_s(self) -> float:
         """How long a boundary waits for a join. A job that ends by itself waits longer, in many."""
         return min(_JOIN_WAIT_S, self.options.rebalance_wait_ms / 1000.0)
-
-    @property
-    def _refresh_at(self) -> float:
-        return self._topics_at + self.options.metadata_refresh_ms / 1000.0
 
     def _finish(self, done: Mapping[TopicPartition, int]) -> None:
         known = self.holdings.known
@@ -261,49 +255,38 @@ class KafkaMembership:
         until = self.clock.monotonic() + _JOIN_WAIT_S
         while True:
             member = self.keeper.member
-            if member.life != self.holdings.life or self.claims.commit_finished(member):
+            lost = member.life != self.holdings.life or bool(member.fatal)
+            if lost or self.claims.commit_finished(member):
                 return not self.holdings.unsettled
             if self.clock.monotonic() >= until:
                 return False
             self.keeper.await_change(member, _COMMIT_AGAIN_S)
 
     def _check(self, member: Member) -> None:
-        if member.fatal == FENCED:
-            raise FencedError(
-                f"Another process has joined group {self.options.group_id!r} as the static member "
-                f"{self.options.member_id!r}: the broker has given it this query's partitions",
-                "Let one query at a time have this member.id",
-            )
         if member.fatal:
-            raise ServerError(
-                f"The brokers refuse this member of group {self.options.group_id!r}: "
-                f"{member.fatal}",
-                "Make the query's options agree with the group's other members and the brokers",
-            )
+            raise refused(member, self.options.group_id)
         if member.life != self.holdings.life:
             self.holdings.lose(member.life)
 
     def _refresh_topics(self) -> None:
-        now = self.clock.monotonic()
-        if now < self._refresh_at:
+        doubted = self.claims.unknown_to_brokers
+        if not self.topics.is_due(doubted):
             return
-        self._topics = dict(self.brokers.partitions())
-        self._topics_at = now
+        gone = self.topics.look(doubted)
+        if gone:
+            self.claims.give_up_on(gone)
         if not self._ever_joined and self._new_query:
-            topics = self.own_topics()
-            self.claims.fresh = frozenset(topics)
-            present = {t: self._topics.get(t, ()) for t in topics}
-            check_partitions(self.options.starting_offsets, present)
+            self.claims.fresh = self.topics.check_start()
 
     def _notice_topics(self, member: Member) -> None:
         """The leader assigns what it knows of: it looks after the topics of all members."""
-        if tuple(self.own_topics()) != self.keeper.joined_topics:
+        if tuple(self.topics.own()) != self.keeper.joined_topics:
             self.keeper.ask_to_join("the topics that match the subscription have changed")
         led = self.keeper.led.topics
         if (
             member.leads
             and led is not None
-            and any(self._topics.get(t, ()) != numbers for t, numbers in led.items())
+            and any(self.topics.numbers.get(t, ()) != numbers for t, numbers in led.items())
         ):
             self.keeper.ask_to_join("partitions have appeared or gone")
 
@@ -312,7 +295,7 @@ class KafkaMembership:
         if not self.settings.is_cooperative:
             for partition in list(self.holdings.held):
                 self.holdings.give_back(partition)
-        if self.keeper.begin_join(member, frozenset(self.holdings.held), self.own_topics()):
+        if self.keeper.begin_join(member, frozenset(self.holdings.held), self.topics.own()):
             self._join_until = self.clock.monotonic() + self._join_wait_s
 
     def _await_join(self, wait_until: float) -> None:
@@ -372,7 +355,7 @@ class KafkaMembership:
         may_plan = self._has_lease()
         known = self.holdings.known
         positions = {
-            p: Position(known[p].done, self._thread(p), known[p].current)
+            p: Position(known[p].done, self.topics.thread(p), known[p].current)
             for p in (self.holdings.held if may_plan else ())
         }
         adopted = self._adopted == (member.life, member.generation)
@@ -384,11 +367,6 @@ class KafkaMembership:
             settled=may_plan and not expected,
             expected=expected,
         )
-
-    def _thread(self, partition: TopicPartition) -> int:
-        """Threads are parallelism within this member; the group does not see them."""
-        threads = dict(topics_of(self.options.subscription, self._topics, self.hidden))
-        return partition.partition % threads.get(partition.topic, 1)
 
     def _all_notes(self) -> tuple[str, ...]:
         said = list(self._notes)

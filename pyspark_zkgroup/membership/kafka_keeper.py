@@ -12,9 +12,11 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from pyspark_zkgroup import broker_codes as codes
+from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.kafka_group import codes
 from pyspark_zkgroup.group.kafka_group.assignors import GroupMember, assign
+from pyspark_zkgroup.group.kafka_group.commit_verdict import CommitVerdict
 from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
     MemberAssignment,
     MemberSubscription,
@@ -33,6 +35,7 @@ from pyspark_zkgroup.group.kafka_group.member import (
     heartbeat_answered,
     join_answered,
     membership_given_up,
+    offsets_refused,
     sync_answered,
 )
 from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
@@ -122,11 +125,25 @@ class GroupKeeper:
         with self._changed:
             self._member = ask_to_join(self._member, why)
 
-    def answered(self, seen: Member, code: int, sent_at: float) -> None:
-        """To a commit or a heartbeat that the planner's thread has sent."""
+    def beat_answered(self, seen: Member, code: int, sent_at: float) -> None:
+        """A heartbeat that the planner's thread has sent."""
         with self._changed:
             self._note(heartbeat_answered(self._member, code, seen.generation).member)
-            self._hear(code, sent_at)
+            self._hear_beat(code, sent_at)
+
+    def commit_answered(self, seen: Member, verdict: CommitVerdict, sent_at: float) -> None:
+        of = f" {', '.join(map(str, verdict.of[:3]))}"
+        with self._changed:
+            answered = heartbeat_answered(
+                self._member, verdict.code, seen.generation, "commit", of=of
+            )
+            self._note(answered.member)
+            if verdict.renews:
+                self._hear(sent_at)
+
+    def offsets_refused(self, code: int, of: str) -> None:
+        with self._changed:
+            self._note(offsets_refused(self._member, code, of))
 
     def await_change(self, seen: Member, timeout_s: float) -> bool:
         with self._changed:
@@ -194,11 +211,13 @@ class GroupKeeper:
         response = coordinator.ask(
             member_wire.heartbeat_request(self.who(member)), timeout_s=timeout_s
         )
-        code = codes.SILENCE if response is None else member_wire.heartbeat_answer(response)
+        code = coordinator.unanswered
+        if response is not None:
+            code = member_wire.heartbeat_answer(response)
         with self._changed:
             turn = heartbeat_answered(self._member, code, member.generation)
             self._note(turn.member)
-            self._hear(code, sent_at)
+            self._hear_beat(code, sent_at)
             self._beat_at = sent_at + self.settings.heartbeat_interval_ms / 1000.0
             if code == codes.SILENCE:
                 self._beat_at = self.clock.monotonic()
@@ -225,7 +244,7 @@ class GroupKeeper:
         with self._changed:
             if self._overtaken(member):
                 return "rest"
-            joined, code = None, codes.SILENCE
+            joined, code = None, coordinator.unanswered
             if answer is not None:
                 joined = Joined(answer.member, answer.generation, answer.leads)
                 code = answer.code
@@ -255,7 +274,7 @@ class GroupKeeper:
             timeout_s=self._rebalance_timeout_ms / 1000.0 + _GRACE_S,
             abandoned=lambda: self._overtaken(member),
         )
-        code, assignment = codes.SILENCE, MemberAssignment()
+        code, assignment = coordinator.unanswered, MemberAssignment()
         if response is not None:
             answer = member_wire.sync_answer(response)
             code, assignment = answer.code, self._read(answer.assignment)
@@ -269,7 +288,8 @@ class GroupKeeper:
                 turn = Turn(ask_to_join(turn.member, "a leader that is back assigns"), turn.step)
             self.led = Led() if joined.skip else led
             self._note(turn.member)
-            self._hear(code, sent_at)
+            if codes.meaning_of("sync", code) is Meaning.DONE:
+                self._hear(sent_at)
             self._beat_at = self.clock.monotonic() + self.settings.heartbeat_interval_ms / 1000.0
         return turn.step
 
@@ -330,9 +350,12 @@ class GroupKeeper:
 
     # -- under the lock
 
-    def _hear(self, code: int, sent_at: float) -> None:
-        if code in (codes.NONE, codes.REBALANCE_IN_PROGRESS):
-            self.heard_at = max(self.heard_at, sent_at)
+    def _hear_beat(self, code: int, sent_at: float) -> None:
+        if codes.meaning_of("heartbeat", code) in (Meaning.DONE, Meaning.REBALANCE):
+            self._hear(sent_at)
+
+    def _hear(self, sent_at: float) -> None:
+        self.heard_at = max(self.heard_at, sent_at)
 
     def _note(self, member: Member) -> None:
         before = self._member

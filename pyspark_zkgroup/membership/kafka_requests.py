@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup import broker_codes as codes
+from pyspark_zkgroup.broker_codes import Meaning
+from pyspark_zkgroup.group.kafka_group.commit_verdict import judge_commit
 from pyspark_zkgroup.group.kafka_group.fencing import Committed
 from pyspark_zkgroup.group.kafka_group.member import Member
 from pyspark_zkgroup.kafka import group_wire, member_wire
@@ -19,7 +21,6 @@ from pyspark_zkgroup.model import TopicPartition
 _TIMEOUT_S = 5.0
 # The broker appends one request's offsets as one batch, which must stay below message.max.bytes.
 _WRITES_MAX = 1000
-_MOVED = (codes.NOT_COORDINATOR, codes.COORDINATOR_NOT_AVAILABLE, codes.SILENCE)
 
 
 class GroupRequests:
@@ -43,6 +44,8 @@ class GroupRequests:
         answer = None if response is None else group_wire.fetch_answer(response)
         if answer is None or isinstance(answer, BrokerError):
             coordinator.trouble = coordinator.trouble or f"the offsets are not told: {answer}"
+            code = coordinator.unanswered if answer is None else answer.code
+            self.keeper.offsets_refused(code, "")
             coordinator.forget()
             return {}
         found: dict[TopicPartition, Committed] = {}
@@ -51,7 +54,8 @@ class GroupRequests:
                 found[partition] = Committed(None)
             elif isinstance(stored, BrokerError):
                 coordinator.trouble = f"the offset of {partition} is not told: {stored}"
-                if stored.code in _MOVED:
+                self.keeper.offsets_refused(stored.code, f" {partition}")
+                if codes.meaning_of("offset fetch", stored.code) is Meaning.LOOK_UP:
                     coordinator.forget()
             else:
                 found[partition] = Committed(stored.offset, stored.note)
@@ -59,12 +63,10 @@ class GroupRequests:
 
     def write(
         self, member: Member, writes: Mapping[TopicPartition, Write]
-    ) -> dict[TopicPartition, int]:
-        """Codes of the protocol, SILENCE where nobody knows whether it was done. Ends early when
-        this member is refused as such.
-        """
+    ) -> dict[TopicPartition, Meaning]:
+        """What became of each. Ends early where the next part would be refused as well."""
         names = sorted(writes)
-        found = dict.fromkeys(names, codes.SILENCE)
+        found = dict.fromkeys(names, Meaning.UNSENT)
         for at in range(0, len(names), _WRITES_MAX):
             part = {p: writes[p] for p in names[at : at + _WRITES_MAX]}
             sent_at = self.keeper.clock.monotonic()
@@ -72,15 +74,13 @@ class GroupRequests:
             response = coordinator.ask(
                 member_wire.commit_request(self.keeper.who(member), part), timeout_s=_TIMEOUT_S
             )
-            if response is None:
-                break
-            found |= member_wire.commit_answer(response)
-            # What concerns the member stands at every partition.
-            verdict = found[names[at]]
-            self.keeper.answered(member, verdict if verdict in _OF_MEMBERS else 0, sent_at)
-            if verdict in _MOVED:
+            answer = None if response is None else member_wire.commit_answer(response)
+            verdict = judge_commit(part, answer, coordinator.unanswered)
+            found |= verdict.outcomes
+            self.keeper.commit_answered(member, verdict, sent_at)
+            if codes.meaning_of("heartbeat", verdict.code) is Meaning.LOOK_UP:
                 coordinator.forget()
-            if verdict != codes.NONE:
+            if not verdict.goes_on:
                 break
         return found
 
@@ -90,10 +90,12 @@ class GroupRequests:
         response = coordinator.ask(
             member_wire.heartbeat_request(self.keeper.who(member)), timeout_s=_TIMEOUT_S
         )
-        code = codes.SILENCE if response is None else member_wire.heartbeat_answer(response)
-        if code in _MOVED:
+        code = coordinator.unanswered
+        if response is not None:
+            code = member_wire.heartbeat_answer(response)
+        if codes.meaning_of("heartbeat", code) is Meaning.LOOK_UP:
             coordinator.forget()
-        self.keeper.answered(member, code, sent_at)
+        self.keeper.beat_answered(member, code, sent_at)
         return code
 
     def close(self) -> None:
@@ -105,13 +107,3 @@ class GroupRequests:
         if self._coordinator is None:
             self._coordinator = self._connect()
         return self._coordinator
-
-
-_OF_MEMBERS = (
-    *_MOVED,
-    codes.UNKNOWN_MEMBER_ID,
-    codes.ILLEGAL_GENERATION,
-    codes.FENCED_INSTANCE_ID,
-    codes.REBALANCE_IN_PROGRESS,
-    codes.COORDINATOR_LOAD_IN_PROGRESS,
-)

@@ -15,6 +15,7 @@ from pyspark_zkgroup.group.ownership import (
     OffsetRead,
     parse_offset,
     stands,
+    unanswered_of,
     version_of,
 )
 from pyspark_zkgroup.membership.commits import read_offsets
@@ -149,10 +150,13 @@ def finished(plan: Plan) -> dict[TopicPartition, Known]:
     for planned in plan.ranges:
         fence = version_of(planned.fence)
         if fence is not None:
-            known[planned.partition] = Known(fence, planned.range.until, planned.range.start)
+            start, until = planned.range.start, planned.range.until
+            # With nothing read since, whatever became of the commit in doubt is still true.
+            doubt = unanswered_of(planned.fence) if until > start else None
+            known[planned.partition] = Known(fence, until, start, doubt)
     return known
 
 
 def fences(plan: Plan) -> dict[TopicPartition, Known]:
     """Fences only, nothing to settle: the evidence for a static take-over."""
-    return {p: replace(known, done=known.value) for p, known in finished(plan).items()}
+    return {p: replace(known, done=known.value, doubt=None) for p, known in finished(plan).items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark_zkgroup.client_settings import ClientSettings
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.options import client_options as names
+from pyspark_zkgroup.options import kafka_options
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option
 
@@ -28,17 +29,37 @@ def client_settings(given: Given) -> ClientSettings:
     )
 
 
+def answer_times_ms(given: Given) -> tuple[int, int]:
+    """How long a broker may hold back an answer, and how long that is waited for. The one that is
+    given alone counts, and the default of the other gives way to it.
+    """
+    wait_ms = given.value(kafka_options.FETCH_WAIT)
+    timeout_ms = given.value(kafka_options.REQUEST_TIMEOUT)
+    if wait_ms < timeout_ms:
+        return wait_ms, timeout_ms
+    if kafka_options.FETCH_WAIT not in given:
+        return timeout_ms // 2, timeout_ms
+    if kafka_options.REQUEST_TIMEOUT not in given:
+        return wait_ms, wait_ms + timeout_ms
+    raise OptionError(
+        f"Option {given.shown(kafka_options.FETCH_WAIT)}, but "
+        f"{given.shown(kafka_options.REQUEST_TIMEOUT)}",
+        "A broker must answer before it is given up: make the first less than the second",
+    )
+
+
 def _growing(given: Given, first: Option[int], most: Option[int]) -> tuple[int, int]:
-    """Someone who gives the first pause alone means no growth beyond it where it is the longer."""
+    """The one that is given alone counts, and the default of the other gives way to it."""
     first_ms, most_ms = given.value(first), given.value(most)
-    if first_ms > most_ms:
-        if most in given:
-            raise OptionError(
-                f"Option {given.shown(first)}, but {given.shown(most)}",
-                "The first pause is the shortest: make it no longer than the longest",
-            )
-        most_ms = first_ms
-    return first_ms, most_ms
+    if first_ms <= most_ms:
+        return first_ms, most_ms
+    if first in given and most in given:
+        raise OptionError(
+            f"Option {given.shown(first)}, but {given.shown(most)}",
+            "The first pause is the shortest: make it no longer than the longest",
+        )
+    alone_ms = first_ms if first in given else most_ms
+    return alone_ms, alone_ms
 
 
 def _size(given: int) -> int | None:

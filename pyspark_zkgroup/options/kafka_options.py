@@ -57,6 +57,7 @@ FETCH_WAIT = Option(
     100,
     "How long a broker may hold back its answer when it has nothing yet of what it was asked for. "
     "Less than socket.timeout.ms.",
+    default_text="100, or half of a socket.timeout.ms that is no longer than that",
 )
 REQUEST_TIMEOUT = Option(
     "socket.timeout.ms",
@@ -64,6 +65,7 @@ REQUEST_TIMEOUT = Option(
     values.duration_ms(),
     30000,
     "How long to wait for a broker's answer before the connection is given up and made anew.",
+    default_text="30000, and a fetch.wait.max.ms on top that is no shorter than that",
 )
 ISOLATION = Option(
     "kafka.isolation.level",

@@ -22,7 +22,7 @@ from pyspark_zkgroup.options import (
     topic_options,
 )
 from pyspark_zkgroup.options.batch_limits import limits, splitting
-from pyspark_zkgroup.options.client import client_settings
+from pyspark_zkgroup.options.client import answer_times_ms, client_settings
 from pyspark_zkgroup.options.ending import check_order, ending, ending_option
 from pyspark_zkgroup.options.frozen import BatchRead, OffsetsStorage, Options
 from pyspark_zkgroup.options.given import Given
@@ -54,6 +54,7 @@ def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
     connection_timeout_ms = given.value(group_options.CONNECTION_TIMEOUT)
     storage = cast(OffsetsStorage, given.value(group_options.OFFSETS_STORAGE))
     dual_commit = given.value(group_options.DUAL_COMMIT)
+    fetch_wait_ms, request_timeout_ms = answer_times_ms(given)
     found = Options(
         zookeeper_hosts=connect.hosts if connect else "",
         zookeeper_chroot=connect.chroot if connect else "",
@@ -97,8 +98,8 @@ def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
         metadata_refresh_ms=given.value(kafka_options.METADATA_REFRESH),
         fetch_bytes_max=given.value(kafka_options.FETCH_BYTES),
         fetch_response_bytes_max=given.value(kafka_options.FETCH_RESPONSE_BYTES),
-        fetch_wait_max_ms=given.value(kafka_options.FETCH_WAIT),
-        request_timeout_ms=given.value(kafka_options.REQUEST_TIMEOUT),
+        fetch_wait_max_ms=fetch_wait_ms,
+        request_timeout_ms=request_timeout_ms,
         isolation_level=cast(Isolation, given.value(kafka_options.ISOLATION)),
         include_headers=given.value(kafka_options.INCLUDE_HEADERS),
         poll_timeout_ms=given.value(client_options.POLL_TIMEOUT),
@@ -135,12 +136,6 @@ def _check_together(found: Options, given: Given) -> None:
             "not given: the login would go to any host that somebody writes into ZooKeeper",
             "Name some brokers there; or use SASL_SSL with a trust store of your own "
             "(kafka.ssl.truststore.location) and the check of the host",
-        )
-    if found.fetch_wait_max_ms >= found.request_timeout_ms:
-        raise OptionError(
-            f"Option {given.shown(kafka_options.FETCH_WAIT)}, but "
-            f"{given.shown(kafka_options.REQUEST_TIMEOUT)}",
-            "A broker must answer before it is given up: make the first less than the second",
         )
     start, end, read = found.starting_offsets, found.batch.ending, found.subscription
     check_topics(starting_option(given), start.partitions, read, given)

@@ -23,6 +23,7 @@ from pyspark_zkgroup.options.option import Option
 _REBALANCE_WAIT_BEYOND_SESSION_MS = 2000
 # As plain consumers have it: a rebalance of the brokers' waits for the slowest batch.
 _MAX_POLL_INTERVAL_IN_KAFKA_MS = 300_000
+_HEARTBEATS_PER_SESSION = 3
 
 
 def protocol(given: Given) -> Protocol:
@@ -53,9 +54,11 @@ def kafka_group(given: Given) -> KafkaGroupSettings:
     if given.value(protocol_options.PROTOCOL) != "kafka":
         return KafkaGroupSettings()
     chosen = group_options.STRATEGY in given
-    session_timeout_ms = given.value(protocol_options.GROUP_SESSION_TIMEOUT)
+    session_timeout_ms = _session_timeout_ms(given)
     heartbeat_interval_ms = given.value(protocol_options.HEARTBEAT_INTERVAL)
-    if heartbeat_interval_ms * 3 > session_timeout_ms:
+    if heartbeat_interval_ms is None:
+        heartbeat_interval_ms = max(1, session_timeout_ms // _HEARTBEATS_PER_SESSION)
+    elif heartbeat_interval_ms * _HEARTBEATS_PER_SESSION > session_timeout_ms:
         raise OptionError(
             f"Option {given.shown(protocol_options.HEARTBEAT_INTERVAL)}, but "
             f"{given.shown(protocol_options.GROUP_SESSION_TIMEOUT)}",
@@ -69,16 +72,24 @@ def kafka_group(given: Given) -> KafkaGroupSettings:
     )
 
 
+def _session_timeout_ms(given: Given) -> int:
+    """A default gives way to a heartbeat interval that was given and does not fit into it."""
+    session_timeout_ms = given.value(protocol_options.GROUP_SESSION_TIMEOUT)
+    if protocol_options.GROUP_SESSION_TIMEOUT in given:
+        return session_timeout_ms
+    interval_ms = given.value(protocol_options.HEARTBEAT_INTERVAL) or 0
+    return max(session_timeout_ms, interval_ms * _HEARTBEATS_PER_SESSION)
+
+
 def rebalance_wait_ms(given: Given, chosen: Protocol) -> int:
     asked = given.value(group_options.REBALANCE_WAIT)
     if asked is not None:
         return asked
-    session = (
-        protocol_options.GROUP_SESSION_TIMEOUT
-        if chosen in ("kafka", "light")
-        else group_options.SESSION_TIMEOUT
-    )
-    return given.value(session) + _REBALANCE_WAIT_BEYOND_SESSION_MS
+    if chosen in ("kafka", "light"):
+        session_timeout_ms = _session_timeout_ms(given)
+    else:
+        session_timeout_ms = given.value(group_options.SESSION_TIMEOUT)
+    return session_timeout_ms + _REBALANCE_WAIT_BEYOND_SESSION_MS
 
 
 def max_poll_interval_ms(given: Given, chosen: Protocol) -> int:

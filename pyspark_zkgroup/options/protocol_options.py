@@ -39,14 +39,16 @@ GROUP_SESSION_TIMEOUT = Option(
     "the group that they no longer hear of. The coordinator allows 1000 and more, the brokers "
     "group.min.session.timeout.ms (6000, unless set otherwise) and more. A restart after a crash "
     "waits for so long, unless 'member.id' is given.",
+    default_text="10000; three times heartbeat.interval.ms if only that is given and asks for more",
 )
-HEARTBEAT_INTERVAL = Option(
+HEARTBEAT_INTERVAL: Final[Option[int | None]] = Option(
     "heartbeat.interval.ms",
     SECTION,
     values.duration_ms(),
-    3000,
+    None,
     "Only with protocol=kafka: how often the member tells the brokers that it is alive, and hears "
     "that the group rebalances. At most a third of session.timeout.ms.",
+    default_text="a third of session.timeout.ms",
 )
 
 OPTIONS: Final = (PROTOCOL, CANDIDATE, GROUP_SESSION_TIMEOUT, HEARTBEAT_INTERVAL)

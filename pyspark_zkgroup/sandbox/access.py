@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from kafka.admin import (
     ACL,
@@ -38,22 +38,47 @@ def add_user(broker: Broker, name: str, password: str) -> None:
                 raise SandboxError(f"the user {name!r} could not be made: {failed}")
 
 
-def allow(broker: Broker, principal: str, topic: str, operations: Collection[str]) -> None:
-    """`operations` are of READ, DESCRIBE and so on; `principal` is such as User:alice."""
-    acls = [
-        ACL(
-            principal,
-            "*",
-            ACLOperation[operation],
-            ACLPermissionType.ALLOW,
-            ResourcePattern(ResourceType.TOPIC, topic),
-        )
-        for operation in operations
-    ]
+def allow(
+    broker: Broker,
+    principal: str,
+    name: str,
+    operations: Collection[str],
+    *,
+    kind: Literal["TOPIC", "GROUP"] = "TOPIC",
+) -> None:
+    """`operations` are of READ, DESCRIBE and so on; `principal` is such as User:alice; `name` is
+    that of the topic or group.
+    """
+    acls = _acls(principal, name, operations, kind)
     with _admin(broker, f"{principal} could not be let in") as admin:
         failed = admin.create_acls(acls)["failed"]
     if failed:
         raise SandboxError(f"{principal} could not be let in: {failed}")
+
+
+def forbid(
+    broker: Broker,
+    principal: str,
+    name: str,
+    operations: Collection[str],
+    *,
+    kind: Literal["TOPIC", "GROUP"] = "TOPIC",
+) -> None:
+    """What was allowed."""
+    with _admin(broker, f"{principal} could not be kept out") as admin:
+        found = admin.delete_acls(_acls(principal, name, operations, kind))
+    if not all(deleted for _filter, deleted, _error in found):
+        raise SandboxError(f"{principal} could not be kept out: {found}")
+
+
+def _acls(
+    principal: str, name: str, operations: Collection[str], kind: Literal["TOPIC", "GROUP"]
+) -> list[ACL]:
+    pattern = ResourcePattern(ResourceType[kind], name)
+    return [
+        ACL(principal, "*", ACLOperation[operation], ACLPermissionType.ALLOW, pattern)
+        for operation in operations
+    ]
 
 
 @contextmanager

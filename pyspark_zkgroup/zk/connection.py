@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import ssl
 import threading
-import time
 from collections import deque
 from typing import Any
 
@@ -22,6 +21,7 @@ from kazoo.protocol.connection import PING_XID, ConnectionDropped, ConnectionHan
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
+from pyspark_zkgroup import clock
 from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
 from pyspark_zkgroup.zk import refusal
 from pyspark_zkgroup.zk.refusal import Refusal
@@ -59,7 +59,7 @@ class TimedConnection(ConnectionHandler):  # type: ignore[misc]
     def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:
         self._sent.clear()
         self._pings.clear()
-        began = time.monotonic()
+        began = clock.monotonic()
         try:
             read_timeout_ms, connect_timeout_ms = super()._connect(host, hostip, port)
         except (AuthFailedError, SASLException, ConnectionDropped, KazooTimeoutError) as error:
@@ -115,7 +115,7 @@ class TimedConnection(ConnectionHandler):  # type: ignore[misc]
         return refusal.TLS_PORT
 
     def _submit(self, request: Any, timeout: float, xid: int | None = None) -> None:
-        now = time.monotonic()
+        now = clock.monotonic()
         if xid == PING_XID:
             self._pings.append(now)
         elif xid:

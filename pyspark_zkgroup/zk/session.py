@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import queue
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import EventType, KazooState
 from kazoo.security import ACL, CREATOR_ALL_ACL, READ_ACL_UNSAFE
 
+from pyspark_zkgroup import clock
 from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.zk.connection import SingleSessionClient
 from pyspark_zkgroup.zk.port import (
@@ -131,7 +131,7 @@ class Session:
         """How long the session surely lives yet: counted from the sending of the newest answered
         request.
         """
-        spent = time.monotonic() - self.client.connection.proved_at
+        spent = clock.monotonic() - self.client.connection.proved_at
         return self.negotiated_timeout_s * (1.0 - _LEASE_MARGIN) - spent
 
     def ask(self, answer: Any, timeout_s: float | None = None) -> Any:

@@ -11,8 +11,8 @@ from typing import Any, Protocol, cast
 
 import pytest
 
+from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.clock import Clock
-from pyspark_zkgroup.group.kafka_group import codes
 from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
     MemberSubscription,
     encode_subscription,
@@ -151,8 +151,12 @@ class Client:
         assert self.ask(member_wire.leave_request(self.who, "a test")) is not None
 
     def commit(self, partition: TopicPartition, offset: int) -> int:
-        request = member_wire.commit_request(self.who, {partition: Write(offset, "zkgroup a.1")})
-        return member_wire.commit_answer(self.ask(request))[partition]
+        return self.commits({partition: offset})[partition]
+
+    def commits(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        writes = {p: Write(offset, "zkgroup a.1") for p, offset in offsets.items()}
+        request = member_wire.commit_request(self.who, writes)
+        return member_wire.commit_answer(self.ask(request))
 
     def committed(self, partition: TopicPartition) -> int | None:
         request = group_wire.fetch_request(self.who.group, [partition])

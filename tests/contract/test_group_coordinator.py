@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.model import TopicPartition
 from tests.contract.group_coordinators import (
     ANOTHER,
@@ -324,6 +324,35 @@ def test_a_commit_is_refused_where_there_is_no_partition(coordinator: Coordinato
     nowhere = TopicPartition(coordinator.topic, 2)
     assert one.commit(nowhere, 3) == codes.UNKNOWN_TOPIC_OR_PARTITION
     assert one.committed(nowhere) is None
+
+
+def test_each_partition_of_a_commit_has_an_answer_of_its_own(coordinator: Coordinator) -> None:
+    """What concerns a partition comes first, and the coordinator is asked of the rest."""
+    one, here = lone(coordinator), partition(coordinator)
+    nowhere = TopicPartition(coordinator.topic, 2)
+    both = {here: 5, nowhere: 3}
+    unknown = codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert one.commits(both) == {here: codes.NONE, nowhere: unknown}
+    assert one.committed(here) == 5
+    one.who = replace(one.who, generation=2)
+    assert one.commits(both) == {here: codes.ILLEGAL_GENERATION, nowhere: unknown}
+    one.who = replace(one.who, member="nobody")
+    assert one.commits(both) == {here: codes.UNKNOWN_MEMBER_ID, nowhere: unknown}
+    assert one.commits({nowhere: 3}) == {nowhere: unknown}
+    assert one.committed(here) == 5
+
+
+def test_a_commit_of_what_is_nowhere_renews_no_session(coordinator: Coordinator) -> None:
+    one = lone(coordinator, SHORT)
+    nowhere = TopicPartition(coordinator.topic, 2)
+    ends = coordinator.clock.monotonic() + 2 * SESSION_S_MIN
+
+    def is_over() -> bool:
+        assert one.commit(nowhere, 3) == codes.UNKNOWN_TOPIC_OR_PARTITION
+        return coordinator.clock.monotonic() > ends
+
+    until(coordinator, "two sessions to pass", is_over)
+    assert one.heartbeat() == codes.UNKNOWN_MEMBER_ID
 
 
 # -- another broker

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.broker_group import Group, GroupMember, Stored
 
@@ -67,14 +67,16 @@ def committed(request: Any, code_of: Callable[[str, Any], int]) -> Any:
     return SimpleNamespace(topics=topics)
 
 
-def fetched(request: Any, offsets: Mapping[TopicPartition, Stored]) -> Any:
+def fetched(
+    request: Any, offsets: Mapping[TopicPartition, Stored], denied: Collection[str] = ()
+) -> Any:
     none = Stored(-1, "")
 
     def entry(topic: str, number: int) -> Any:
         stored = offsets.get(TopicPartition(topic, number), none)
         return SimpleNamespace(
             partition_index=number,
-            error_code=codes.NONE,
+            error_code=codes.TOPIC_AUTHORIZATION_FAILED if topic in denied else codes.NONE,
             committed_offset=stored.offset,
             metadata=stored.metadata,
         )

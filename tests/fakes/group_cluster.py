@@ -65,7 +65,7 @@ class FakeCluster:
         if not self.reaches():
             self.steps.wait(timeout_s / self.access.clock_rate, self.reaches)
             raise ServerError("No Kafka broker answered", "Check the brokers")
-        answer = self.coordinator.find()
+        answer = self.coordinator.find(self.client)
         if kind == "MetadataRequest":
             answer = self._metadata([t.name for t in request.topics])
         self.steps.step(f"answer {kind}")

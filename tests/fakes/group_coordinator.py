@@ -11,11 +11,10 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.broker_group import GroupMember, Reply, Stored
 from tests.fakes.group_answers import (
-    WORDS,
     committed,
     fetched,
     joined,
@@ -23,6 +22,7 @@ from tests.fakes.group_answers import (
     refused,
     synced,
 )
+from tests.fakes.group_refusals import Odd, Refusals, answered_with, word_of
 from tests.fakes.group_rounds import GroupRounds
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import Time
@@ -36,6 +36,7 @@ class FakeGroupCoordinator(GroupRounds):
         self.offsets: dict[TopicPartition, Stored] = {}
         self.late = False
         """What is being done was sent long ago: nobody waits for an answer."""
+        self.refusals = Refusals()
         self.away_until = self.loading_until = float("-inf")
         self._names = 0
         self._handlers: dict[str, Callable[[int, Any, Reply], None]] = {
@@ -43,7 +44,6 @@ class FakeGroupCoordinator(GroupRounds):
             "SyncGroupRequest": self._sync,
             "HeartbeatRequest": self._heartbeat,
             "LeaveGroupRequest": self._leave,
-            "OffsetCommitRequest": self._commit,
             "OffsetFetchRequest": self._fetch,
         }
 
@@ -53,21 +53,34 @@ class FakeGroupCoordinator(GroupRounds):
     def away(self) -> bool:
         return self.time.now < self.away_until
 
-    def find(self) -> Any:
+    def find(self, client: int) -> Any:
         code = codes.COORDINATOR_NOT_AVAILABLE if self.away else codes.NONE
-        return SimpleNamespace(error_code=code, node_id=-1 if self.away else self.node)
+        if client in self.refusals.groups:
+            code = codes.GROUP_AUTHORIZATION_FAILED
+            self._told(client, "find", code)
+        return SimpleNamespace(error_code=code, node_id=-1 if code else self.node)
 
     def ask(self, client: int, node: int, request: Any, reply: Reply) -> None:
         """At once, or, for a join and a sync, when others have done their part."""
-        kind = type(request).__name__
+        kind, word = type(request).__name__, word_of(request)
+        odd = self.refusals.take(client, word)
         code = codes.NONE
-        if node != self.node:
+        if client in self.refusals.groups:
+            code = codes.GROUP_AUTHORIZATION_FAILED
+        elif node != self.node:
             code = codes.NOT_COORDINATOR
         elif self.time.now < self.loading_until:
             code = codes.COORDINATOR_LOAD_IN_PROGRESS
-        if code:
-            self._told(client, WORDS[kind], code)
+        elif odd is not None and not odd.executed and word != "commit":
+            code = odd.code
+        if code and (word != "commit" or code == codes.GROUP_AUTHORIZATION_FAILED):
+            self._told(client, word, code)
             reply(refused(kind, request, code))
+        elif word == "commit":
+            self._commit(client, request, reply, refused=code, odd=odd)
+        elif odd is not None:
+            self._told(client, f"executed {word}", odd.code)
+            self._handlers[kind](client, request, answered_with(odd, request, reply))
         else:
             self._handlers[kind](client, request, reply)
 
@@ -213,32 +226,60 @@ class FakeGroupCoordinator(GroupRounds):
         self._told(client, "leave", code)
         reply(SimpleNamespace(error_code=code))
 
-    def _commit(self, client: int, request: Any, reply: Reply) -> None:
-        group = self.group
-        generation = request.generation_id_or_member_epoch
-        code = self._standing(request.member_id, request.group_instance_id, generation)
-        # A tool, which may do so while nobody is in the group.
-        is_outside = generation < 0 and group.state == "empty"
-        if is_outside:
-            code = codes.NONE
-        elif code == codes.NONE:
-            self._rest(group.members[request.member_id])
-            if group.state == "completing":
-                code = codes.REBALANCE_IN_PROGRESS
-        self._told(client, "commit", code)
+    def _commit(
+        self, client: int, request: Any, reply: Reply, *, refused: int, odd: Odd | None
+    ) -> None:
+        """Rights and metadata first, partition by partition; the coordinator is asked of the rest,
+        if there is any.
+        """
+        asked = {
+            TopicPartition(topic.name, one.partition_index)
+            for topic in request.topics
+            for one in topic.partitions
+        }
+        own = {p: self._of_partition(client, p) for p in asked}
+        code = refused
+        if not refused and codes.NONE in own.values():
+            code = self._of_member(request)
+        told: set[int] = set()
 
         def put(topic: str, one: Any) -> int:
             partition = TopicPartition(topic, one.partition_index)
-            if code == codes.NONE and partition not in self.kafka.logs:
-                return codes.UNKNOWN_TOPIC_OR_PARTITION
-            if code == codes.NONE:
+            found = own[partition] or code
+            is_odd = found == codes.NONE and odd is not None and odd.picks(partition)
+            if found == codes.NONE and not (is_odd and odd and not odd.executed):
                 self._put(client, partition, Stored(one.committed_offset, one.committed_metadata))
-            return code
+            if is_odd and odd is not None:
+                found = odd.code
+            told.add(found)
+            return found
 
-        reply(committed(request, put))
+        response = committed(request, put)
+        for each in sorted(told):
+            self._told(client, "commit" if len(told) == 1 else "part of a commit", each)
+        reply(response)
 
-    def _fetch(self, _client: int, request: Any, reply: Reply) -> None:
-        reply(fetched(request, self.offsets))
+    def _of_partition(self, client: int, partition: TopicPartition) -> int:
+        is_there = partition in self.kafka.logs
+        return self.refusals.of_partition(client, partition, is_there=is_there)
+
+    def _of_member(self, request: Any) -> int:
+        group, generation = self.group, request.generation_id_or_member_epoch
+        # A tool, which may do so while nobody is in the group.
+        if generation < 0 and group.state == "empty":
+            return codes.NONE
+        code = self._standing(request.member_id, request.group_instance_id, generation)
+        if code == codes.NONE:
+            self._rest(group.members[request.member_id])
+            if group.state == "completing":
+                code = codes.REBALANCE_IN_PROGRESS
+        return code
+
+    def _fetch(self, client: int, request: Any, reply: Reply) -> None:
+        denied = {topic for one, topic in self.refusals.topics if one == client}
+        if any(topic.name in denied for topic in request.topics):
+            self._told(client, "fetch", codes.TOPIC_AUTHORIZATION_FAILED)
+        reply(fetched(request, self.offsets, denied))
 
     # -- what all of them do
 

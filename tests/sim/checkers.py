@@ -10,7 +10,7 @@ it, since from then on everything behind it counts as unread again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from pyspark_zkgroup.errors import (
@@ -154,6 +154,29 @@ class Checkers(NodeChecks):
             if len(planned.range):
                 self.open.setdefault(planned.partition, []).append(batch)
 
+    def check_replayable(
+        self, driver: Driver, batch: Batch, accepts: Callable[[PlannedRange], bool]
+    ) -> None:
+        """A plan that is logged is one that its own replay would take: `accepts` asks what the
+        product asks in a replay, of what the group holds now. Only another's write explains that it
+        would not.
+        """
+        for planned in batch.plan.ranges:
+            if accepts(planned):
+                self.counts["logged range: a replay accepts it"] += 1
+            elif self.moved_by_another(driver, planned.partition):
+                self.counts["logged range: moved by another since the proof"] += 1
+            else:
+                self.world.fail(
+                    f"replay: {driver.name} logs batch {batch.number} with {planned.partition} "
+                    f"{planned.range} under {planned.fence!r}, which its own replay would leave out"
+                )
+                return
+
+    def moved_by_another(self, driver: Driver, partition: TopicPartition) -> bool:
+        """Whether the newest write to what the group holds is not this driver's."""
+        return self.drivers.get(self.of(partition).writer) is not driver
+
     def _offset_node(self, partition: TopicPartition) -> Node | None:
         return self.server.leader.nodes.get(
             f"{self.offsets_at}{partition.topic}/{partition.partition}"
@@ -196,21 +219,23 @@ class Checkers(NodeChecks):
                 for other in reversed(earlier)
                 if other.start < until
                 and start < other.until
-                and not self._is_expected(progress, mine, other)
+                and not self._is_expected(partition, progress, mine, other)
             ]
             self._explain(partition, mine, again)
         earlier.append(mine)
         if batch is None:
             progress.cover(progress.epoch).add(start, until)
 
-    def _is_expected(self, progress: Progress, mine: Delivery, other: Delivery) -> bool:
+    def _is_expected(
+        self, partition: TopicPartition, progress: Progress, mine: Delivery, other: Delivery
+    ) -> bool:
         """Whether these rows come twice for a reason outside of our members."""
         self.counts["duplicate"] += 1
         if mine.batch is None or other.batch is None:
             self.counts["duplicate of a JVM member"] += 1
         elif mine.epoch != other.epoch or mine.epoch == -1:
             self.counts["duplicate by a reset"] += 1
-        elif progress.set_back_at >= other.at:
+        elif self.was_set_back(partition, progress, mine, other):
             self.counts["duplicate by a JVM zombie"] += 1
         else:
             return False
@@ -238,7 +263,18 @@ class Checkers(NodeChecks):
                 )
                 return
             self.counts["duplicate by a fault"] += 1
-            self.counts["row twice by a fault"] += until - start
+            one = next(b for b in (*here, mine.batch) if b in met and b.excuses.get(partition))
+            self.excused(partition, one, one.excuses[partition], until - start)
+
+    def was_set_back(
+        self, _partition: TopicPartition, progress: Progress, _mine: Delivery, other: Delivery
+    ) -> bool:
+        return progress.set_back_at >= other.at
+
+    def excused(self, _partition: TopicPartition, _batch: Batch, why: list[str], rows: int) -> None:
+        """Rows that come again, of a batch that was in flight when these faults befell it."""
+        self.counts["excused deliveries"] += 1
+        self.counts[f"excused rows: {why[-1]}"] += rows
 
     def finished(self, batch: Batch) -> None:
         self.world.tell(f"{batch} is finished")

@@ -28,6 +28,10 @@ class Covered:
     def rows(self, start: int, until: int) -> int:
         return sum(max(0, min(b, until) - max(a, start)) for a, b in self.ranges)
 
+    @property
+    def size(self) -> int:
+        return sum(until - start for start, until in self.ranges)
+
     def first_gap(self, start: int, until: int) -> int | None:
         """The first offset of [start, until) that is not in it."""
         for a, b in self.ranges:

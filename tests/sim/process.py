@@ -129,6 +129,11 @@ class Process:
 
         self.world.after(seconds, resume)
 
+    def suspend(self, seconds: float) -> None:
+        """The whole machine: a clock that does not count that time falls behind."""
+        self.pause(seconds)
+        self.clock.suspended_s += seconds
+
     def cut(self, seconds: float, *, silent: bool) -> None:
         self.access.set_way("silent" if silent else "refused")
         self.world.after(seconds, lambda: self.access.set_way("up"))

@@ -264,10 +264,14 @@ class Scene:
                 jvm.stop()
         if all(q.available_now for q in self.queries):
             self.new_query().available_now = False
-        if self.is_loaded:
-            load.read_under_load(self)
+        self.under_load()
         self.producing = False
         self._read_on()
+
+    def under_load(self) -> None:
+        """What has to be so once nothing befalls anybody any more, while records keep coming."""
+        if self.is_loaded:
+            load.read_under_load(self)
 
     def _bring_back(self) -> None:
         for log in self.kafka.logs.values():

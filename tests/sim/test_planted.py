@@ -91,7 +91,7 @@ def test_bugs_of_brokered_groups_that_show_soon_are_found() -> None:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_all_bugs_of_brokered_groups_are_found() -> None:
-    find_planted("--protocol", "kafka", "--seeds", "400")
+    find_planted("--protocol", "kafka", "--seeds", "2000")
 
 
 def test_bugs_of_light_members_that_show_in_nearly_every_scene_are_found() -> None:

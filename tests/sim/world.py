@@ -219,6 +219,8 @@ class VirtualClock:
         self.rate = rate
         self.offset = offset
         self.check = check
+        self.suspended_s = 0.0
+        """How long the machine has slept. This clock has counted it."""
 
     def monotonic(self) -> float:
         return self.world.now * self.rate

@@ -22,7 +22,7 @@ P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
     ],
 )
 def test_a_coordinator_that_is_not_there_is_asked_again_for_all(kind: type) -> None:
-    error = error_of(kind.errno)  # type: ignore[attr-defined]
+    error = error_of("commit", kind.errno)  # type: ignore[attr-defined]
     assert error is not None
     assert _whole({P: None, Q: error}) is error
 
@@ -37,5 +37,5 @@ def test_a_coordinator_that_is_not_there_is_asked_again_for_all(kind: type) -> N
     ],
 )
 def test_what_a_partition_is_refused_for_is_an_answer(kind: type) -> None:
-    answers = {P: None, Q: error_of(kind.errno)}  # type: ignore[attr-defined]
+    answers = {P: None, Q: error_of("commit", kind.errno)}  # type: ignore[attr-defined]
     assert _whole(answers) is answers

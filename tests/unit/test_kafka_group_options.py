@@ -21,7 +21,7 @@ def test_no_zookeeper_is_needed() -> None:
     found = parse(GIVEN)
     assert found.protocol == "kafka"
     assert found.zookeeper_hosts == ""
-    assert found.kafka_group == KafkaGroupSettings("cooperative-sticky", 10_000, 3_000)
+    assert found.kafka_group == KafkaGroupSettings("cooperative-sticky", 10_000, 3_333)
     assert found.rebalance_wait_ms == 12_000
     assert found.max_poll_interval_ms == 300_000
 
@@ -78,5 +78,21 @@ def test_the_other_protocols_know_no_cooperative_sticky() -> None:
 
 
 def test_heartbeats_are_a_third_of_the_session_apart_at_most() -> None:
-    with pytest.raises(OptionError, match=r"'heartbeat.interval.ms' is '4000'.*a third"):
-        parse({**GIVEN, "heartbeat.interval.ms": "4000"})
+    with pytest.raises(OptionError, match=r"'heartbeat.interval.ms' is '4000'.*'11000'.*a third"):
+        parse({**GIVEN, "heartbeat.interval.ms": "4000", "session.timeout.ms": "11000"})
+
+
+@pytest.mark.parametrize("session_ms", [1, 6000, 10_000, 45_000])
+def test_a_session_timeout_alone_makes_the_heartbeat_interval(session_ms: int) -> None:
+    found = parse({**GIVEN, "session.timeout.ms": str(session_ms)})
+    expected = KafkaGroupSettings("cooperative-sticky", session_ms, max(1, session_ms // 3))
+    assert found.kafka_group == expected
+
+
+@pytest.mark.parametrize(("interval_ms", "session_ms"), [(500, 10_000), (4000, 12_000)])
+def test_a_heartbeat_interval_alone_makes_the_session_timeout(
+    interval_ms: int, session_ms: int
+) -> None:
+    found = parse({**GIVEN, "heartbeat.interval.ms": str(interval_ms)})
+    assert found.kafka_group.session_timeout_ms == session_ms
+    assert found.rebalance_wait_ms == session_ms + 2000

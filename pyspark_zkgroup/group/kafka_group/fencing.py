@@ -8,7 +8,8 @@ together name one write, and the token is the fence that a plan carries.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pyspark_zkgroup.model import Fence, OffsetRange
@@ -64,14 +65,15 @@ class Known:
 
     @property
     def current(self) -> Fence:
-        """For a plan. While commits are in doubt it names all that the group may hold: else a
-        replay would take our own write, or its absence, for another member's claim.
+        """For a plan. While finished work is not committed, it names all that the group may hold:
+        else a replay would take our own write, or its absence, for another member's claim.
 
-        Two drivers on one checkpoint: the first plans under a commit that was not done, and is
-        stopped; the second leaves the range out, and its empty batch reaches the sink; the first
-        goes on, its batch is skipped by the sink, is given the partition back and commits.
+        Two drivers on one checkpoint: the first plans under a commit that was not done, refused for
+        the moment or never answered, and is stopped; the second leaves the range out, and its empty
+        batch reaches the sink; the first goes on, its batch is skipped by the sink, is given the
+        partition back and commits.
         """
-        if not self.doubts:
+        if not (self.unsettled or self.doubts):
             return self.fence
         return Fence("+".join(f"{token}@{at}" for token, at in self._writes))
 
@@ -82,6 +84,19 @@ class Known:
     @property
     def unsettled(self) -> bool:
         return self.done != self.value
+
+    def sent(self, new_token: Callable[[], Fence]) -> Known:
+        """With a commit of what is done under way. One that is sent again bears the same token, so
+        that no more is in doubt than there were batches.
+        """
+        if self.doubts and self.doubts[-1][1] == self.done:
+            return self
+        return replace(self, doubts=(*self.doubts, (new_token(), self.done)))
+
+    @property
+    def newest(self) -> Fence:
+        """The token of the newest write that was sent."""
+        return self._writes[-1][0]
 
     def is_untouched(self, committed: Committed) -> bool:
         return (committed.token, committed.offset) in self._writes

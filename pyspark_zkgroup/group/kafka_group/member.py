@@ -16,7 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup import broker_codes as codes
+from pyspark_zkgroup.broker_codes import Meaning, Request
 from pyspark_zkgroup.group.kafka_group.consumer_protocol import NO_GENERATION, MemberAssignment
 from pyspark_zkgroup.model import TopicPartition
 
@@ -29,7 +30,8 @@ class Member:
     """`life` moves whenever membership is lost: what was held under another life is held no more.
 
     `generation` is that of the last answered join, and what commits name. `owned` is what the join
-    listed. `rejoin` says why the next boundary has to join; `fatal` why this member cannot go on.
+    listed; `disowned` what it listed and turned out to be lost. `rejoin` says why the next boundary
+    has to join; `fatal` why this member cannot go on, and `refusal` is the code that says so.
     """
 
     instance: str | None = None
@@ -38,11 +40,13 @@ class Member:
     generation: int = NO_GENERATION
     life: int = 0
     owned: frozenset[TopicPartition] = frozenset()
+    disowned: frozenset[TopicPartition] = frozenset()
     assigned: frozenset[TopicPartition] = frozenset()
     leads: bool = False
     leader_is_zkgroup: bool = False
     rejoin: str = ""
     fatal: str = ""
+    refusal: int = codes.NONE
 
     @property
     def may_commit(self) -> bool:
@@ -83,18 +87,17 @@ def ask_to_join(member: Member, why: str) -> Member:
 
 
 def join_answered(member: Member, code: int, joined: Joined | None) -> Turn:
-    if code == codes.NONE and joined is not None:
+    meaning = codes.meaning_of("join", code)
+    if meaning is Meaning.DONE and joined is not None:
         begun = replace(
             member, id=joined.id, generation=joined.generation, leads=joined.leads, assigned=_NONE
         )
         if _has_missed_one(member, joined):
-            begun = replace(begun, life=member.life + 1, owned=_NONE)
+            begun = replace(begun, life=member.life + 1, owned=_NONE, disowned=member.owned)
         return Turn(begun, "sync")
-    if code == codes.MEMBER_ID_REQUIRED and joined is not None:
+    if meaning is Meaning.NAMED and joined is not None:
         return Turn(replace(member, id=joined.id), "join")
-    if code in _JOIN_REFUSALS:
-        return Turn(replace(member, fatal=_JOIN_REFUSALS[code]), "rest")
-    return _answered(member, code)
+    return _answered(member, "join", code)
 
 
 def _has_missed_one(member: Member, joined: Joined) -> bool:
@@ -107,34 +110,53 @@ def _has_missed_one(member: Member, joined: Joined) -> bool:
 def sync_answered(member: Member, code: int, assignment: MemberAssignment) -> Turn:
     """Where the next rebalance has begun before we had our assignment, the join is repeated, and
     what it lists is still ours: the leader of this generation has seen the same list.
+
+    A static member whose join was lost is passed over by a rebalance, and asks again; its join
+    still lists what it owned. The leader believes that, gives a part to others, and waits for it to
+    be given back: by a member that has just learned that it holds nothing. It joins once more.
     """
-    if code != codes.NONE:
-        return _answered(member, code)
+    if codes.meaning_of("sync", code) is not Meaning.DONE:
+        return _answered(member, "sync", code)
     stable = replace(
         member,
         phase="stable",
         assigned=assignment.partitions,
         leader_is_zkgroup=assignment.by_zkgroup,
         owned=_NONE,
+        disowned=_NONE,
     )
+    if member.disowned - assignment.partitions:
+        stable = ask_to_join(stable, "the last join listed what was lost")
     return Turn(stable, "rest")
 
 
-def heartbeat_answered(member: Member, code: int, generation: int) -> Turn:
+def heartbeat_answered(
+    member: Member, code: int, generation: int, request: Request = "heartbeat", of: str = ""
+) -> Turn:
     """Answers to heartbeats and commits, which name a generation. One of an earlier generation says
     nothing of this one; during a rebalance it may have moved on before we were told, and the join's
-    own answer decides.
+    own answer decides. `of` says what of a request was refused, if not all of it.
     """
+    meaning = codes.meaning_of(request, code)
+    if meaning is Meaning.REFUSED:
+        return _answered(member, request, code, of)
     if generation != member.generation:
         return Turn(member, "rest")
-    if member.phase == "rebalancing" and code == codes.ILLEGAL_GENERATION:
+    if member.phase == "rebalancing" and meaning is Meaning.OLD_GENERATION:
         return Turn(member, "rest")
-    if code == codes.REBALANCE_IN_PROGRESS:
+    if meaning is Meaning.REBALANCE:
         return Turn(ask_to_join(member, "the group rebalances"), "rest")
-    if code == codes.NONE or member.phase == "unjoined":
+    if meaning in (Meaning.DONE, Meaning.GONE) or member.phase == "unjoined":
         return Turn(member, "rest")
-    turn = _answered(member, code)
+    turn = _answered(member, request, code)
     return turn if turn.step != "join" else Turn(turn.member, "rest")
+
+
+def offsets_refused(member: Member, code: int, of: str) -> Member:
+    """To a read of the group's offsets, which concerns the member only where it is for good."""
+    if codes.meaning_of("offset fetch", code) is not Meaning.REFUSED:
+        return member
+    return _answered(member, "offset fetch", code, of).member
 
 
 def membership_given_up(member: Member, why: str) -> Member:
@@ -142,18 +164,23 @@ def membership_given_up(member: Member, why: str) -> Member:
     return _lost(member, why, keep_id=member.instance is not None)
 
 
-def _answered(member: Member, code: int) -> Turn:
-    if code == codes.FENCED_INSTANCE_ID:
+def _answered(member: Member, request: Request, code: int, of: str = "") -> Turn:
+    meaning = codes.meaning_of(request, code)
+    if meaning is Meaning.FENCED:
         why = f"another process has joined as the static member {member.instance!r}"
         return Turn(replace(_lost(member, why, keep_id=False), fatal=FENCED), "rest")
-    if code == codes.UNKNOWN_MEMBER_ID:
+    if meaning is Meaning.REFUSED:
+        why = f"{_REFUSALS.get(code, 'it refuses this member for good')}{of}"
+        why += f" ({request} was answered {codes.named(code)})"
+        return Turn(replace(member, fatal=why, refusal=code), "rest")
+    if meaning is Meaning.UNKNOWN_MEMBER:
         return _after_loss(_lost(member, "the coordinator does not know us", keep_id=False), member)
-    if code == codes.ILLEGAL_GENERATION:
+    if meaning is Meaning.OLD_GENERATION:
         why = "the group has moved on without us"
         return _after_loss(_lost(member, why, keep_id=True), member)
-    if code in (codes.NOT_COORDINATOR, codes.COORDINATOR_NOT_AVAILABLE, codes.SILENCE):
+    if meaning is Meaning.LOOK_UP:
         return Turn(member, "look up")
-    if code == codes.REBALANCE_IN_PROGRESS:
+    if meaning is Meaning.REBALANCE:
         return Turn(member, "join")
     return Turn(member, "back off")
 
@@ -176,7 +203,7 @@ def _lost(member: Member, why: str, *, keep_id: bool) -> Member:
 
 _NONE: frozenset[TopicPartition] = frozenset()
 FENCED = "fenced"
-_JOIN_REFUSALS = {
+_REFUSALS = {
     codes.INCONSISTENT_GROUP_PROTOCOL: (
         "the other members use another partition.assignment.strategy, or are no consumers"
     ),
@@ -186,5 +213,6 @@ _JOIN_REFUSALS = {
     ),
     codes.INVALID_GROUP_ID: "group.id is not valid for a group of the brokers",
     codes.GROUP_AUTHORIZATION_FAILED: "this user may not read as a member of the group",
+    codes.TOPIC_AUTHORIZATION_FAILED: "this user may not read",
     codes.GROUP_MAX_SIZE_REACHED: "the group has as many members as the brokers allow",
 }

@@ -12,7 +12,7 @@ class KafkaGroupSettings:
     assignor: str = COOPERATIVE_STICKY
     session_timeout_ms: int = 10_000
     """Without a heartbeat for so long the coordinator takes the member for dead."""
-    heartbeat_interval_ms: int = 3_000
+    heartbeat_interval_ms: int = 3_333
 
     @property
     def is_cooperative(self) -> bool:

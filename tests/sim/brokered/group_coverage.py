@@ -26,8 +26,19 @@ EXPECTED = (
     *("goes on: first position", "goes on: own progress", "goes on: group's offset"),
     *("phase: unjoined", "phase: rebalancing", "phase: stable"),
     *("set back by a late request", "left without a last commit"),
+    *("heartbeat: GROUP_AUTHORIZATION_FAILED", "find: GROUP_AUTHORIZATION_FAILED"),
+    *("commit: UNKNOWN_TOPIC_OR_PARTITION", "part of a commit: UNKNOWN_TOPIC_OR_PARTITION"),
+    *("fatal: AccessError", "fatal: ServerError", "two faults at once"),
+    *("logged range: a replay accepts it", "excused deliveries"),
+    "logged range: moved by another since the proof",
+    *("a generation was missed", "executed heartbeat: 9999"),
 )
-RARE = ("set back by a late request",)
+RARE = (
+    "set back by a late request",
+    "a generation was missed",
+    "executed heartbeat: 9999",
+    "logged range: moved by another since the proof",
+)
 
 
 def watch() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tests.sim import drawing
+from tests.sim.brokered import refusal_faults
 from tests.sim.driver_faults import any_driver as any_one
 from tests.sim.driver_faults import (
     at_any_step,
@@ -161,6 +162,48 @@ def retention(scene: BrokeredScene) -> bool:
     return bool(scene.coordinator.offsets)
 
 
+def suspend(scene: BrokeredScene, driver: Driver) -> None:
+    """The machine sleeps, and its network is back later than its processes."""
+    seconds = timeout_s(scene) * scene.rng.choice([0.5, 1.5, 3.0])
+    driver.process.suspend(seconds)
+    later_s = scene.rng.choice([0.0, 0.5, 3.0])
+    if later_s:
+        driver.process.cut(seconds + later_s, silent=scene.rng.random() < 0.5)
+
+
+def twins_in_replay(scene: BrokeredScene) -> bool:
+    """One is killed with a batch under way, and two come back. The first to be assigned the batch's
+    partitions takes long over it; the second waits until it moves the fence.
+    """
+    driver = any_one(scene)
+    if driver is None or driver.query.available_now:
+        return False
+    query = driver.query
+
+    def act() -> None:
+        query.twins = True
+        query.slow_next_s = scene.rng.choice([20.0, 30.0])
+        driver.process.kill()
+        for _ in range(2):
+            scene.world.after(scene.rng.random() * 4.0, lambda: scene.start(query))
+
+    points = ("spark logged", "spark partitions", "spark read")
+    at_any_step(scene, driver, act, "kill -9, and two come back", points)
+    return True
+
+
+def two_at_once(scene: BrokeredScene) -> bool:
+    """Whatever they are: the second begins while the first one lasts."""
+    names = [name for name in FAULTS if name != "two at once"]
+    weights = [FAULTS[name][0] for name in names]
+    first, second = scene.rng.choices(names, weights, k=2)
+    began = FAULTS[first][1](scene)
+    also = FAULTS[second][1](scene)
+    if began and also:
+        scene.counts["two faults at once"] += 1
+    return began or also
+
+
 def static_restart(scene: BrokeredScene) -> bool:
     """One with a member.id ends and is back before anybody has missed it."""
     static = [d for d in scene.running if d.query.static and not d.process.access.paused]
@@ -203,4 +246,12 @@ FAULTS: dict[str, tuple[int, Fault]] = {
     "leader loss": (2, leaderless),
     "retention": (2, retention),
     "two drivers on one checkpoint": (4, twin),
+    "two drivers in the replay": (4, twins_in_replay),
+    "suspend": (5, _each("suspend", suspend)),
+    "odd answer": (10, _each("odd answer", refusal_faults.odd_answer)),
+    "refused for good": (2, _each("refused for good", refusal_faults.refused_for_good)),
+    "partitions unknown to the coordinator": (4, refusal_faults.unknown_partitions),
+    "group right taken away": (3, refusal_faults.no_group_right),
+    "topic right taken away": (1, refusal_faults.no_topic_right),
+    "two at once": (8, two_at_once),
 }

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.group import positions
-from pyspark_zkgroup.group.kafka_group import assignors, codes
+from pyspark_zkgroup.group.kafka_group import assignors
 from pyspark_zkgroup.group.kafka_group.assignors import GroupMember
 from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, Outcome
 from pyspark_zkgroup.group.kafka_group.member import Member, Turn
@@ -25,6 +26,7 @@ from pyspark_zkgroup.membership.kafka_requests import GroupRequests
 from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planner import Planner
+from tests.sim.brokered.planted_refusals import REFUSAL_BUGS
 from tests.sim.planting import Bugs, Patches, put
 
 
@@ -117,8 +119,8 @@ def _a_refused_commit_is_done() -> Patches:
 
     def write(
         self: GroupRequests, member: Member, writes: Mapping[TopicPartition, Write]
-    ) -> dict[TopicPartition, int]:
-        return dict.fromkeys(real(self, member, writes), codes.NONE)
+    ) -> dict[TopicPartition, Meaning]:
+        return dict.fromkeys(real(self, member, writes), Meaning.DONE)
 
     return [put(GroupRequests, "write", write)]
 
@@ -154,7 +156,7 @@ def _list_nothing_as_owned() -> Patches:
 def _deaf_heartbeat() -> Patches:
     """Whatever it is told, nothing follows from it."""
 
-    def heartbeat_answered(member: Member, _code: int, _generation: int) -> Turn:
+    def heartbeat_answered(member: Member, *_args: Any, **_named: Any) -> Turn:
         return Turn(member, "rest")
 
     return [put(kafka_keeper, "heartbeat_answered", heartbeat_answered)]
@@ -193,4 +195,5 @@ BUGS: Final[Bugs] = {
     "deaf heartbeat": _deaf_heartbeat,
     "leave at once": _leave_at_once,
     "claim without reading": _claim_without_reading,
+    **REFUSAL_BUGS,
 }

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pyspark_zkgroup.group.kafka_group.fencing import (
@@ -66,6 +68,28 @@ def test_a_plan_under_a_commit_in_doubt_names_all_that_the_group_may_hold() -> N
     for token, offset in (("1a-0.7", 12), ("2b-0.1", 12), ("1a-0.10", 12)):
         committed = Committed(offset, metadata_of(Fence(token)))
         assert replayed(OffsetRange(12, 15), DOUBTFUL.current, committed, mine=True) == "leave out"
+
+
+def test_a_plan_after_a_commit_that_was_refused_for_now_names_what_the_group_holds() -> None:
+    """[0, 5) is done and its commit was refused, so the group still holds 0 when [5, 10) is
+    planned.
+    """
+    refused = Known(OURS, value=0, done=5)
+    assert refused.current == "1a-0.7@0"
+    assert Known.planned(refused.current, 5, 5) == refused
+    held = Committed(0, metadata_of(OURS))
+    assert replayed(OffsetRange(5, 10), refused.current, held, mine=True) == "include"
+    moved = Committed(5, metadata_of(OURS))
+    assert replayed(OffsetRange(5, 10), refused.current, moved, mine=True) == "leave out"
+
+
+def test_a_commit_that_is_sent_again_bears_its_token() -> None:
+    tokens = iter([Fence("1a-0.8"), Fence("1a-0.9")])
+    once = KNOWN.sent(lambda: next(tokens))
+    assert (once.newest, once.doubts) == ("1a-0.8", ((Fence("1a-0.8"), 9),))
+    assert once.sent(lambda: next(tokens)) == once
+    further = replace(once, done=12).sent(lambda: next(tokens))
+    assert further.doubts == ((Fence("1a-0.8"), 9), (Fence("1a-0.9"), 12))
 
 
 @pytest.mark.parametrize(

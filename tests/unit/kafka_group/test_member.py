@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.kafka_group import codes
+from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.group.kafka_group.consumer_protocol import NO_GENERATION, MemberAssignment
 from pyspark_zkgroup.group.kafka_group.member import (
     FENCED,
@@ -21,6 +21,7 @@ from pyspark_zkgroup.group.kafka_group.member import (
     heartbeat_answered,
     join_answered,
     membership_given_up,
+    offsets_refused,
     sync_answered,
 )
 from pyspark_zkgroup.model import TopicPartition
@@ -94,6 +95,15 @@ def test_who_has_missed_a_generation_holds_nothing_from_before(generation: int, 
     assert sync_answered(turn.member, codes.NONE, ASSIGNMENT).member.phase == "stable"
 
 
+def test_a_join_that_listed_what_was_lost_is_followed_by_another() -> None:
+    """Its leader withholds that from all others until it is given back."""
+    missed = join_answered(rejoining(), codes.NONE, replace(JOINED, generation=6)).member
+    assert missed.disowned == {P0, P1}
+    left_one = MemberAssignment(frozenset({P0}), by_zkgroup=True)
+    assert sync_answered(missed, codes.NONE, left_one).member.needs_join
+    assert not sync_answered(missed, codes.NONE, ASSIGNMENT).member.needs_join
+
+
 def test_a_member_unknown_to_the_coordinator_joins_on_with_nothing() -> None:
     turn = join_answered(rejoining(), codes.UNKNOWN_MEMBER_ID, None)
     assert turn.step == "join"
@@ -143,6 +153,34 @@ def test_what_no_other_attempt_will_mend_is_said() -> None:
     assert turn.step == "rest"
 
 
+@pytest.mark.parametrize("generation", [3, 4])
+def test_a_right_that_is_taken_away_ends_the_member_by_a_heartbeat(generation: int) -> None:
+    turn = heartbeat_answered(stable(), codes.GROUP_AUTHORIZATION_FAILED, generation)
+    assert "may not read as a member of the group" in turn.member.fatal
+    assert "heartbeat was answered GROUP_AUTHORIZATION_FAILED (30)" in turn.member.fatal
+    assert (turn.member.refusal, turn.step) == (codes.GROUP_AUTHORIZATION_FAILED, "rest")
+
+
+def test_a_right_that_is_taken_away_ends_the_member_by_a_commit() -> None:
+    code = codes.TOPIC_AUTHORIZATION_FAILED
+    turn = heartbeat_answered(stable(), code, 4, "commit", of=" t-0")
+    assert turn.member.fatal.startswith("this user may not read t-0 (commit was answered")
+    assert (turn.member.refusal, turn.member.life) == (code, 0)
+
+
+def test_a_right_that_is_taken_away_ends_the_member_by_a_read_of_offsets() -> None:
+    refused = offsets_refused(stable(), codes.GROUP_AUTHORIZATION_FAILED, "")
+    assert "offset fetch was answered" in refused.fatal
+    assert offsets_refused(stable(), codes.NOT_COORDINATOR, "") == stable()
+
+
+@pytest.mark.parametrize("code", [-1, 9999, codes.COORDINATOR_LOAD_IN_PROGRESS])
+def test_a_code_that_says_nothing_of_the_member_leaves_it_as_it_is(code: int) -> None:
+    assert heartbeat_answered(stable(), code, 4) == Turn(stable(), "back off")
+    assert join_answered(rejoining(), code, None) == Turn(rejoining(), "back off")
+    assert sync_answered(rejoining(), code, NOTHING) == Turn(rejoining(), "back off")
+
+
 def test_one_join_is_in_flight_at_a_time() -> None:
     with pytest.raises(ValueError, match="rebalancing"):
         begin_join(rejoining(), frozenset())
@@ -156,7 +194,7 @@ def test_giving_up_ends_the_life() -> None:
     assert membership_given_up(replace(stable(), instance="one"), "silent").id == "m-1"
 
 
-CODES = [number for name, number in vars(codes).items() if name.isupper()]
+CODES = [*codes.NAMES, 9999]
 EVENTS = st.lists(
     st.tuples(st.sampled_from(["join", "sync", "heartbeat", "begin"]), st.sampled_from(CODES)),
     max_size=30,
