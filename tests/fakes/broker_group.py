@@ -57,6 +57,9 @@ class GroupLooker(Protocol):
 
     def removed(self, member: GroupMember, why: str) -> None: ...
 
+    def joined_late(self, client: int) -> None:
+        """By a request that its sender has given up, and that says what was so when it was sent."""
+
     def committed(
         self, client: int, partition: TopicPartition, before: Stored | None, after: Stored
     ) -> None: ...

@@ -136,6 +136,9 @@ class FakeCluster:
         self.coordinator.ask(self.client, node, request, reply)
 
     def _deliver_late(self, node: int, request: Any) -> None:
+        looker = self.coordinator.looker
+        if looker is not None and WORDS[type(request).__name__] == "join":
+            looker.joined_late(self.client)
         self.coordinator.late = True
         self._deliver(node, request, None)
         self.coordinator.late = False

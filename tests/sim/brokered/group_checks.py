@@ -95,6 +95,12 @@ class GroupChecks(Checkers):
             # What it leaves uncommitted may be read before it has heard that it is out.
             self.left(driver)
 
+    def joined_late(self, client: int) -> None:
+        """It completes a rebalance with what the member held before: the leader gives the rest away
+        although the member reads it by now.
+        """
+        self.fault(self.drivers[client], "its join came late")
+
     def loaded(self, group: Group) -> None:
         """Whoever was told of a generation that is not written is a newcomer now."""
         self.counts["coordinator moved"] += 1
