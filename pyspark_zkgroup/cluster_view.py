@@ -4,9 +4,11 @@ deadline.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
+from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.known_topics import Answer, KnownTopics, TopicSeen
 from pyspark_zkgroup.kafka import access, metadata, offsets, samples
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
@@ -20,15 +22,44 @@ _TIMEOUT_S = 10.0
 _LATEST_TIMEOUT_S = 5.0
 
 
+class SeenTopics:
+    """The topics of a cluster, by the rules of group/known_topics.py. `ask` gives one broker's
+    answer, if possible not that of a broker that it is given.
+    """
+
+    def __init__(self, ask: Callable[[Collection[int]], Answer]) -> None:
+        self._ask = ask
+        self._known = KnownTopics()
+
+    def look(self, held: Collection[TopicPartition] = ()) -> KnownTopics:
+        """A second broker is only asked where the first one denies what was there."""
+        if held:
+            self._known = self._known.assuming(held)
+        self._known = self._known.after(self._ask(()))
+        denied_by = self._known.denied_by
+        if denied_by:
+            self._known = self._known.after(self._ask(denied_by))
+        return self._known
+
+
+def topics_answer(cluster: Cluster, last: Collection[int] = ()) -> Answer:
+    """For SeenTopics: what one broker knows of all topics now."""
+    found = metadata.read(cluster, timeout_s=_TIMEOUT_S, last=last)
+    topics = {name: TopicSeen(topic.partitions, topic.id) for name, topic in found.topics.items()}
+    return Answer(cluster.clock.monotonic(), found.broker, len(found.brokers), topics)
+
+
 class ClusterView:
     """Connects when it is first asked. Addresses come from the option, or else from ZooKeeper."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, clock: Clock = SYSTEM) -> None:
         self._options = options
         self._addresses = tuple(options.bootstrap_servers)
         self._given = bool(options.bootstrap_servers)
         self._cluster: Cluster | None = None
         self._group_offsets: GroupOffsets | None = None
+        self._clock = clock
+        self._topics = SeenTopics(lambda last: topics_answer(self._connected(), last))
 
     def fetch_settings(self) -> FetchSettings:
         if not self._addresses:
@@ -59,9 +90,12 @@ class ClusterView:
         self.close()
 
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
-        found = metadata.topics(self._connected(), timeout_s=_TIMEOUT_S)
+        found = self._topics.look().partitions
         self._refuse_hidden(found)
         return found
+
+    def lacks(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, bool]:
+        return self._topics.look(partitions).lacks(partitions)
 
     def _refuse_hidden(self, found: Collection[str]) -> None:
         """Who asks for all topics is not told of those that he may not know; who names one is."""
@@ -118,5 +152,5 @@ class ClusterView:
 
     def _connected(self) -> Cluster:
         if self._cluster is None:
-            self._cluster = Cluster(self.fetch_settings())
+            self._cluster = Cluster(self.fetch_settings(), clock=self._clock)
         return self._cluster

@@ -104,13 +104,13 @@ class FixedEnds:
         if not asked:
             return []
         try:
-            present = self.brokers.partitions()
+            lacking = self.brokers.lacks(asked)
         except ServerError as error:
             _log.warning(
                 "[ZKG-147] waiting for the log ends of %d partitions: %s", len(asked), error
             )
             return []
-        gone = [p for p in asked if p.partition not in present.get(p.topic, ())]
+        gone = [p for p in asked if lacking.get(p)]
         for partition in gone:
             self._unanswered.discard(partition)
             self._silent_since.pop(partition)

@@ -7,7 +7,7 @@ first held, and then now and again: in between the task that reads there finds o
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
@@ -20,6 +20,7 @@ _STARTS_EVERY_S = 30.0
 # A leader that was elected just now may not know yet how far the log is committed, and names an
 # end that is too low: only what lasts is believed.
 _BEYOND_S = 5.0
+_VANISHED_EVERY_S = 1.0
 _log = logging.getLogger("pyspark_zkgroup.planner")
 
 
@@ -31,6 +32,8 @@ class LogWatch:
         self._asked_at: dict[TopicPartition, float] = {}
         self._open_until: dict[TopicPartition, float] = {}
         self._seen: dict[TopicPartition, int] = {}
+        self._vanished: dict[TopicPartition, Gap] = {}
+        self._vanished_at = float("-inf")
 
     def look(
         self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
@@ -62,23 +65,47 @@ class LogWatch:
             if p in starts
         ]
 
-    def deleted(
-        self, positions: Mapping[TopicPartition, int], gone: set[TopicPartition]
-    ) -> list[Gap]:
-        """By the newest ends that any look has seen. Of a topic that is being deleted no broker
-        tells the end any more, some time before the group learns of it.
+    def let_go(self, unread: Mapping[TopicPartition, int]) -> None:
+        """Not held any more, and in no topic that is read: deleted perhaps, or denied by one broker
+        alone. Judged by the newest ends that any look has seen: of a topic that is being deleted no
+        broker tells the end any more, some time before the group learns of it.
         """
-        return gaps.deleted(positions, self._seen, gone)
+        found = gaps.deleted(unread, self._seen, set(unread))
+        self._vanished |= {gap.partition: gap for gap in found}
+
+    def deleted(self, held: Collection[TopicPartition]) -> list[Gap]:
+        """Of what was let go, that which the cluster does not have for certain, each once."""
+        if not self._vanished:
+            return []
+        self._vanished = {p: gap for p, gap in self._vanished.items() if p not in held}
+        now = self.clock.monotonic()
+        if not self._vanished or now < self._vanished_at + _VANISHED_EVERY_S:
+            return []
+        self._vanished_at = now
+        try:
+            lacking = self.brokers.lacks(list(self._vanished))
+        except ServerError as error:
+            _log.warning("[ZKG-186] waiting to learn whether partitions were deleted: %s", error)
+            return []
+        found = [gap for p, gap in self._vanished.items() if lacking.get(p)]
+        # What the cluster has was only taken from this member.
+        self._vanished = {p: g for p, g in self._vanished.items() if lacking.get(p) is False}
+        return found
 
     def told(self, found: Iterable[Gap]) -> None:
         """Deletions that are known before the group has learnt of them."""
         for gap in found:
             if gap.kind == "deleted":
                 self._seen.pop(gap.partition, None)
+                self._vanished.pop(gap.partition, None)
 
     @property
     def unsure(self) -> bool:
-        """Whether some log ends below its position, and it is too early to tell why."""
+        """Whether some log ends below its position, or a partition has vanished, and it is too
+        early to tell why.
+        """
+        if self._vanished:
+            return True
         too_late = self.clock.monotonic() - 2 * _BEYOND_S
         return any(since > too_late for since in self._beyond_since.values())
 

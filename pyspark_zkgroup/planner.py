@@ -215,8 +215,8 @@ class Planner:
         gone = before.keys() - now.keys()
         if gone:
             gone -= set(self.membership.subscribed())
-            unread = {p: done.get(p, at.start) for p, at in before.items()}
-            self.membership.skip(self.logs.deleted(unread, gone))
+            self.logs.let_go({p: done.get(p, before[p].start) for p in gone})
+        self.membership.skip(self.logs.deleted(now))
 
     def _drained(self, start: Offset, done: Mapping[TopicPartition, int]) -> Offset:
         """Commit, plan nothing: the query is about to be stopped."""

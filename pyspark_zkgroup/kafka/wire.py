@@ -10,9 +10,11 @@ on topics are ids, which a range of an older plan does not hold.
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import kafka.errors
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
@@ -70,6 +72,9 @@ class Topic:
     internal: bool
     leaders: Mapping[int, int] = field(default_factory=dict)
     """Broker ids; a partition that has no leader at the moment is not in it."""
+    id: str = ""
+    """Another one for each topic that was ever made; empty where the broker keeps none (before
+    2.8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,8 @@ class Metadata:
     topics: Mapping[str, Topic]
     missing: Mapping[str, BrokerError]
     """Topics asked for by name and not given, with the reason: unknown, being made, not allowed."""
+    broker: int | None = None
+    """The one that has answered; None where it was only known by an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +116,7 @@ def metadata_request(topics: Iterable[str] | None) -> Any:
     )
 
 
-def metadata_answer(response: Any) -> Metadata:
+def metadata_answer(response: Any, broker: int | None = None) -> Metadata:
     topics: dict[str, Topic] = {}
     missing: dict[str, BrokerError] = {}
     for entry in response.topics:
@@ -121,13 +128,22 @@ def metadata_answer(response: Any) -> Metadata:
             partitions=tuple(sorted(p.partition_index for p in entry.partitions)),
             internal=bool(entry.is_internal),
             leaders={p.partition_index: p.leader_id for p in entry.partitions if p.leader_id >= 0},
+            id=_topic_id(entry.topic_id),
         )
     return Metadata(
         cluster_id=response.cluster_id,
         brokers={b.node_id: f"{b.host}:{b.port}" for b in response.brokers},
         topics=topics,
         missing=missing,
+        broker=broker,
     )
+
+
+def _topic_id(given: UUID | None) -> str:
+    """As Kafka's own tools show it."""
+    if given is None or not given.int:
+        return ""
+    return urlsafe_b64encode(given.bytes).decode().rstrip("=")
 
 
 def offsets_request(

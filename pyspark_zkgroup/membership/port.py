@@ -111,7 +111,14 @@ class Brokers(Protocol):
         """Brokers that registered in ZooKeeper; used where no kafka.bootstrap.servers are given."""
 
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
-        """All topics with their partitions, from Kafka itself."""
+        """All topics with their partitions, from Kafka itself. What was there stays in it until
+        it has been missing for some seconds, and a second broker says so too.
+        """
+
+    def lacks(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, bool]:
+        """Those of these that the cluster does not have: True; False while it is too early to
+        tell.
+        """
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]: ...
 

@@ -305,6 +305,8 @@ def test_a_topic_is_deleted_with_unread_records(
         return {p.topic for p in a.held} == {stays}
 
     wait_until(released, 20, "the deleted topic to be released", interval_s=0.0)
+    # Whether it is deleted, the brokers are asked for some seconds.
+    wait_until(lambda: a.trigger() or said(caplog), 20, "the loss to be told", interval_s=0.0)
     (line,) = said(caplog)
     read = sum(row[0] == goes for row in a.rows)
     assert line == (

@@ -20,6 +20,10 @@ class FakeBrokers:
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
         return {topic: tuple(range(count)) for topic, count in self.topics.items()}
 
+    def lacks(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, bool]:
+        there = self.partitions()
+        return {p: True for p in partitions if p.partition not in there.get(p.topic, ())}
+
     def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: self.starts.get(p, 0) for p in partitions if p.topic in self.topics}
 

@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from pyspark_zkgroup.cluster_view import SeenTopics
 from pyspark_zkgroup.errors import OffsetOutOfRangeError, ServerError
+from pyspark_zkgroup.group.known_topics import Answer, TopicSeen
 from pyspark_zkgroup.model import OffsetRange, Sample, TopicPartition
 
 RECORD_BYTES = 100
+BROKERS = (1, 2, 3)
 
 
 @dataclass
@@ -26,6 +29,24 @@ class Log:
 class FakeKafka:
     logs: dict[TopicPartition, Log] = field(default_factory=dict)
     lives: dict[str, int] = field(default_factory=dict)
+    lagging: dict[int, Mapping[str, TopicSeen]] = field(default_factory=dict)
+    """What brokers say of all topics whose copy of the metadata is behind."""
+    views: int = 0
+
+    def topics(self, broker: int) -> Mapping[str, TopicSeen]:
+        if broker in self.lagging:
+            return self.lagging[broker]
+        numbers: dict[str, list[int]] = {}
+        for partition in sorted(self.logs):
+            numbers.setdefault(partition.topic, []).append(partition.partition)
+        return {t: TopicSeen(tuple(n), f"{t}-{self.lives[t]}") for t, n in numbers.items()}
+
+    def fall_behind(self, broker: int) -> None:
+        """From now on it hears of nothing."""
+        self.lagging.setdefault(broker, self.topics(broker))
+
+    def catch_up(self, broker: int) -> None:
+        self.lagging.pop(broker, None)
 
     def make_topic(self, topic: str, partitions: int) -> None:
         self.lives[topic] = self.lives.get(topic, 0) + 1
@@ -56,21 +77,36 @@ class FakeView:
     """The brokers as one process sees them: through a connection of its own."""
 
     def __init__(
-        self, kafka: FakeKafka, reaches: Callable[[], bool], step: Callable[[str], None]
+        self,
+        kafka: FakeKafka,
+        reaches: Callable[[], bool],
+        step: Callable[[str], None],
+        now: Callable[[], float],
     ) -> None:
         self.kafka = kafka
         self.reaches = reaches
         self.step = step
+        self.now = now
+        kafka.views += 1
+        self._home = kafka.views % len(BROKERS)
+        self._topics = SeenTopics(self._answer)
 
     def found(self, addresses: Collection[str]) -> None:
         """They are reached whatever they are called."""
 
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
+        return self._topics.look().partitions
+
+    def lacks(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, bool]:
+        return self._topics.look(partitions).lacks(partitions)
+
+    def _answer(self, last: Collection[int]) -> Answer:
+        """A client keeps to the broker that has answered it."""
         self._ask("metadata")
-        topics: dict[str, list[int]] = {}
-        for partition in sorted(self.kafka.logs):
-            topics.setdefault(partition.topic, []).append(partition.partition)
-        return {topic: tuple(numbers) for topic, numbers in topics.items()}
+        order = [*BROKERS[self._home :], *BROKERS[: self._home]]
+        broker = min(order, key=last.__contains__)
+        self._home = BROKERS.index(broker)
+        return Answer(self.now(), broker, len(BROKERS), self.kafka.topics(broker))
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: log.earliest for p, log in self._logs("earliest", partitions).items()}

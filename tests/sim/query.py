@@ -132,7 +132,8 @@ class Driver:
         self.ended = ended
         self.drain = SimDrain()
         self.options: Options = parse(query.options)
-        self.view = FakeView(kafka, self.process.reaches, self.process.step)
+        process = self.process
+        self.view = FakeView(kafka, process.reaches, process.step, process.clock.monotonic)
         self.membership = self.new_membership()
         self.planner = Planner(
             self.options,

@@ -15,6 +15,7 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
+from tests.sim import log_faults
 from tests.sim.checkers import Checkers
 from tests.sim.jvm import JvmMember
 from tests.sim.query import Driver, Query, SinkKind
@@ -210,6 +211,7 @@ class Scene:
             self.set_up()
             self.produce()
             self.draw_faults()
+            log_faults.draw(self)
             lasts = self.rng.choice([20.0, 30.0, 40.0])
             self._sleep(lasts)
             if not world.over:
@@ -266,6 +268,7 @@ class Scene:
         self._read_on()
 
     def _bring_back(self) -> None:
+        self.kafka.lagging.clear()
         for log in self.kafka.logs.values():
             log.has_leader = True
             log.latest += 1

@@ -17,13 +17,22 @@ P0, P1 = (TopicPartition("t", n) for n in range(2))
 
 
 class Brokers(FakeBrokers):
-    """Notes what it was asked. `open` has ends behind transactions that are still open."""
+    """Notes what it was asked. `open` has ends behind transactions that are still open; `denied`
+    are partitions that a broker denies, with whether that is certain.
+    """
 
     def __init__(self) -> None:
         super().__init__({"t": 2})
         self.asked: list[list[TopicPartition]] = []
         self.away = False
         self.open: dict[TopicPartition, int] = {}
+        self.denied: dict[TopicPartition, bool] = {}
+
+    def lacks(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, bool]:
+        if self.away:
+            raise ServerError("away")
+        asked = {p: self.denied[p] for p in partitions if p in self.denied}
+        return {**super().lacks(partitions), **asked}
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: self.open.get(p, 3) for p in partitions}
@@ -136,9 +145,67 @@ def test_the_end_of_a_partition_that_is_being_deleted_is_the_newest_seen(
     watch = LogWatch(brokers, clock)
     watch.look({P0: 5, P1: 9}, {P0: 8, P1: 9})
     watch.look({P0: 5, P1: 9}, {P1: 9})
-    assert watch.deleted({P0: 5, P1: 9}, {P0, P1}) == [Gap(P0, "deleted", 5, 5, 8)]
+    brokers.topics = {}
+    watch.let_go({P0: 5, P1: 9})
+    assert watch.deleted(()) == [Gap(P0, "deleted", 5, 5, 8)]
+    assert watch.deleted(()) == []
+    watch.let_go({P0: 5, P1: 9})
     watch.told([Gap(P0, "deleted", 5, 5, 8)])
-    assert watch.deleted({P0: 5, P1: 9}, {P0, P1}) == []
+    clock.now += 1
+    assert watch.deleted(()) == []
+
+
+def test_a_partition_that_one_broker_denies_is_not_deleted_yet(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    """A topic has grown; a broker that lags tells the group of the new partition no more."""
+    watch = LogWatch(brokers, clock)
+    watch.look({P0: 5, P1: 2}, {P0: 5, P1: 9})
+    brokers.denied[P1] = False
+    watch.let_go({P1: 2})
+    assert watch.deleted({P0}) == []
+    assert watch.unsure
+    clock.now += 1
+    brokers.denied.clear()
+    assert watch.deleted({P0}) == []
+    assert not watch.unsure
+
+
+def test_a_partition_that_is_denied_for_good_is_deleted(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    watch = LogWatch(brokers, clock)
+    watch.look({P1: 2}, {P1: 9})
+    brokers.denied[P1] = False
+    watch.let_go({P1: 2})
+    assert watch.deleted(()) == []
+    brokers.denied[P1] = True
+    assert watch.deleted(()) == []  # not asked more than once a second
+    clock.now += 1
+    assert watch.deleted(()) == [Gap(P1, "deleted", 2, 2, 9)]
+    assert not watch.unsure
+
+
+def test_a_partition_that_comes_back_was_not_deleted(clock: StillClock, brokers: Brokers) -> None:
+    watch = LogWatch(brokers, clock)
+    watch.look({P1: 2}, {P1: 9})
+    brokers.denied[P1] = True
+    watch.let_go({P1: 2})
+    assert watch.deleted({P1}) == []
+    assert watch.deleted(()) == []
+
+
+def test_brokers_that_are_away_leave_a_vanished_partition_in_doubt(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    watch = LogWatch(brokers, clock)
+    watch.look({P1: 2}, {P1: 9})
+    brokers.away = True
+    watch.let_go({P1: 2})
+    assert watch.deleted(()) == []
+    brokers.away, brokers.denied[P1] = False, True
+    clock.now += 1
+    assert watch.deleted(()) == [Gap(P1, "deleted", 2, 2, 9)]
 
 
 def test_an_end_that_was_seen_of_a_partition_let_go_since_is_forgotten(
@@ -147,4 +214,6 @@ def test_an_end_that_was_seen_of_a_partition_let_go_since_is_forgotten(
     watch = LogWatch(brokers, clock)
     watch.look({P0: 5}, {P0: 8})
     watch.look({P1: 9}, {P1: 9})
-    assert watch.deleted({P0: 5}, {P0}) == []
+    brokers.topics = {}
+    watch.let_go({P0: 5})
+    assert watch.deleted(()) == []
