@@ -5,21 +5,33 @@ deadline.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+from typing import Final
 
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.known_topics import Answer, KnownTopics, TopicSeen
-from pyspark_zkgroup.kafka import access, metadata, offsets, samples
+from pyspark_zkgroup.kafka import access, leaders, metadata, offsets, samples
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
 from pyspark_zkgroup.kafka.settings import FetchSettings
-from pyspark_zkgroup.model import BrokerMember, CommitRefused, Sample, StoredOffset, TopicPartition
+from pyspark_zkgroup.model import (
+    BrokerMember,
+    CommitRefused,
+    LogEnd,
+    Sample,
+    StoredOffset,
+    TopicPartition,
+)
 from pyspark_zkgroup.options import Options
 
 # A boundary must not hang on brokers that are away: the next one asks again.
 _TIMEOUT_S = 10.0
 # Asked at every boundary: partitions whose leader is away must not hold up the others for long.
 _LATEST_TIMEOUT_S = 5.0
+
+
+NOTHING_HELD: Final[Mapping[TopicPartition, str]] = MappingProxyType({})
 
 
 class SeenTopics:
@@ -31,10 +43,9 @@ class SeenTopics:
         self._ask = ask
         self._known = KnownTopics()
 
-    def look(self, held: Collection[TopicPartition] = ()) -> KnownTopics:
+    def look(self, held: Mapping[TopicPartition, str] = NOTHING_HELD) -> KnownTopics:
         """A second broker is only asked where the first one denies what was there."""
-        if held:
-            self._known = self._known.assuming(held)
+        self._known = self._known.assuming(held)
         self._known = self._known.after(self._ask(()))
         denied_by = self._known.denied_by
         if denied_by:
@@ -94,8 +105,10 @@ class ClusterView:
         self._refuse_hidden(found)
         return found
 
-    def lacks(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, bool]:
-        return self._topics.look(partitions).lacks(partitions)
+    def lacks(self, held: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, bool]:
+        # What is in doubt is perhaps what is remembered of it.
+        leaders.forget(self._connected(), held)
+        return self._topics.look(held).lacks(held)
 
     def _refuse_hidden(self, found: Collection[str]) -> None:
         """Who asks for all topics is not told of those that he may not know; who names one is."""
@@ -114,6 +127,14 @@ class ClusterView:
 
     def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return offsets.latest(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
+
+    def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogEnd]:
+        return offsets.log_ends(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
+
+    def epoch_ends(
+        self, epochs: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        return offsets.epoch_ends(self._connected(), epochs, timeout_s=_LATEST_TIMEOUT_S)
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return offsets.ends(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)

@@ -10,7 +10,7 @@ topic: the one that was known is missing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.model import TopicPartition
@@ -69,23 +69,22 @@ class KnownTopics:
         """Brokers whose word needs that of another one now."""
         return frozenset(broker for missing in self.missing.values() for broker in missing.by)
 
-    def assuming(self, partitions: Collection[TopicPartition]) -> KnownTopics:
-        """As if these had been seen too: somebody holds them."""
+    def assuming(self, held: Mapping[TopicPartition, str]) -> KnownTopics:
+        """As if these had been seen too, in topics of these ids: somebody holds them."""
         topics = dict(self.topics)
-        for partition in partitions:
+        for partition, topic_id in held.items():
             topic = topics.get(partition.topic, TopicSeen(()))
             numbers = tuple(sorted({*topic.partitions, partition.partition}))
-            topics[partition.topic] = TopicSeen(numbers, topic.id)
+            topics[partition.topic] = TopicSeen(numbers, topic_id or topic.id)
         return KnownTopics(topics, self.missing)
 
-    def lacks(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, bool]:
+    def lacks(self, held: Mapping[TopicPartition, str]) -> dict[TopicPartition, bool]:
         """Those that are not there: True; those in doubt: False."""
         return {
             p: p.topic not in self.missing
-            for p in partitions
+            for p, topic_id in held.items()
             if p.topic in self.missing
-            or p.topic not in self.topics
-            or p.partition not in self.topics[p.topic].partitions
+            or not TopicSeen((p.partition,), topic_id).agrees_with(self.topics.get(p.topic))
         }
 
     def after(self, answer: Answer) -> KnownTopics:

@@ -21,6 +21,7 @@ from kafka.net.selector import NetworkSelector
 from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import AccessError, ServerError
+from pyspark_zkgroup.kafka.leader_cache import Leaders
 from pyspark_zkgroup.kafka.receiving import Connections
 from pyspark_zkgroup.kafka.record_sizes import RecordSizes
 from pyspark_zkgroup.kafka.securing import Refusal
@@ -130,7 +131,7 @@ class Cluster:
         self.settings = settings
         self.clock = clock
         self.requests = 0
-        self.leaders: dict[TopicPartition, int] = {}
+        self.leaders = Leaders()
         self.near_replicas: dict[TopicPartition, tuple[int, float]] = {}
         self.sizes = RecordSizes()
         self._rng = rng or Random()
@@ -251,6 +252,10 @@ class Cluster:
         for broker in self._manager.cluster.bootstrap_brokers():
             self._losses.pop(broker.node_id, None)
             self._manager.close(broker.node_id)
+
+    @property
+    def answered_from(self) -> str:
+        return "" if self.answered is None else self._address(self.answered)
 
     def knows(self, node: int) -> bool:
         return self._manager.cluster.broker_metadata(node) is not None

@@ -27,9 +27,13 @@ def read(
         last=last,
         is_answer=lambda found: bool(found.brokers),
     )
+    node, address = cluster.answered, cluster.answered_from
     cluster.learn(response)
-    node = cluster.answered
-    return metadata_answer(response, node if isinstance(node, int) else None)
+    if not isinstance(node, int):
+        # It was reached by an address that the user gave, which may be the one it advertises.
+        named = [b.node_id for b in response.brokers if f"{b.host}:{b.port}" == address]
+        node = named[0] if named else None
+    return metadata_answer(response, node)
 
 
 def topics(

@@ -61,6 +61,8 @@ class FakeCluster:
     def answered(self) -> int:
         return BROKERS[self.client % len(BROKERS)]
 
+    answered_from = ""
+
     def ask(
         self,
         build: Callable[[], Any],
@@ -183,7 +185,7 @@ class FakeCluster:
                 topic_id=None,
                 is_internal=False,
                 partitions=[
-                    SimpleNamespace(partition_index=number, leader_id=1)
+                    SimpleNamespace(partition_index=number, leader_id=1, leader_epoch=-1)
                     for number in seen[name].partitions
                 ],
             )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyspark_zkgroup.cluster_view import SeenTopics
 from pyspark_zkgroup.errors import OffsetOutOfRangeError, ServerError
 from pyspark_zkgroup.group.known_topics import Answer, TopicSeen
-from pyspark_zkgroup.model import OffsetRange, Sample, TopicPartition
+from pyspark_zkgroup.model import LogEnd, Mark, OffsetRange, Sample, TopicPartition
 
 RECORD_BYTES = 100
 BROKERS = (1, 2, 3)
@@ -23,6 +23,20 @@ class Log:
     earliest: int = 0
     latest: int = 0
     has_leader: bool = True
+    epoch: int = 0
+    epoch_starts: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+
+    def elect(self, end: int | None = None) -> None:
+        """A new leader; one that has the log up to `end` only, where that is given."""
+        end = self.latest if end is None else end
+        self.epoch += 1
+        self.latest = end
+        kept = [(epoch, start) for epoch, start in self.epoch_starts if start < end]
+        self.epoch_starts = [*kept, (self.epoch, end)]
+
+    def end_of(self, epoch: int) -> int:
+        later = [start for known, start in self.epoch_starts if known > epoch]
+        return later[0] if later else self.latest
 
 
 @dataclass
@@ -39,7 +53,10 @@ class FakeKafka:
         numbers: dict[str, list[int]] = {}
         for partition in sorted(self.logs):
             numbers.setdefault(partition.topic, []).append(partition.partition)
-        return {t: TopicSeen(tuple(n), f"{t}-{self.lives[t]}") for t, n in numbers.items()}
+        return {t: TopicSeen(tuple(n), self.topic_id(t)) for t, n in numbers.items()}
+
+    def topic_id(self, topic: str) -> str:
+        return f"{topic}-{self.lives[topic]}"
 
     def fall_behind(self, broker: int) -> None:
         """From now on it hears of nothing."""
@@ -97,8 +114,8 @@ class FakeView:
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
         return self._topics.look().partitions
 
-    def lacks(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, bool]:
-        return self._topics.look(partitions).lacks(partitions)
+    def lacks(self, held: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, bool]:
+        return self._topics.look(held).lacks(held)
 
     def _answer(self, last: Collection[int]) -> Answer:
         """A client keeps to the broker that has answered it."""
@@ -113,6 +130,18 @@ class FakeView:
 
     def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: log.latest for p, log in self._logs("latest", partitions).items()}
+
+    def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogEnd]:
+        return {
+            p: LogEnd(log.latest, Mark(log.epoch, self.kafka.topic_id(p.topic)))
+            for p, log in self._logs("latest", partitions).items()
+        }
+
+    def epoch_ends(
+        self, epochs: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        logs = self._logs("epochs", list(epochs))
+        return {p: log.end_of(epochs[p]) for p, log in logs.items()}
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: log.latest for p, log in self._logs("ends", partitions).items()}

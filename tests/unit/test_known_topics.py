@@ -69,11 +69,21 @@ def test_an_id_that_becomes_known_is_taken_over() -> None:
 
 
 def test_what_somebody_holds_is_assumed_until_it_has_been_missing() -> None:
-    known = told(KnownTopics(), 0, TWO, brokers=1).assuming([TopicPartition("t", 2)])
-    known = told(known.assuming([TopicPartition("u", 7)]), 1, TWO, brokers=1)
+    known = told(KnownTopics(), 0, TWO, brokers=1).assuming({TopicPartition("t", 2): ""})
+    known = told(known.assuming({TopicPartition("u", 7): ""}), 1, TWO, brokers=1)
     assert known.partitions == {"t": (0, 1, 2), "u": (7,)}
-    held = [TopicPartition("t", 1), TopicPartition("t", 2), TopicPartition("u", 7)]
-    assert known.lacks(held) == {held[0]: False, held[1]: False, held[2]: False}
+    there, beyond, other = (TopicPartition(*p) for p in (("t", 1), ("t", 2), ("u", 7)))
+    held = {there: "", beyond: "", other: ""}
+    assert known.lacks(held) == {there: False, beyond: False, other: False}
     known = told(known, 1 + MISSING_S, TWO, brokers=1)
     assert known.partitions == {"t": (0, 1)}
-    assert known.lacks(held) == {held[1]: True, held[2]: True}
+    assert known.lacks(held) == {beyond: True, other: True}
+
+
+def test_a_partition_of_a_topic_made_anew_is_missing_though_its_name_is_there() -> None:
+    held = {TopicPartition("t", 1): "older"}
+    known = told(told(KnownTopics(), 0, TWO, brokers=1).assuming(held), 1, TWO, brokers=1)
+    assert known.lacks(held) == {TopicPartition("t", 1): False}
+    known = told(known, 1 + MISSING_S, TWO, brokers=1)
+    assert known.lacks(held) == {TopicPartition("t", 1): True}
+    assert known.lacks({TopicPartition("t", 1): "a"}) == {}
