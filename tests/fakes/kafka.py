@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pyspark_zkgroup.cluster_view import SeenTopics
 from pyspark_zkgroup.errors import OffsetOutOfRangeError, ServerError
 from pyspark_zkgroup.group.known_topics import Answer, TopicSeen
-from pyspark_zkgroup.model import LogEnd, Mark, OffsetRange, Sample, TopicPartition
+from pyspark_zkgroup.kafka import log_check
+from pyspark_zkgroup.model import NO_MARK, LogEnd, Mark, OffsetRange, Sample, TopicPartition
 
 RECORD_BYTES = 100
 BROKERS = (1, 2, 3)
@@ -25,6 +26,13 @@ class Log:
     has_leader: bool = True
     epoch: int = 0
     epoch_starts: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    cut_at: int | None = None
+    """Records from here on are others than those that once stood there."""
+
+    def records(self, until: int) -> int:
+        """Tells the records before this offset from those that stood there in other times."""
+        is_later = self.cut_at is not None and until > self.cut_at
+        return self.life + 1_000_000 * self.epoch_starts[-1][0] if is_later else self.life
 
     def elect(self, end: int | None = None) -> None:
         """A new leader; one that has the log up to `end` only, where that is given."""
@@ -157,17 +165,25 @@ class FakeView:
     def samples(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, Sample]:
         return {p: Sample(1, RECORD_BYTES) for p in self._logs("samples", list(positions))}
 
-    def read(self, partition: TopicPartition, wanted: OffsetRange) -> int:
-        """The life of the topic whose records these are."""
+    def read(
+        self, partition: TopicPartition, wanted: OffsetRange, mark: Mark = NO_MARK
+    ) -> tuple[OffsetRange, int]:
+        """What a task reads that may lose what was cut, and whose records these are."""
         self._ask("fetch")
         log = self.kafka.logs.get(partition)
         if log is None or not log.has_leader:
             raise ServerError(f"{partition} has no leader", "Wait")
-        if wanted.start < log.earliest or wanted.until > log.latest:
+        if mark.is_known and log.epoch > mark.epoch:
+            planned = log_check.Planned(mark, wanted.until, -1)
+            leading = Mark(log.epoch, self.kafka.topic_id(partition.topic))
+            verdict = log_check.judge(planned, log.end_of(mark.epoch), leading)
+            if isinstance(verdict, log_check.Cut):
+                wanted = OffsetRange(wanted.start, max(wanted.start, verdict.end))
+        if wanted.start < wanted.until and wanted.start < log.earliest or wanted.until > log.latest:
             raise OffsetOutOfRangeError(
                 f"{partition} has {log.earliest} to {log.latest}, not {wanted}", "Reset"
             )
-        return log.life
+        return wanted, log.records(wanted.until)
 
     def _ask(self, what: str) -> None:
         self.step(f"kafka {what}")

@@ -53,7 +53,7 @@ KINDS: Final = {
         run=scene.run,
         faults=[*faults.FAULTS, *log_faults.FAULTS],
         missing=coverage.missing,
-        bugs=planted.BUGS | planted_logs.BUGS,
+        bugs=planted.BUGS | planted_logs.BUGS | planted_logs.LOGS_CUT,
         record=HERE / "planted.json",
     ),
     "coordinator": Kind(

@@ -36,6 +36,40 @@ def draw(scene: Scene) -> None:
         scene.world.after(0.5 + rng.random() * 25.0, lambda name=name: befall(name))  # type: ignore[misc]
 
 
+def draw_cuts(scene: Scene) -> None:
+    """Unclean elections, each of a log that one member holds and goes on to hold."""
+    rng = Random(f"{scene.seed} logs")
+    for _ in range(rng.choice([2, 4, 6])):
+        scene.world.after(16.0 + rng.random() * 10.0, lambda: cut(scene, rng))
+
+
+def cut(scene: Scene, rng: Random) -> None:
+    owned = [p for p in sorted(scene.kafka.logs) if p in scene.checkers.owner]
+    if scene.world.over or scene.healing or not owned:
+        return
+    partition = rng.choice(owned)
+    log, end = scene.kafka.logs[partition], scene.kafka.logs[partition].latest
+    at = max(log.cut_at or 0, end - rng.randrange(1, 30))
+    if at >= end or scene.checkers.of(partition).cuts:
+        return
+    scene.world.tell(f"** the log of {partition} is cut from {end} to {at}")
+    scene.checkers.cut(partition, at, end)
+    log.elect(at)
+    log.cut_at = at
+    scene.kafka.produce(partition, rng.choice([0, 5, 40]))
+    scene.counts["fault: log cut"] += 1
+    scene.faults += 1
+
+
+def elect(scene: Scene, rng: Random) -> bool:
+    """Leaders move, and nothing is lost."""
+    logs = rng.sample(sorted(scene.kafka.logs), min(4, len(scene.kafka.logs)))
+    for partition in logs:
+        scene.kafka.logs[partition].elect()
+    scene.world.tell(f"** new leaders: {', '.join(map(str, logs))}")
+    return True
+
+
 def grow_behind(scene: Scene, rng: Random) -> bool:
     """A topic grows; members have begun to read the new partitions when brokers answer once more as
     if there were none: one for a while, or two for less than members doubt them.
@@ -67,4 +101,5 @@ def grow_behind(scene: Scene, rng: Random) -> bool:
 
 FAULTS: dict[str, LogFault] = {
     "topic growth behind a broker": grow_behind,
+    "leaders move": elect,
 }
