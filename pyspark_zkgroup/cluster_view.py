@@ -4,31 +4,75 @@ deadline.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+from typing import Final
 
+from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.kafka import access, metadata, offsets, samples
+from pyspark_zkgroup.group.known_topics import Answer, KnownTopics, TopicSeen
+from pyspark_zkgroup.kafka import access, leaders, metadata, offsets, samples
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
 from pyspark_zkgroup.kafka.settings import FetchSettings
-from pyspark_zkgroup.model import BrokerMember, CommitRefused, Sample, StoredOffset, TopicPartition
+from pyspark_zkgroup.model import (
+    BrokerMember,
+    CommitRefused,
+    LogEnd,
+    Sample,
+    StoredOffset,
+    TopicPartition,
+)
 from pyspark_zkgroup.options import Options
 
 # A boundary must not hang on brokers that are away: the next one asks again.
 _TIMEOUT_S = 10.0
 # Asked at every boundary: partitions whose leader is away must not hold up the others for long.
 _LATEST_TIMEOUT_S = 5.0
+_IDS_EVERY_S = 1.0
+
+
+NOTHING_HELD: Final[Mapping[TopicPartition, str]] = MappingProxyType({})
+
+
+class SeenTopics:
+    """The topics of a cluster, by the rules of group/known_topics.py. `ask` gives one broker's
+    answer, if possible not that of a broker that it is given.
+    """
+
+    def __init__(self, ask: Callable[[Collection[int]], Answer]) -> None:
+        self._ask = ask
+        self._known = KnownTopics()
+
+    def look(self, held: Mapping[TopicPartition, str] = NOTHING_HELD) -> KnownTopics:
+        """A second broker is only asked where the first one denies what was there."""
+        self._known = self._known.assuming(held)
+        self._known = self._known.after(self._ask(()))
+        denied_by = self._known.denied_by
+        if denied_by:
+            self._known = self._known.after(self._ask(denied_by))
+        return self._known
+
+
+def topics_answer(cluster: Cluster, last: Collection[int] = ()) -> Answer:
+    """For SeenTopics: what one broker knows of all topics now."""
+    found = metadata.read(cluster, timeout_s=_TIMEOUT_S, last=last)
+    topics = {name: TopicSeen(topic.partitions, topic.id) for name, topic in found.topics.items()}
+    return Answer(cluster.clock.monotonic(), found.broker, len(found.brokers), topics)
 
 
 class ClusterView:
     """Connects when it is first asked. Addresses come from the option, or else from ZooKeeper."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, clock: Clock = SYSTEM) -> None:
         self._options = options
         self._addresses = tuple(options.bootstrap_servers)
         self._given = bool(options.bootstrap_servers)
         self._cluster: Cluster | None = None
         self._group_offsets: GroupOffsets | None = None
+        self._clock = clock
+        self._ids_at = clock.monotonic()
+        self._topics = SeenTopics(lambda last: topics_answer(self._connected(), last))
 
     def fetch_settings(self) -> FetchSettings:
         if not self._addresses:
@@ -59,9 +103,14 @@ class ClusterView:
         self.close()
 
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
-        found = metadata.topics(self._connected(), timeout_s=_TIMEOUT_S)
+        found = self._topics.look().partitions
         self._refuse_hidden(found)
         return found
+
+    def lacks(self, held: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, bool]:
+        # What is in doubt is perhaps what is remembered of it.
+        leaders.forget(self._connected(), held)
+        return self._topics.look(held).lacks(held)
 
     def _refuse_hidden(self, found: Collection[str]) -> None:
         """Who asks for all topics is not told of those that he may not know; who names one is."""
@@ -80,6 +129,20 @@ class ClusterView:
 
     def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return offsets.latest(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
+
+    def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogEnd]:
+        now = self._clock.monotonic()
+        if now >= self._ids_at + _IDS_EVERY_S:
+            # A topic made anew may have the same leader in the same epoch: only its id tells, and
+            # only an answer about metadata has it.
+            self._ids_at = now
+            leaders.forget(self._connected(), partitions)
+        return offsets.log_ends(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
+
+    def epoch_ends(
+        self, epochs: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        return offsets.epoch_ends(self._connected(), epochs, timeout_s=_LATEST_TIMEOUT_S)
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return offsets.ends(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
@@ -118,5 +181,5 @@ class ClusterView:
 
     def _connected(self) -> Cluster:
         if self._cluster is None:
-            self._cluster = Cluster(self.fetch_settings())
+            self._cluster = Cluster(self.fetch_settings(), clock=self._clock)
         return self._cluster

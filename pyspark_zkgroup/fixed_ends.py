@@ -77,7 +77,7 @@ class FixedEnds:
             partition = gap.partition
             if gap.kind == "passed" or partition not in self._ends:
                 continue
-            left = gap.end if gap.kind == "beyond" else gap.start
+            left = gap.end if gap.kind in ("beyond", "truncated", "anew") else gap.start
             self._ends[partition] = min(self._ends[partition], left)
             self._short_since.pop(partition, None)
             self._silent_since.pop(partition, None)
@@ -104,13 +104,13 @@ class FixedEnds:
         if not asked:
             return []
         try:
-            present = self.brokers.partitions()
+            lacking = self.brokers.lacks(dict.fromkeys(asked, ""))
         except ServerError as error:
             _log.warning(
                 "[ZKG-147] waiting for the log ends of %d partitions: %s", len(asked), error
             )
             return []
-        gone = [p for p in asked if p.partition not in present.get(p.topic, ())]
+        gone = [p for p in asked if lacking.get(p)]
         for partition in gone:
             self._unanswered.discard(partition)
             self._silent_since.pop(partition)

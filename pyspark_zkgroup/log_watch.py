@@ -1,4 +1,5 @@
-"""Whether what is held can still be read: positions against the starts and ends of their logs.
+"""Whether what is held can still be read: positions against the starts and ends of their logs, and
+logs against what was seen of them before.
 
 Ends are asked for at every boundary anyway. Starts are asked for when a partition with a backlog is
 first held, and then now and again: in between the task that reads there finds out by itself.
@@ -7,85 +8,228 @@ first held, and then now and again: in between the task that reads there finds o
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group import gaps
+from pyspark_zkgroup.group import gaps, log_marks
 from pyspark_zkgroup.group.gaps import Gap
+from pyspark_zkgroup.group.log_marks import Change, SeenEnd, change, cut
 from pyspark_zkgroup.membership.port import Brokers
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.model import NO_MARK, LogEnd, Mark, TopicPartition
 
 _STARTS_EVERY_S = 30.0
 # A leader that was elected just now may not know yet how far the log is committed, and names an
 # end that is too low: only what lasts is believed.
 _BEYOND_S = 5.0
+# Before 2.2 it does not say so, and followers that lag keep it from learning for as long as
+# replica.lag.time.max.ms (10 s by default then, 30 s later).
+_BEYOND_OLD_S = 35.0
+_VANISHED_EVERY_S = 1.0
 _log = logging.getLogger("pyspark_zkgroup.planner")
+
+
+def _patience_s(end: LogEnd) -> float:
+    return _BEYOND_OLD_S if end.may_lag else _BEYOND_S
 
 
 class LogWatch:
     def __init__(self, brokers: Brokers, clock: Clock) -> None:
         self.brokers = brokers
         self.clock = clock
+        self.doubted: frozenset[TopicPartition] = frozenset()
+        """Those of which the last look could not tell whether their log is still the same one: they
+        are not to be read before that is known.
+        """
         self._beyond_since: dict[TopicPartition, float] = {}
+        self._earlier_since: dict[TopicPartition, float] = {}
         self._asked_at: dict[TopicPartition, float] = {}
         self._open_until: dict[TopicPartition, float] = {}
-        self._seen: dict[TopicPartition, int] = {}
+        self._seen: dict[TopicPartition, SeenEnd] = {}
+        self._positions: dict[TopicPartition, int] = {}
+        self._vanished: dict[TopicPartition, Gap] = {}
+        self._vanished_at = self._other_at = float("-inf")
+        self._patience_s = _BEYOND_S
+
+    def trust(self, positions: Mapping[TopicPartition, tuple[int, Mark]]) -> None:
+        """From a checkpoint: so far these logs were read, or will be, as they were then."""
+        for partition, (position, mark) in positions.items():
+            self._positions[partition] = position
+            self._seen[partition] = SeenEnd(position, mark)
+
+    def mark(self, partition: TopicPartition, until: int) -> Mark:
+        """For a plan: the log that is read up to there."""
+        seen = self._seen.get(partition)
+        return seen.mark if seen is not None and until <= seen.offset else NO_MARK
 
     def look(
-        self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+        self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, LogEnd]
     ) -> list[Gap]:
         """What is certain by now; a broker that does not answer puts it off."""
         now = self.clock.monotonic()
-        seen = {**self._seen, **ends}
-        self._seen = {p: seen[p] for p in positions if p in seen}
-        self._asked_at = {p: at for p, at in self._asked_at.items() if p in positions}
-        behind = [
-            p
-            for p, position in positions.items()
-            if position < ends.get(p, position)
-            and now - self._asked_at.get(p, float("-inf")) >= _STARTS_EVERY_S
-        ]
+        self._patience_s = max(map(_patience_s, ends.values()), default=_BEYOND_S)
+        self._forget(positions)
         try:
-            beyond = self._lasting(positions, gaps.beyond(positions, ends), now)
-            if not behind and not beyond:
-                return []
-            starts = self.brokers.earliest([*behind, *beyond])
+            found = self._compare(positions, ends, now)
+            gone = {gap.partition for gap in found}
+            left = {p: end for p, end in ends.items() if p not in self.doubted | gone}
+            return found + self._against_limits(positions, left, now)
         except ServerError as error:
             _log.warning("[ZKG-111] planning without a look at where the logs start: %s", error)
             return []
+
+    def _forget(self, positions: Mapping[TopicPartition, int]) -> None:
+        """What was seen of a log is of no use where somebody else has moved the position: set back,
+        it is an operator's; moved on, others have read, perhaps in a later epoch.
+        """
+        seen, before = self._seen, self._positions
+        self._seen = {
+            p: seen[p]
+            for p, position in positions.items()
+            if p in seen and before.get(p, position) <= position <= seen[p].offset
+        }
+        self._positions = dict(positions)
+        self._asked_at = {p: at for p, at in self._asked_at.items() if p in positions}
+        self._earlier_since = {p: at for p, at in self._earlier_since.items() if p in self._seen}
+
+    def _compare(
+        self,
+        positions: Mapping[TopicPartition, int],
+        ends: Mapping[TopicPartition, LogEnd],
+        now: float,
+    ) -> list[Gap]:
+        """With what was seen of the logs: group/log_marks.py says what may have happened."""
+        changes = {p: change(self._seen[p].mark, ends[p].mark) for p in ends if p in self._seen}
+        later = [p for p, what in changes.items() if what == "later"]
+        doubted = {p for p, what in changes.items() if what != "same"}
+        # Until the brokers have answered: an error leaves them in doubt.
+        self.doubted = frozenset(doubted)
+        for partition in ends.keys() - doubted:
+            self._adopt(partition, ends[partition])
+        found: list[Gap] = []
+        if later:
+            answers = self.brokers.epoch_ends({p: self._seen[p].mark.epoch for p in later})
+            for p, at in sorted(answers.items()):
+                gap = None if at is None else cut(p, positions[p], self._seen[p], ends[p], at)
+                found += [] if gap is None else [gap]
+                if gap is None:
+                    self._adopt(p, ends[p])
+            doubted -= answers.keys()
+        anew = self._other_logs({p: what for p, what in changes.items() if p in doubted}, ends, now)
+        if anew:
+            starts = self.brokers.earliest(anew)
+            for p in sorted(starts):
+                gap = log_marks.anew(p, positions[p], self._seen[p], ends[p], starts[p])
+                found += [] if gap is None else [gap]
+                if gap is None:
+                    self._seen[p] = SeenEnd(ends[p].offset, ends[p].mark)
+            doubted -= starts.keys()
+        self.doubted = frozenset(doubted)
+        return found
+
+    def _adopt(self, partition: TopicPartition, end: LogEnd) -> None:
+        seen = self._seen.get(partition, SeenEnd(end.offset, end.mark))
+        self._seen[partition] = seen.and_then(end)
+
+    def _other_logs(
+        self,
+        changes: Mapping[TopicPartition, Change],
+        ends: Mapping[TopicPartition, LogEnd],
+        now: float,
+    ) -> list[TopicPartition]:
+        """Partitions whose topic was made anew, for certain."""
+        earlier = [p for p, what in changes.items() if what == "earlier"]
+        self._earlier_since = {p: self._earlier_since.get(p, now) for p in earlier}
+        found = [p for p in earlier if now - self._earlier_since[p] >= _patience_s(ends[p])]
+        other = {p: self._seen[p].mark.topic_id for p, what in changes.items() if what == "other"}
+        if other and now >= self._other_at + _VANISHED_EVERY_S:
+            self._other_at = now
+            lacking = self.brokers.lacks(other)
+            found += [p for p in other if lacking.get(p)]
+        return found
+
+    def _against_limits(
+        self,
+        positions: Mapping[TopicPartition, int],
+        ends: Mapping[TopicPartition, LogEnd],
+        now: float,
+    ) -> list[Gap]:
+        offsets = {p: end.offset for p, end in ends.items()}
+        behind = [
+            p
+            for p, position in positions.items()
+            if position < offsets.get(p, position)
+            and now - self._asked_at.get(p, float("-inf")) >= _STARTS_EVERY_S
+        ]
+        low = {
+            p: at
+            for p, at in gaps.beyond(positions, offsets).items()
+            if p not in self._seen or not self._seen[p].certainly_holds(positions[p], ends[p])
+        }
+        beyond = self._lasting(positions, low, ends, now)
+        if not behind and not beyond:
+            return []
+        starts = self.brokers.earliest([*behind, *beyond])
         self._asked_at.update(dict.fromkeys(behind, now))
-        found = gaps.passed(positions, starts, ends)
+        found = gaps.passed(positions, starts, offsets)
         return found + [
             Gap(p, "beyond", positions[p], starts[p], end)
             for p, end in sorted(beyond.items())
             if p in starts
         ]
 
-    def deleted(
-        self, positions: Mapping[TopicPartition, int], gone: set[TopicPartition]
-    ) -> list[Gap]:
-        """By the newest ends that any look has seen. Of a topic that is being deleted no broker
-        tells the end any more, some time before the group learns of it.
+    def let_go(self, unread: Mapping[TopicPartition, int]) -> None:
+        """Not held any more, and in no topic that is read: deleted perhaps, or denied by one broker
+        alone. Judged by the newest ends that any look has seen: of a topic that is being deleted no
+        broker tells the end any more, some time before the group learns of it.
         """
-        return gaps.deleted(positions, self._seen, gone)
+        ends = {p: seen.offset for p, seen in self._seen.items()}
+        found = gaps.deleted(unread, ends, set(unread))
+        self._vanished |= {gap.partition: gap for gap in found}
+
+    def deleted(self, held: Collection[TopicPartition]) -> list[Gap]:
+        """Of what was let go, that which the cluster does not have for certain, each once."""
+        if not self._vanished:
+            return []
+        self._vanished = {p: gap for p, gap in self._vanished.items() if p not in held}
+        now = self.clock.monotonic()
+        if not self._vanished or now < self._vanished_at + _VANISHED_EVERY_S:
+            return []
+        self._vanished_at = now
+        try:
+            lacking = self.brokers.lacks(dict.fromkeys(self._vanished, ""))
+        except ServerError as error:
+            _log.warning("[ZKG-186] waiting to learn whether partitions were deleted: %s", error)
+            return []
+        found = [gap for p, gap in self._vanished.items() if lacking.get(p)]
+        # What the cluster has was only taken from this member.
+        self._vanished = {p: g for p, g in self._vanished.items() if lacking.get(p) is False}
+        return found
 
     def told(self, found: Iterable[Gap]) -> None:
-        """Deletions that are known before the group has learnt of them."""
+        """Deletions that are known before the group has learnt of them, and logs of which all that
+        was seen is void.
+        """
         for gap in found:
-            if gap.kind == "deleted":
+            if gap.kind in ("deleted", "truncated", "anew", "beyond"):
                 self._seen.pop(gap.partition, None)
+                self._vanished.pop(gap.partition, None)
 
     @property
     def unsure(self) -> bool:
-        """Whether some log ends below its position, and it is too early to tell why."""
-        too_late = self.clock.monotonic() - 2 * _BEYOND_S
+        """Whether some log ends below its position, or a partition has vanished, and it is too
+        early to tell why.
+        """
+        if self._vanished or self.doubted:
+            return True
+        too_late = self.clock.monotonic() - 2 * self._patience_s
         return any(since > too_late for since in self._beyond_since.values())
 
     def _lasting(
         self,
         positions: Mapping[TopicPartition, int],
         beyond: Mapping[TopicPartition, int],
+        log_ends: Mapping[TopicPartition, LogEnd],
         now: float,
     ) -> dict[TopicPartition, int]:
         """Those that were so before, and still are. What is readable may also end before the log
@@ -101,7 +245,7 @@ class LogWatch:
             p
             for p in sorted(beyond)
             if p not in self._open_until
-            and (p not in self._beyond_since or now - self._beyond_since[p] >= _BEYOND_S)
+            and now - self._beyond_since.get(p, float("-inf")) >= _patience_s(log_ends[p])
         ]
         ends = self.brokers.ends(asked) if asked else {}
         lasting: dict[TopicPartition, int] = {}
@@ -120,6 +264,6 @@ class LogWatch:
                     partition,
                     end,
                     positions[partition],
-                    _BEYOND_S,
+                    _patience_s(log_ends[partition]),
                 )
         return lasting

@@ -5,7 +5,7 @@ changed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, NewType
+from typing import Final, Literal, NamedTuple, NewType
 
 Fence = NewType("Fence", str)
 """What a range is read and committed under. Opaque to all but the membership that issued it."""
@@ -66,6 +66,42 @@ class OffsetRange:
 
     def __str__(self) -> str:
         return f"[{self.start}, {self.until})"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Of which log an offset is: the topic's id, and the leader epoch in which its leader named it.
+    An epoch below 0 and an empty id are those of brokers that do not tell.
+
+    Within one topic epochs only grow. A log that ends, in a later epoch, before an offset that was
+    named in this one was cut: its records from there on are gone, and others may have their place.
+    """
+
+    epoch: int = -1
+    topic_id: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        return self.epoch >= 0
+
+    def is_of_other_topic(self, other: Mark) -> bool:
+        return "" != self.topic_id != other.topic_id != ""
+
+    def is_older_than(self, other: Mark) -> bool:
+        """Of the same topic, for certain, and of an earlier epoch."""
+        return self.topic_id == other.topic_id != "" and 0 <= self.epoch < other.epoch
+
+
+NO_MARK: Final = Mark()
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """`may_lag`: by a broker that may not know yet, just elected, how far the log is committed."""
+
+    offset: int
+    mark: Mark = NO_MARK
+    may_lag: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,14 @@
 """One micro-batch's plan, which is Spark's offset: a public, versioned JSON format; and what a task
 is given.
 
-    {"version": 1, "protocol": "zookeeper", "group": "billing",
+    {"version": 2, "protocol": "zookeeper", "group": "billing",
      "member": "billing_host-1795198465488-1cf4c010", "partitions":
-     {"orders": {"0": {"from": 5, "until": 10, "thread": 1, "fence": "4294967312.3"}}}}
+     {"orders": {"0": {"from": 5, "until": 10, "thread": 1, "fence": "4294967312.3",
+                       "epoch": 7, "topicId": "Yw1hPrQ2TDmM0gQsk4UoYQ"}}}}
 
-`from` is the next record to read, `until` the first one that is left. The plan holds every
+`from` is the next record to read, `until` the first one that is left. `epoch` and `topicId` name
+the log that the range is of: the leader epoch and the topic's id that came with the log's end.
+Either is left out where the brokers do not tell; version 1 has neither. The plan holds every
 partition the member held at that boundary, with an empty range where there was nothing to read: a
 restart settles by it. Spark compares offsets as text, so encoding is deterministic; the start of a
 new query is a plan without partitions.
@@ -19,9 +22,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark_zkgroup.errors import PlanError
-from pyspark_zkgroup.model import Fence, OffsetRange, ThreadId, TopicPartition
+from pyspark_zkgroup.model import NO_MARK, Fence, Mark, OffsetRange, ThreadId, TopicPartition
 
-VERSION = 1
+VERSION = 2
 
 _REMEDY = (
     "Restore the checkpoint, or start the query with a new checkpointLocation: "
@@ -36,6 +39,7 @@ class PlannedRange:
     range: OffsetRange
     thread: int
     fence: Fence
+    mark: Mark = NO_MARK
 
     def __post_init__(self) -> None:
         if self.thread < 0 or not self.fence:
@@ -68,6 +72,7 @@ class Plan:
 class TaskRange:
     partition: TopicPartition
     range: OffsetRange
+    mark: Mark = NO_MARK
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ def task_inputs(plan: Plan, included: frozenset[TopicPartition]) -> list[TaskInp
     for planned in plan.ranges:
         if planned.partition in included and len(planned.range) > 0:
             by_thread.setdefault(planned.thread, []).append(
-                TaskRange(planned.partition, planned.range)
+                TaskRange(planned.partition, planned.range, planned.mark)
             )
     return [
         TaskInput(str(ThreadId(plan.member, number)), tuple(by_thread[number]))
@@ -97,12 +102,17 @@ def task_inputs(plan: Plan, included: frozenset[TopicPartition]) -> list[TaskInp
 def encode(plan: Plan) -> dict[str, Any]:
     partitions: dict[str, dict[str, Any]] = {}
     for planned in plan.ranges:
-        partitions.setdefault(planned.partition.topic, {})[str(planned.partition.partition)] = {
+        entry = {
             "from": planned.range.start,
             "until": planned.range.until,
             "thread": planned.thread,
             "fence": planned.fence,
         }
+        if planned.mark.epoch >= 0:
+            entry["epoch"] = planned.mark.epoch
+        if planned.mark.topic_id:
+            entry["topicId"] = planned.mark.topic_id
+        partitions.setdefault(planned.partition.topic, {})[str(planned.partition.partition)] = entry
     return {
         "version": VERSION,
         "protocol": plan.protocol,
@@ -126,7 +136,9 @@ def decode(offset: Mapping[str, Any]) -> Plan:
             "Run the query with the newer zkgroup that wrote this checkpoint",
         )
     if version < 1:
-        raise PlanError(f"The checkpoint's offset has version {version}, expected 1", _REMEDY)
+        raise PlanError(
+            f"The checkpoint's offset has version {version}, expected {VERSION}", _REMEDY
+        )
     ranges: list[PlannedRange] = []
     topics = _expect(offset, "partitions", dict, "the plan")
     for topic, partitions in topics.items():
@@ -155,6 +167,10 @@ def _decode_range(topic: str, partition: str, entry: Any) -> PlannedRange:
             ),
             thread=_expect(entry, "thread", int, where),
             fence=Fence(_expect(entry, "fence", str, where)),
+            mark=Mark(
+                _expect(entry, "epoch", int, where, NO_MARK.epoch),
+                _expect(entry, "topicId", str, where, NO_MARK.topic_id),
+            ),
         )
     except ValueError as error:
         raise PlanError(
@@ -162,8 +178,10 @@ def _decode_range(topic: str, partition: str, entry: Any) -> PlannedRange:
         ) from None
 
 
-def _expect(holder: Mapping[str, Any], key: str, kind: type, where: str) -> Any:
-    value = holder.get(key)
+def _expect(
+    holder: Mapping[str, Any], key: str, kind: type, where: str, default: object = None
+) -> Any:
+    value = holder.get(key, default)
     if not isinstance(value, kind) or isinstance(value, bool):
         raise PlanError(
             f"The checkpoint's offset has {key} = {value!r} at {where}, expected {kind.__name__}",

@@ -23,7 +23,7 @@ from pyspark_zkgroup.group.limits import share
 from pyspark_zkgroup.group.splitting import split
 from pyspark_zkgroup.log_watch import LogWatch
 from pyspark_zkgroup.membership.port import Brokers, Membership, Position, Standing
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.model import LogEnd, OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, decode, encode, task_inputs
 from pyspark_zkgroup.silence import Silence
@@ -67,8 +67,9 @@ class Planner:
         self._tasks: list[TaskInput] = []
         self._arrived = self._ever_planned = self._stopped = False
         self._is_begun = True
-        self._available_now = False
+        self._available_now = self._is_restart = False
         self._fixed: FixedEnds | None = None
+        self._ends: Mapping[TopicPartition, LogEnd] = {}
         self._latest: dict[TopicPartition, int] = {}
         self._standing = Standing()
         self._asked_at = float("-inf")
@@ -112,6 +113,7 @@ class Planner:
                 "If two queries run on this checkpoint, stop one of them",
             )
         plan = self._read(end)
+        self._trust(plan)
         included = self.membership.replay(plan)
         self._start, self._end = start, end
         self._run = {r.partition: r.range for r in plan.ranges if r.partition in included}
@@ -188,10 +190,15 @@ class Planner:
         elif not self._arrived:
             plan = self._read(start)
             if plan.ranges:
+                self._trust(plan)
                 self.membership.resume(plan)
         if not self._arrived:
             self.drain.open()
         self._arrived = True
+
+    def _trust(self, plan: Plan) -> None:
+        self._is_restart = True
+        self.logs.trust({r.partition: (r.range.until, r.mark) for r in plan.ranges})
 
     def _read(self, offset: Offset) -> Plan:
         plan = decode(offset)
@@ -215,8 +222,8 @@ class Planner:
         gone = before.keys() - now.keys()
         if gone:
             gone -= set(self.membership.subscribed())
-            unread = {p: done.get(p, at.start) for p, at in before.items()}
-            self.membership.skip(self.logs.deleted(unread, gone))
+            self.logs.let_go({p: done.get(p, before[p].start) for p in gone})
+        self.membership.skip(self.logs.deleted(now))
 
     def _drained(self, start: Offset, done: Mapping[TopicPartition, int]) -> Offset:
         """Commit, plan nothing: the query is about to be stopped."""
@@ -316,7 +323,7 @@ class Planner:
 
     def _plan(self, limit_rows: int | None, once: bool) -> Plan | None:
         answered = self._ask_log_ends(self._standing.positions)
-        self._skip_losses(self._latest if answered else {})
+        self._skip_losses(self._ends if answered else {})
         if not answered:
             return None
         positions = self._standing.positions
@@ -336,14 +343,20 @@ class Planner:
             group=self.options.group_id,
             member=self.membership.member,
             ranges=tuple(
-                PlannedRange(p, OffsetRange(starts[p], until[p]), at.thread, at.fence)
+                PlannedRange(
+                    *(p, OffsetRange(starts[p], until[p]), at.thread, at.fence),
+                    self.logs.mark(p, until[p]),
+                )
                 for p, at in sorted(positions.items())
             ),
         )
 
-    def _skip_losses(self, latest: Mapping[TopicPartition, int]) -> None:
+    def _skip_losses(self, ends: Mapping[TopicPartition, LogEnd]) -> None:
         starts = {p: position.start for p, position in self._standing.positions.items()}
-        found = self.logs.look(starts, latest) if latest else []
+        found = self.logs.look(starts, ends) if ends else []
+        for partition in self.logs.doubted:
+            self._latest.pop(partition, None)
+        latest = self._latest if ends else {}
         if self._fixed is not None:
             self._fixed.told(found)
             found += self._fixed.look(starts, latest)
@@ -360,13 +373,13 @@ class Planner:
         if not positions:
             return False
         try:
-            latest = self.brokers.latest(list(positions))
+            self._ends = self.brokers.log_ends(list(positions))
         except ServerError as error:
-            if not self._ever_planned and not self._latest:
+            if not self._ever_planned and not self._latest and not self._is_restart:
                 raise
             _log.warning("[ZKG-108] nothing is planned: %s", error)
             return False
-        self._latest = dict(latest)
+        self._latest = {p: end.offset for p, end in self._ends.items()}
         return True
 
     def _planned(self, start: Offset, plan: Plan) -> Offset:

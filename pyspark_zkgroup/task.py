@@ -22,11 +22,12 @@ POOL = ClusterPool()
 
 def read(task: TaskInput, settings: FetchSettings) -> Iterator[pa.RecordBatch]:
     ranges = {r.partition: r.range for r in task.ranges}
+    marks = {r.partition: r.mark for r in task.ranges}
     if len(ranges) < len(task.ranges):
         raise ValueError(f"the task of {task.thread_id} names a partition twice: {task.ranges}")
     decoder = _decoder(settings)
     with POOL.lease(settings) as cluster:
-        for raw in read_ranges(cluster, ranges):
+        for raw in read_ranges(cluster, ranges, marks):
             for batch in decoder.feed(raw.partition, raw.wanted, raw.data, raw.aborted):
                 # The next answer comes in meanwhile; the kernel alone holds only some of it.
                 cluster.take_in()

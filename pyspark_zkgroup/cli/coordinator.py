@@ -125,8 +125,9 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _signum, _frame: told.set())
     brokers = LogEnds(bootstrap, ())
-    if bootstrap.strip():
-        brokers.topics()  # a wrong address is found now, and not after the first election
+    poll = brokers.lasting_topics() if bootstrap.strip() else None
+    if poll is not None:
+        poll()  # a wrong address is found now, and not after the first election
     access = access_given()
     settings = SessionSettings(
         where.hosts,
@@ -137,7 +138,7 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
         access.set_acl,
         access.zookeeper,
     )
-    watching = Watching(brokers.topics if bootstrap.strip() else None, _REFRESH_S, brokers.close)
+    watching = Watching(poll, _REFRESH_S, brokers.close)
     if stream_access is not None:
         _warn(light["listen"], stream_access)
     name = light["name"] or unique_name(SYSTEM)

@@ -162,6 +162,13 @@ class LogEnds:
 
         return metadata.topics(self._connected(), timeout_s=_ANSWER_S)
 
+    def lasting_topics(self) -> Callable[[], Mapping[str, tuple[int, ...]]]:
+        """For one who asks again and again: one answer alone takes no topic away."""
+        from pyspark_zkgroup.cluster_view import SeenTopics, topics_answer
+
+        seen = SeenTopics(lambda last: topics_answer(self._connected(), last))
+        return lambda: seen.look().partitions
+
     def read(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         from pyspark_zkgroup.kafka import offsets
 

@@ -80,7 +80,8 @@ def _cut(task: TaskInput, parts: int) -> Iterator[TaskInput]:
                 current = next(rest)
                 at = current.range.start
             until = min(at + wanted, current.range.until)
-            ranges.append(TaskRange(current.partition, OffsetRange(at, until)))
+            piece = OffsetRange(at, until)
+            ranges.append(TaskRange(current.partition, piece, current.mark))
             wanted -= until - at
             at = until
         yield TaskInput(task.thread_id, tuple(ranges))

@@ -10,7 +10,7 @@ loop, which would go on in the background, are never started.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -21,6 +21,7 @@ from kafka.net.selector import NetworkSelector
 from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import AccessError, ServerError
+from pyspark_zkgroup.kafka.leader_cache import Leaders
 from pyspark_zkgroup.kafka.receiving import Connections
 from pyspark_zkgroup.kafka.record_sizes import RecordSizes
 from pyspark_zkgroup.kafka.securing import Refusal
@@ -130,11 +131,11 @@ class Cluster:
         self.settings = settings
         self.clock = clock
         self.requests = 0
-        self.leaders: dict[TopicPartition, int] = {}
+        self.leaders = Leaders()
         self.near_replicas: dict[TopicPartition, tuple[int, float]] = {}
         self.sizes = RecordSizes()
         self._rng = rng or Random()
-        self._answered: int | str | None = None
+        self.answered: int | str | None = None
         self._losses: dict[int | str, str] = {}
         self._net = NetworkSelector(
             client_id=settings.client_id,
@@ -151,14 +152,21 @@ class Cluster:
             **_connecting(settings),
         )
 
-    def ask(self, build: Callable[[], Request], *, timeout_s: float) -> Response:
-        """The first answer that any broker gives. ServerError names the addresses when none does in
-        time.
+    def ask(
+        self,
+        build: Callable[[], Request],
+        *,
+        timeout_s: float,
+        last: Collection[int] = (),
+        is_answer: Callable[[Response], bool] = lambda _: True,
+    ) -> Response:
+        """The first answer that any broker gives; those in `last` are asked after all others.
+        ServerError names the addresses when none does in time.
         """
         deadline = self.clock.monotonic() + timeout_s
         waits = self.pauses(self._rng)
         while True:
-            nodes = self._candidates()
+            nodes = sorted(self._candidates(), key=last.__contains__)
             refusal: AccessError | None = None
             for tried, node in enumerate(nodes):
                 left = deadline - self.clock.monotonic()
@@ -170,7 +178,10 @@ class Cluster:
                 share = max(share, min(left, _ATTEMPT_S_MIN))
                 answer = self._run(self._send, node, build(), share)
                 if not isinstance(answer, Lost):
-                    self._answered = node
+                    if not is_answer(answer):
+                        self._losses[node] = f"{self._address(node)}: it knows no brokers yet"
+                        continue
+                    self.answered = node
                     return answer
                 if not answer.retryable and answer.refusal is None:
                     raise self._unreachable(timeout_s)
@@ -190,7 +201,7 @@ class Cluster:
         answers: dict[int, Response | Lost] = self._run(self._send_all, requests, timeout_s)
         for node, answer in answers.items():
             if not isinstance(answer, Lost):
-                self._answered = node
+                self.answered = node
         return answers
 
     def start(self, node: int, request: Request, *, timeout_s: float) -> Call:
@@ -242,6 +253,10 @@ class Cluster:
             self._losses.pop(broker.node_id, None)
             self._manager.close(broker.node_id)
 
+    @property
+    def answered_from(self) -> str:
+        return "" if self.answered is None else self._address(self.answered)
+
     def knows(self, node: int) -> bool:
         return self._manager.cluster.broker_metadata(node) is not None
 
@@ -275,7 +290,7 @@ class Cluster:
         cluster = self._manager.cluster
         known = [b.node_id for b in cluster.brokers()]
         self._rng.shuffle(known)
-        known.sort(key=lambda node: node != self._answered)
+        known.sort(key=lambda node: node != self.answered)
         return known + [b.node_id for b in cluster.bootstrap_brokers()]
 
     def _run(self, coroutine: Callable[..., Any], *args: Any) -> Any:

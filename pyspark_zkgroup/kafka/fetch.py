@@ -16,10 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from pyspark_zkgroup.errors import FetchError, OffsetOutOfRangeError, ServerError
-from pyspark_zkgroup.kafka import access, offsets, replicas
+from pyspark_zkgroup.errors import FetchError, ServerError
+from pyspark_zkgroup.kafka import access, fetch_errors, log_check, offsets, replicas
 from pyspark_zkgroup.kafka.connection import Call, Cluster, Lost
 from pyspark_zkgroup.kafka.leaders import NoLeader
+from pyspark_zkgroup.kafka.log_check import Cut, Planned
 from pyspark_zkgroup.kafka.offsets import Missing
 from pyspark_zkgroup.kafka.outcome import (
     Again,
@@ -40,13 +41,10 @@ from pyspark_zkgroup.kafka.wire import (
     fetch_answer,
     fetch_request,
 )
-from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
+from pyspark_zkgroup.model import NO_MARK, AbortedTransaction, Mark, OffsetRange, TopicPartition
 
 _log = logging.getLogger("pyspark_zkgroup.kafka")
 
-_ANEW = (
-    "Set the group's offset to one that exists, and start the query with a new checkpointLocation"
-)
 _LOOK_UP_S = 10.0
 # All brokers have heard of a topic long before; one that has just restarted may not have.
 _GONE_S = 30.0
@@ -65,14 +63,19 @@ class RawRecords:
 
 
 def read_ranges(
-    cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange], *, rng: Random | None = None
+    cluster: Cluster,
+    ranges: Mapping[TopicPartition, OffsetRange],
+    marks: Mapping[TopicPartition, Mark] | None = None,
+    *,
+    rng: Random | None = None,
 ) -> Iterator[RawRecords]:
-    """The records of one partition come in order; partitions take turns.
+    """The records of one partition come in order; partitions take turns. `marks`: of which logs
+    these ranges are, where that is known.
 
     While they are handed over, the next request to their leader is under way. So there are, at
     most: `response_bytes_max` on the way from all leaders, and as much handed over.
     """
-    reading = _Reading(cluster, ranges, rng or Random())
+    reading = _Reading(cluster, ranges, marks or {}, rng or Random())
     try:
         while reading.open:
             found = reading.step()
@@ -96,6 +99,9 @@ class _Range:
     stuck: Again | None = None
     is_asked: bool = False
     """A request for it is under way, and no other is made."""
+    mark: Mark = NO_MARK
+    checked: int = -1
+    is_whole: bool = False  # its leader holds all of it, however short its log seems
 
 
 class _Reading:
@@ -104,7 +110,11 @@ class _Reading:
     """
 
     def __init__(
-        self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange], rng: Random
+        self,
+        cluster: Cluster,
+        ranges: Mapping[TopicPartition, OffsetRange],
+        marks: Mapping[TopicPartition, Mark],
+        rng: Random,
     ) -> None:
         self.elsewhere_s = 0.0
         self._cluster = cluster
@@ -113,10 +123,12 @@ class _Reading:
         self._lost = 0
         self._calls: dict[Call, list[_Range]] = {}
         self.open = [
-            _Range(tp, r.start, r.until, cluster.pauses(rng))
+            _Range(tp, r.start, r.until, cluster.pauses(rng), mark=marks.get(tp, NO_MARK))
             for tp, r in sorted(ranges.items())
             if len(r)
         ]
+        for r in self.open:
+            cluster.leaders.expect(r.partition, r.mark)
 
     def step(self) -> list[RawRecords]:
         """The next answer, from whatever leader; the request after it is already sent."""
@@ -150,7 +162,7 @@ class _Reading:
         due = [r for r in self.open if not r.is_asked and r.not_before <= now]
         if not due:
             return
-        by_leader = self._by_leader(due)
+        by_leader, epochs = self._by_leader(due)
         busy = {call.node for call in self._calls}
         # The answers of all leaders may be in memory at once.
         share = self._settings.response_bytes_max // max(1, len(busy | by_leader.keys()))
@@ -162,6 +174,7 @@ class _Reading:
                 wait_max_ms=self._settings.fetch_wait_max_ms,
                 isolation=self._settings.isolation,
                 rack=self._settings.client.rack,
+                epochs=epochs,
             )
             timeout_s = self._settings.request_timeout_ms / 1000
             self._calls[self._cluster.start(node, request, timeout_s=timeout_s)] = by_leader[node]
@@ -183,19 +196,34 @@ class _Reading:
         timeout_s = min([self._settings.request_timeout_ms / 1000, *later])
         return self._cluster.first(list(self._calls), timeout_s=timeout_s)
 
-    def _by_leader(self, due: Sequence[_Range]) -> dict[int, list[_Range]]:
+    def _by_leader(
+        self, due: Sequence[_Range]
+    ) -> tuple[dict[int, list[_Range]], dict[TopicPartition, int]]:
+        """Also in which epoch each leads."""
         timeout_s = max(0.1, min(self._patience_s(r) for r in due))
-        led = replicas.find(self._cluster, [r.partition for r in due], timeout_s=timeout_s)
+        found = replicas.find(self._cluster, [r.partition for r in due], timeout_s=timeout_s)
+        led = {tp: leader for tp, leader in found.items() if not isinstance(leader, NoLeader)}
+        planned = {r.partition: Planned(r.mark, r.until, r.checked) for r in due}
+        verdicts = log_check.examine(self._cluster, led, planned, timeout_s=timeout_s)
         by_leader: dict[int, list[_Range]] = {}
         for r in due:
-            leader = led[r.partition]
-            if isinstance(leader, NoLeader) and leader.refusal is not None:
-                raise leader.refusal
+            leader = found[r.partition]
             if isinstance(leader, NoLeader):
+                if leader.refusal is not None:
+                    raise leader.refusal
                 self._postpone(r, Again(leader.reason, is_gone=not leader.exists))
-            else:
-                by_leader.setdefault(leader, []).append(r)
-        return by_leader
+                continue
+            verdict = verdicts[r.partition]
+            if isinstance(verdict, Again):
+                self._act(r, verdict)
+                continue
+            r.checked = leader.mark.epoch
+            r.is_whole = isinstance(verdict, Cut) or verdict.is_certain
+            if isinstance(verdict, Cut):
+                self._cut(r, verdict)
+            if r.position < r.until:
+                by_leader.setdefault(leader.node, []).append(r)
+        return by_leader, {tp: leader.mark.epoch for tp, leader in led.items()}
 
     def _take(
         self, asked: Sequence[_Range], answer: Lost | BrokerError | list[FetchedPartition]
@@ -302,15 +330,7 @@ class _Reading:
         elif r.position < start and not self._settings.fail_on_data_loss:
             self._lose(r, min(start, r.until), f"its log begins at {start}")
         elif r.position < start:
-            tp = r.partition
-            raise OffsetOutOfRangeError(
-                f"Offset {r.position} of {tp} is no longer there: the log holds [{start}, {end}), "
-                f"and the range to read ends at {r.until}",
-                f"The records were deleted (retention, or by hand) before they were read. {_ANEW}",
-                topic=tp.topic,
-                partition=tp.partition,
-                offset=r.position,
-            )
+            raise fetch_errors.deleted(r.partition, OffsetRange(r.position, r.until), start, end)
         else:
             # A follower that has just become the leader may be a moment behind.
             self._postpone(r, Again(f"its log ends at {end}, before that offset", log_end=end))
@@ -329,50 +349,44 @@ class _Reading:
         if r.stuck is None or r.is_asked or self._patience_s(r) > 0:
             return
         waited = f"for {self._patience_max_s(r):g} s"
-        if not self._settings.fail_on_data_loss and r.stuck.is_gone:
+        may_lose = not self._settings.fail_on_data_loss
+        if may_lose and r.stuck.is_gone:
             self._lose(r, r.until, f"{r.stuck.reason}, {waited}")
             return
-        if r.stuck.log_end is None:
+        if r.stuck.log_end is None or (may_lose and r.is_whole):
+            # Records that are there are never skipped.
             raise self._error(r, f"{r.stuck.reason}, {waited}")
-        if not self._settings.fail_on_data_loss:
+        if may_lose:
             self._lose(r, r.until, f"its log ends at {r.stuck.log_end}, {waited}")
             return
-        tp = r.partition
-        raise FetchError(
-            f"{tp} cannot be read from offset {r.position} up to {r.until}: its log ends at "
-            f"{r.stuck.log_end}, {waited}",
-            "The log was cut, or the topic was deleted and made again, after this range was "
-            f"planned. {_ANEW}",
-            topic=tp.topic,
-            partition=tp.partition,
-            offset=r.position,
-        )
+        ended = f"{r.stuck.log_end}, {waited}"
+        raise fetch_errors.ends_early(r.partition, OffsetRange(r.position, r.until), ended)
+
+    def _cut(self, r: _Range, cut: Cut) -> None:
+        """What is left of the range is still read. What has taken the place of the rest is for the
+        planner, which finds out as well, and goes back to it.
+        """
+        lost = OffsetRange(max(r.position, cut.end), r.until)
+        if self._settings.fail_on_data_loss:
+            raise fetch_errors.cut(r.partition, lost, cut.end, cut.reason)
+        self._warn(r, lost, cut.reason)
+        r.until = lost.start
 
     def _lose(self, r: _Range, until: int, reason: str) -> None:
         """Goes on behind records that are gone, where the user has said so (failOnDataLoss)."""
-        self._lost += until - r.position
-        _log.warning(
-            "[ZKG-142] %s: offsets [%d, %d) are lost: %s. The task goes on without them "
-            "(failOnDataLoss is "
-            "false); %d offsets are lost to it so far.",
-            r.partition,
-            r.position,
-            until,
-            reason,
-            self._lost,
-        )
+        self._warn(r, OffsetRange(r.position, until), reason)
         self._advance(r, until)
 
-    def _error(self, r: _Range, reason: str) -> FetchError:
-        tp = r.partition
-        return FetchError(
-            f"{tp} cannot be read from offset {r.position} up to {r.until}: {reason}",
-            "Check that the topic still exists, that its brokers run and that this client may read "
-            "it. The task can be tried again: it will read the same records",
-            topic=tp.topic,
-            partition=tp.partition,
-            offset=r.position,
+    def _warn(self, r: _Range, lost: OffsetRange, reason: str) -> None:
+        self._lost += len(lost)
+        _log.warning(
+            "[ZKG-142] %s: offsets [%d, %d) are lost: %s. The task goes on without them "
+            "(failOnDataLoss is false); %d offsets are lost to it so far.",
+            *(r.partition, lost.start, lost.until, reason, self._lost),
         )
+
+    def _error(self, r: _Range, reason: str) -> FetchError:
+        return fetch_errors.unreadable(r.partition, OffsetRange(r.position, r.until), reason)
 
     def _patience_s(self, r: _Range) -> float:
         since = self._now() if r.stuck_since is None else r.stuck_since

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, repeat
 from random import Random
 
@@ -15,10 +15,13 @@ from pyspark_zkgroup.kafka.wire import (
     EARLIEST,
     LATEST,
     BrokerError,
+    ToldOffset,
+    epoch_ends_answer,
+    epoch_ends_request,
     offsets_answer,
     offsets_request,
 )
-from pyspark_zkgroup.model import Isolation, TopicPartition
+from pyspark_zkgroup.model import Isolation, LogEnd, Mark, TopicPartition
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 
 
@@ -40,6 +43,8 @@ class LogOffsets:
     """Partitions for which nobody answered in time, with the reason: no such topic, no leader,
     leader not reached.
     """
+    marks: Mapping[TopicPartition, LogEnd] = field(default_factory=dict)
+    """What was found, with the epoch and the topic that it was told of."""
 
     def allowed(self) -> dict[TopicPartition, int]:
         """What was found; AccessError where anything of the rest is refused for good."""
@@ -56,6 +61,51 @@ def latest(
     Partitions that did not answer in time are left out.
     """
     return look_up(cluster, partitions, LATEST, timeout_s=timeout_s).allowed()
+
+
+def log_ends(
+    cluster: Cluster, partitions: Iterable[TopicPartition], *, timeout_s: float
+) -> dict[TopicPartition, LogEnd]:
+    """As `latest`, with the log that each is of."""
+    answer = look_up(cluster, partitions, LATEST, timeout_s=timeout_s)
+    return {p: answer.marks[p] for p in answer.allowed()}
+
+
+def epoch_ends(
+    cluster: Cluster, epochs: Mapping[TopicPartition, int], *, timeout_s: float
+) -> dict[TopicPartition, int | None]:
+    """Where the records of these epochs and all before end, in the logs as they are now. None where
+    the leader cannot tell: it is older than 2.3, or knows nothing of such an epoch. One request to
+    each leader; partitions without an answer are left out.
+    """
+    by_leader: dict[int, list[TopicPartition]] = {}
+    leading: dict[TopicPartition, int] = {}
+    deadline = cluster.clock.monotonic() + timeout_s
+    for tp, leader in leaders.find(cluster, epochs, timeout_s=timeout_s).items():
+        if not isinstance(leader, NoLeader):
+            by_leader.setdefault(leader.node, []).append(tp)
+            leading[tp] = leader.mark.epoch
+    left = deadline - cluster.clock.monotonic()
+    if not by_leader or left <= 0:
+        return {}
+    requests = {
+        node: epoch_ends_request({tp: epochs[tp] for tp in tps}, leading)
+        for node, tps in by_leader.items()
+    }
+    found: dict[TopicPartition, int | None] = {}
+    for node, response in cluster.ask_each(requests, timeout_s=left).items():
+        if isinstance(response, Lost):
+            if response.unknown:
+                found |= dict.fromkeys(by_leader[node])
+            else:
+                leaders.forget(cluster, by_leader[node])
+            continue
+        for tp, end in epoch_ends_answer(response).items():
+            if isinstance(end, BrokerError):
+                leaders.forget(cluster, [tp])
+            else:
+                found[tp] = end if end >= 0 else None
+    return found
 
 
 def ends(
@@ -109,18 +159,18 @@ def look_up(
     isolation = isolation or cluster.settings.isolation
     wanted = at if isinstance(at, Mapping) else dict.fromkeys(partitions, at)
     waits = _waits(cluster)
-    found: dict[TopicPartition, int] = {}
+    found: dict[TopicPartition, LogEnd] = {}
     missing = dict.fromkeys(wanted, Missing("not asked yet", lasting=False))
     while True:
         left = deadline - cluster.clock.monotonic()
         open_ = {tp: wanted[tp] for tp, without in missing.items() if not without.lasting}
         if not open_ or left <= 0:
-            return LogOffsets(found, missing)
+            return _log_offsets(found, missing)
         try:
             answers = _ask_once(cluster, open_, isolation, deadline)
         except ServerError:
             if found:
-                return LogOffsets(found, missing)
+                return _log_offsets(found, missing)
             raise
         for tp, answer in answers.items():
             if isinstance(answer, Missing):
@@ -132,8 +182,14 @@ def look_up(
         if left > 0 and any(not without.lasting for without in missing.values()):
             pause = next(waits, None)
             if pause is None:
-                return LogOffsets(found, missing)
+                return _log_offsets(found, missing)
             cluster.wait(min(pause, left))
+
+
+def _log_offsets(
+    found: Mapping[TopicPartition, LogEnd], missing: Mapping[TopicPartition, Missing]
+) -> LogOffsets:
+    return LogOffsets({tp: end.offset for tp, end in found.items()}, missing, found)
 
 
 def _waits(cluster: Cluster) -> Iterator[float]:
@@ -150,21 +206,24 @@ def _ask_once(
     wanted: Mapping[TopicPartition, int],
     isolation: Isolation,
     deadline: float,
-) -> dict[TopicPartition, int | Missing]:
-    answers: dict[TopicPartition, int | Missing] = {}
+) -> dict[TopicPartition, LogEnd | Missing]:
+    answers: dict[TopicPartition, LogEnd | Missing] = {}
     by_leader: dict[int, list[TopicPartition]] = {}
+    marks: dict[TopicPartition, Mark] = {}
     left = deadline - cluster.clock.monotonic()
     for tp, leader in leaders.find(cluster, wanted, timeout_s=left).items():
         if isinstance(leader, NoLeader):
             lasting = not leader.exists or leader.refusal is not None
             answers[tp] = Missing(leader.reason, lasting, refusal=leader.refusal)
         else:
-            by_leader.setdefault(leader, []).append(tp)
+            by_leader.setdefault(leader.node, []).append(tp)
+            marks[tp] = leader.mark
     left = deadline - cluster.clock.monotonic()
     if not by_leader or left <= 0:
         return answers
+    epochs = {tp: mark.epoch for tp, mark in marks.items()}
     requests = {
-        node: offsets_request({tp: wanted[tp] for tp in tps}, isolation)
+        node: offsets_request({tp: wanted[tp] for tp in tps}, isolation, epochs)
         for node, tps in by_leader.items()
     }
     for node, response in cluster.ask_each(requests, timeout_s=left).items():
@@ -176,14 +235,17 @@ def _ask_once(
         else:
             given = offsets_answer(response)
             security = cluster.settings.security
-            answers.update({tp: _judge(tp, given.get(tp), security) for tp in asked})
+            answers.update({tp: _judge(tp, given.get(tp), marks[tp], security) for tp in asked})
     leaders.forget(cluster, (tp for tp, answer in answers.items() if isinstance(answer, Missing)))
     return answers
 
 
 def _judge(
-    tp: TopicPartition, answer: int | BrokerError | None, security: KafkaSecurity
-) -> int | Missing:
+    tp: TopicPartition,
+    answer: ToldOffset | BrokerError | None,
+    mark: Mark,
+    security: KafkaSecurity,
+) -> LogEnd | Missing:
     if answer is None:
         return Missing("its leader did not mention it", lasting=False)
     if isinstance(answer, BrokerError):
@@ -191,4 +253,4 @@ def _judge(
         refused = answer.topic_refused
         refusal = access.topic_refused(security, tp.topic, "Describe") if refused else None
         return Missing(reason, not answer.retryable, answer.keeps_no_times, refusal)
-    return answer
+    return LogEnd(answer.offset, Mark(answer.epoch, mark.topic_id), answer.may_lag)

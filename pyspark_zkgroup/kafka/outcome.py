@@ -87,4 +87,10 @@ def judge(
         return TakesTurn()
     if fetched.end >= until:
         return NothingLeft()
-    return Again(f"its log ends at {fetched.end}, before the end of the range", log_end=fetched.end)
+    # Perhaps it leads no more and has not heard of it: the next request goes to the leader that
+    # another broker names.
+    return Again(
+        f"its log ends at {fetched.end}, before the end of the range",
+        log_end=fetched.end,
+        leader_moved=True,
+    )

@@ -8,9 +8,11 @@ it sends the client back to the leader, who may name another.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from pyspark_zkgroup.kafka import leaders
 from pyspark_zkgroup.kafka.connection import Cluster
+from pyspark_zkgroup.kafka.leader_cache import Leader
 from pyspark_zkgroup.kafka.leaders import NoLeader
 from pyspark_zkgroup.model import TopicPartition
 
@@ -20,14 +22,14 @@ _KEPT_S = 300.0
 
 def find(
     cluster: Cluster, partitions: Iterable[TopicPartition], *, timeout_s: float
-) -> dict[TopicPartition, int | NoLeader]:
-    """A broker id for each partition, or why there is none."""
+) -> dict[TopicPartition, Leader | NoLeader]:
+    """The broker to ask for each partition, or why there is none."""
     found = leaders.find(cluster, partitions, timeout_s=timeout_s)
     now = cluster.clock.monotonic()
     for tp, leader in found.items():
         near, until = cluster.near_replicas.get(tp, (0, 0.0))
         if now < until and not isinstance(leader, NoLeader):
-            found[tp] = near
+            found[tp] = replace(leader, node=near)
     return found
 
 

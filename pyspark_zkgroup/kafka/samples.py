@@ -32,7 +32,7 @@ def take(
     by_leader: dict[int, list[TopicPartition]] = {}
     for partition, leader in leaders.find(cluster, positions, timeout_s=timeout_s).items():
         if not isinstance(leader, NoLeader):
-            by_leader.setdefault(leader, []).append(partition)
+            by_leader.setdefault(leader.node, []).append(partition)
     left = deadline - cluster.clock.monotonic()
     if not by_leader or left <= 0:
         return {}
@@ -48,10 +48,10 @@ def take(
     }
     found: dict[TopicPartition, Sample] = {}
     firsts = {partitions[0] for partitions in by_leader.values()}
-    for leader, response in cluster.ask_each(requests, timeout_s=left).items():
+    for node, response in cluster.ask_each(requests, timeout_s=left).items():
         answer = None if isinstance(response, Lost) else fetch_answer(response, "read_uncommitted")
         if answer is None or isinstance(answer, BrokerError):
-            leaders.forget(cluster, by_leader[leader])
+            leaders.forget(cluster, by_leader[node])
             continue
         for fetched in answer:
             if fetched.error is not None:

@@ -10,12 +10,19 @@ on topics are ids, which a range of an older plan does not hold.
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
+from uuid import UUID
 
 import kafka.errors
-from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
+from kafka.protocol.consumer import (
+    FetchRequest,
+    ListOffsetsRequest,
+    OffsetForLeaderEpochRequest,
+)
 from kafka.protocol.metadata import MetadataRequest
 
 from pyspark_zkgroup import broker_codes
@@ -32,6 +39,11 @@ EARLIEST_LOCAL = (
 
 _ISOLATION_LEVELS: Mapping[Isolation, int] = {"read_uncommitted": 0, "read_committed": 1}
 _RETRYABLE = frozenset({Meaning.AGAIN, Meaning.LOOK_UP, Meaning.IN_DOUBT, Meaning.GONE})
+NO_EPOCHS: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
+# Versions from which a broker says that it does not know an end yet (KIP-207), and from which
+# clients may ask where an epoch ends (KIP-320).
+_OFFSET_NOT_AVAILABLE_FROM = 5
+_EPOCH_ENDS_FROM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +81,11 @@ class Topic:
     internal: bool
     leaders: Mapping[int, int] = field(default_factory=dict)
     """Broker ids; a partition that has no leader at the moment is not in it."""
+    epochs: Mapping[int, int] = field(default_factory=dict)
+    """Under which each leader leads; -1 where the broker keeps none (before 2.1)."""
+    id: str = ""
+    """Another one for each topic that was ever made; empty where the broker keeps none (before
+    2.8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +98,8 @@ class Metadata:
     topics: Mapping[str, Topic]
     missing: Mapping[str, BrokerError]
     """Topics asked for by name and not given, with the reason: unknown, being made, not allowed."""
+    broker: int | None = None
+    """The one that has answered; None where it was only known by an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +127,7 @@ def metadata_request(topics: Iterable[str] | None) -> Any:
     )
 
 
-def metadata_answer(response: Any) -> Metadata:
+def metadata_answer(response: Any, broker: int | None = None) -> Metadata:
     topics: dict[str, Topic] = {}
     missing: dict[str, BrokerError] = {}
     for entry in response.topics:
@@ -120,26 +139,43 @@ def metadata_answer(response: Any) -> Metadata:
             partitions=tuple(sorted(p.partition_index for p in entry.partitions)),
             internal=bool(entry.is_internal),
             leaders={p.partition_index: p.leader_id for p in entry.partitions if p.leader_id >= 0},
+            epochs={p.partition_index: p.leader_epoch for p in entry.partitions},
+            id=_topic_id(entry.topic_id),
         )
     return Metadata(
         cluster_id=response.cluster_id,
         brokers={b.node_id: f"{b.host}:{b.port}" for b in response.brokers},
         topics=topics,
         missing=missing,
+        broker=broker,
     )
 
 
+def _topic_id(given: UUID | None) -> str:
+    """As Kafka's own tools show it."""
+    if given is None or not given.int:
+        return ""
+    return urlsafe_b64encode(given.bytes).decode().rstrip("=")
+
+
 def offsets_request(
-    partitions: Mapping[TopicPartition, int], isolation: Isolation = "read_uncommitted"
+    partitions: Mapping[TopicPartition, int],
+    isolation: Isolation = "read_uncommitted",
+    epochs: Mapping[TopicPartition, int] = NO_EPOCHS,
 ) -> Any:
     """In each partition: EARLIEST, LATEST (the high watermark; the last stable offset under
-    read_committed), EARLIEST_LOCAL or a time in milliseconds.
+    read_committed), EARLIEST_LOCAL or a time in milliseconds. `epochs`: those of the leaders that
+    are asked; a broker that leads under another one says so.
     """
     entry = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
     by_topic: dict[str, list[Any]] = {}
     for tp, at in sorted(partitions.items()):
         by_topic.setdefault(tp.topic, []).append(
-            entry(partition_index=tp.partition, current_leader_epoch=-1, timestamp=at)
+            entry(
+                partition_index=tp.partition,
+                current_leader_epoch=epochs.get(tp, -1),
+                timestamp=at,
+            )
         )
     return ListOffsetsRequest(
         replica_id=-1,
@@ -154,13 +190,60 @@ def offsets_request(
     )
 
 
-def offsets_answer(response: Any) -> dict[TopicPartition, int | BrokerError]:
-    answers: dict[TopicPartition, int | BrokerError] = {}
+@dataclass(frozen=True, slots=True)
+class ToldOffset:
+    """`epoch` is below 0 where the broker does not tell. `may_lag`: a broker before 2.2 does not
+    say when, just elected, it does not know yet how far the log is committed.
+    """
+
+    offset: int
+    epoch: int = -1
+    may_lag: bool = False
+
+
+def offsets_answer(response: Any) -> dict[TopicPartition, ToldOffset | BrokerError]:
+    answers: dict[TopicPartition, ToldOffset | BrokerError] = {}
+    may_lag = response.API_VERSION < _OFFSET_NOT_AVAILABLE_FROM
     for topic in response.topics:
         for entry in topic.partitions:
             error = error_of("list offsets", entry.error_code)
             answers[TopicPartition(topic.name, entry.partition_index)] = (
-                entry.offset if error is None else error
+                ToldOffset(entry.offset, entry.leader_epoch, may_lag) if error is None else error
+            )
+    return answers
+
+
+def epoch_ends_request(
+    epochs: Mapping[TopicPartition, int], leading: Mapping[TopicPartition, int]
+) -> Any:
+    """Where each epoch ends in the log of the leader, whose own epochs are `leading`."""
+    topic_of = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+    entry = topic_of.OffsetForLeaderPartition
+    by_topic: dict[str, list[Any]] = {}
+    for tp, epoch in sorted(epochs.items()):
+        by_topic.setdefault(tp.topic, []).append(
+            entry(
+                partition=tp.partition,
+                current_leader_epoch=leading.get(tp, -1),
+                leader_epoch=epoch,
+            )
+        )
+    return OffsetForLeaderEpochRequest(
+        replica_id=-1,
+        topics=[topic_of(topic=topic, partitions=entries) for topic, entries in by_topic.items()],
+        # Before it only brokers may ask.
+        min_version=_EPOCH_ENDS_FROM,
+    )
+
+
+def epoch_ends_answer(response: Any) -> dict[TopicPartition, int | BrokerError]:
+    """Below 0 where the leader does not know the epoch."""
+    answers: dict[TopicPartition, int | BrokerError] = {}
+    for topic in response.topics:
+        for found in topic.partitions:
+            error = error_of("leader epochs", found.error_code)
+            answers[TopicPartition(topic.topic, found.partition)] = (
+                found.end_offset if error is None else error
             )
     return answers
 
@@ -173,6 +256,7 @@ def fetch_request(
     wait_max_ms: int,
     isolation: Isolation,
     rack: str = "",
+    epochs: Mapping[TopicPartition, int] = NO_EPOCHS,
 ) -> Any:
     """Partitions keep their order: a broker fills its answer in that order, and only the first is
     sure of a batch.
@@ -185,7 +269,7 @@ def fetch_request(
         topics[-1].partitions.append(
             entry(
                 partition=tp.partition,
-                current_leader_epoch=-1,
+                current_leader_epoch=epochs.get(tp, -1),
                 fetch_offset=offset,
                 last_fetched_epoch=-1,
                 log_start_offset=-1,

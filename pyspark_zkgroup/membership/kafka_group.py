@@ -105,7 +105,6 @@ class KafkaMembership:
 
     def replay(self, plan: Plan) -> frozenset[TopicPartition]:
         self._new_query = False
-        self._refresh_topics()
         return KafkaReplay(self, plan).run()
 
     def stirred(self) -> bool:
@@ -122,14 +121,15 @@ class KafkaMembership:
         self._finish(done)
         wait_until = self.clock.monotonic() + self._join_wait_s
         try:
-            self._refresh_topics()
+            self.refresh_topics()
             for _ in range(_ROUNDS_MAX):
                 if self.step(wait_until):
                     break
             self._notes = ()
         except ServerError as error:
-            # Before the first plan a wrong address is the user's to mend; later it is the network.
-            if not self._ever_joined or self.keeper.member.fatal:
+            # In a new query a wrong address is the user's to correct; else it is the network.
+            is_first = self._new_query and not self._ever_joined
+            if is_first or self.keeper.member.fatal:
                 raise
             self._notes = (str(error),)
             _log.warning("%s", error)
@@ -268,7 +268,7 @@ class KafkaMembership:
         if member.life != self.holdings.life:
             self.holdings.lose(member.life)
 
-    def _refresh_topics(self) -> None:
+    def refresh_topics(self) -> None:
         doubted = self.claims.unknown_to_brokers
         if not self.topics.is_due(doubted):
             return

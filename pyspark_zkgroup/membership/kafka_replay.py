@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, replayed
 from pyspark_zkgroup.group.kafka_group.member import Member
 from pyspark_zkgroup.model import TopicPartition
@@ -47,6 +48,12 @@ class KafkaReplay:
         ) / 1000.0
         move_at = float("inf")
         while True:
+            try:
+                membership.refresh_topics()
+            except ServerError as error:
+                self._say(f"the brokers: {error}")
+                membership.wait(_LOOK_S)
+                continue
             member = membership.rejoin()
             if member.life != self.holdings.life:
                 continue

@@ -141,9 +141,8 @@ class OwnerNodeMembership:
                     "[ZKG-129] the session ended during the replay: all ranges are decided again"
                 )
                 self.keeper.lose()
-            except DisconnectedError as error:
-                self.keeper.note_offline(error)
-                self.keeper.wait(_LOOK_BACKOFF_S)
+            except (DisconnectedError, ServerError) as error:
+                self.keeper.wait_out(error, _LOOK_BACKOFF_S)
 
     def _joins_before_replay(self, footing: Footing, plan: Plan) -> bool:
         """Not where others took all of it: they would release now what we claim after the batch."""
@@ -169,8 +168,8 @@ class OwnerNodeMembership:
                 self.keeper.note_offline(error)
                 break
             except ServerError as error:
-                # Before the first plan a wrong address is for the user to mend.
-                if not self._ever_joined:
+                # In a new query a wrong address is for the user to correct.
+                if not self._ever_joined and self._new_query:
                     raise
                 self._notes = (str(error),)
                 self._look_not_before = self.clock.monotonic() + _LOOK_BACKOFF_S

@@ -15,6 +15,7 @@ from pyspark_zkgroup.model import (
     BrokerMember,
     CommitRefused,
     Fence,
+    LogEnd,
     Sample,
     StoredOffset,
     TopicPartition,
@@ -111,13 +112,30 @@ class Brokers(Protocol):
         """Brokers that registered in ZooKeeper; used where no kafka.bootstrap.servers are given."""
 
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
-        """All topics with their partitions, from Kafka itself."""
+        """All topics with their partitions, from Kafka itself. What was there stays in it until
+        it has been missing for some seconds, and a second broker says so too.
+        """
+
+    def lacks(self, held: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, bool]:
+        """Those of these that the cluster does not have: True; False while it is too early to
+        tell. A topic with another id than the one given, if one is given, is not the one held.
+        """
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]: ...
 
     def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Up to where there is something to read; under read_committed, before the first open
         transaction.
+        """
+
+    def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogEnd]:
+        """As `latest`, each with the log that it is of."""
+
+    def epoch_ends(
+        self, epochs: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        """Where the records of these leader epochs and of all before end, in the logs as they are
+        now; None where the leader cannot tell. Partitions without an answer are left out.
         """
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:

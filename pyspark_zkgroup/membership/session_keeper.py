@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.membership.footing import Footing, Holdings
 from pyspark_zkgroup.membership.rebalance_callback import RebalanceCallback
@@ -123,6 +124,14 @@ class SessionKeeper:
         if self.session is not None:
             self.former.add(self.session.id)
             self.session.close()
+
+    def wait_out(self, error: DisconnectedError | ServerError, seconds: float) -> None:
+        """In a replay, which can do nothing else until ZooKeeper and the brokers are back."""
+        if isinstance(error, DisconnectedError):
+            self.note_offline(error)
+        else:
+            _log.warning("%s", error)
+        self.wait(seconds)
 
     def note_offline(self, error: Exception) -> None:
         if self.offline_since is None:

@@ -10,6 +10,7 @@ from pyspark_zkgroup.client_settings import ClientSettings
 from pyspark_zkgroup.kafka import leaders
 from pyspark_zkgroup.kafka.connection import Call, Cluster, Request
 from pyspark_zkgroup.kafka.fetch import read_ranges
+from pyspark_zkgroup.kafka.leader_cache import Leader
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.sandbox import Sandbox
@@ -47,8 +48,8 @@ def read(servers: Sandbox, rack: str) -> tuple[Watched, int, int]:
     found = read_ranges(cluster, {TP: OffsetRange(0, COUNT)})
     size = sum(len(raw.data) for raw in found)
     leader = leaders.find(cluster, [TP], timeout_s=10)[TP]
-    assert isinstance(leader, int)
-    return cluster, leader, size
+    assert isinstance(leader, Leader)
+    return cluster, leader.node, size
 
 
 def test_records_come_from_the_replica_in_the_clients_rack(servers: Sandbox) -> None:

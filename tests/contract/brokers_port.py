@@ -4,6 +4,7 @@ of the simulation.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -85,15 +86,19 @@ class RealCluster:
             view.close()
 
 
+def hurried() -> float:
+    return time.monotonic() * 100
+
+
 class FakedCluster:
     def __init__(self) -> None:
         self.kafka = FakeKafka()
 
     def view(self) -> Brokers:
-        return FakeView(self.kafka, lambda: True, lambda _what: None)
+        return FakeView(self.kafka, lambda: True, lambda _what: None, hurried)
 
     def cut_off(self) -> Brokers:
-        return FakeView(self.kafka, lambda: False, lambda _what: None)
+        return FakeView(self.kafka, lambda: False, lambda _what: None, hurried)
 
     def create_topic(self, name: str, partitions: int) -> None:
         self.kafka.make_topic(name, partitions)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.fetch import RawRecords, read_ranges
 from pyspark_zkgroup.kafka.settings import FetchSettings
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.model import Mark, OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.schema import arrow_schema
@@ -37,9 +37,13 @@ def settings_of(servers: Servers, **settings: Any) -> FetchSettings:
     return FetchSettings(bootstrap, **{"deadline_s": TIMEOUT_S, **settings})
 
 
-def rows(cluster: Cluster, ranges: dict[TopicPartition, OffsetRange]) -> dict[TopicPartition, Any]:
+def rows(
+    cluster: Cluster,
+    ranges: dict[TopicPartition, OffsetRange],
+    marks: Mapping[TopicPartition, Mark] | None = None,
+) -> dict[TopicPartition, Any]:
     """(offset, value) of every row, in order, per partition."""
-    table = to_table(read_ranges(cluster, ranges))
+    table = to_table(read_ranges(cluster, ranges, marks))
     columns = [table[name].to_pylist() for name in ("topic", "partition", "offset", "value")]
     found: dict[TopicPartition, Any] = {tp: [] for tp in ranges}
     for name, partition, offset, value in zip(*columns):

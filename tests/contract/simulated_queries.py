@@ -94,7 +94,9 @@ class SimulatedQuery(Query):
 
     def _new_planner(self) -> Planner:
         process = self.process
-        view: Any = FakeView(self.simulation.kafka, process.reaches, process.step)
+        view: Any = FakeView(
+            self.simulation.kafka, process.reaches, process.step, process.clock.monotonic
+        )
         self.brokers = view
         self.membership = self._new_membership()
         return Planner(self.options, self.membership, view, process.clock, SimDrain())

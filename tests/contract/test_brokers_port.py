@@ -93,6 +93,42 @@ def test_a_topic_made_anew_begins_at_nought(cluster: Cluster, brokers: Brokers, 
     soon(lambda: brokers.latest([only]) == {only: 0})
 
 
+def test_the_end_of_a_log_comes_with_its_topic_and_the_epoch_of_its_leader(
+    cluster: Cluster, brokers: Brokers, topic: str
+) -> None:
+    cluster.create_topic(topic, 1)
+    (only,) = parts(topic, 1)
+    cluster.produce(only, 3)
+    end = brokers.log_ends([only])[only]
+    assert (end.offset, end.mark.epoch, end.may_lag) == (3, 0, False)
+    assert end.mark.topic_id
+    assert brokers.epoch_ends({only: end.mark.epoch}) == {only: 3}
+
+
+def test_a_topic_made_anew_has_another_id_and_the_old_one_is_lacking(
+    cluster: Cluster, brokers: Brokers, topic: str
+) -> None:
+    cluster.create_topic(topic, 1)
+    (only,) = parts(topic, 1)
+    cluster.produce(only, 3)
+    before = brokers.log_ends([only])[only].mark.topic_id
+    assert brokers.lacks({only: before}) == {}
+    cluster.delete_topic(topic)
+    cluster.create_topic(topic, 1)
+    soon(lambda: brokers.lacks({only: before}) == {only: True})
+    after = brokers.log_ends([only])[only].mark.topic_id
+    assert after not in ("", before)
+    assert brokers.lacks({only: after}) == {}
+
+
+def test_a_partition_that_is_not_there_is_lacking_after_a_while(
+    cluster: Cluster, brokers: Brokers, topic: str
+) -> None:
+    cluster.create_topic(topic, 1)
+    there, beyond = parts(topic, 2)
+    soon(lambda: brokers.lacks({there: "", beyond: ""}) == {beyond: True})
+
+
 def test_a_time_has_the_first_record_that_is_not_older(
     cluster: Cluster, brokers: Brokers, topic: str
 ) -> None:

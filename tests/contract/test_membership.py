@@ -15,6 +15,7 @@ import pytest
 from pyspark_zkgroup.errors import OffsetBeyondEndError, PlanError
 from pyspark_zkgroup.plan import decode
 from tests.contract.memberships import DIFFERENCES, KINDS, ON_SERVERS, Members, settle
+from tests.contract.simulated_queries import SimulatedQuery
 from tests.group import all_rows, twice
 from tests.spark_order import Checkpoint, CrashError, Query, Row
 from tests.waiting import wait_until
@@ -342,3 +343,23 @@ def test_each_difference_is_of_a_protocol_whose_rules_are_written_down() -> None
     headings = {line.split()[1].strip(":") for line in lines if line.startswith("## ")}
     for reasons in DIFFERENCES.values():
         assert reasons.keys() <= headings & ON_SERVERS.keys()
+
+
+@pytest.mark.parametrize("step", ["finished", "logged"])
+def test_a_restart_waits_for_brokers_that_are_away_for_a_moment(
+    members: Members, step: str
+) -> None:
+    """As a running query does; the first look of a new one is an error for its user."""
+    topic = filled(members, 2)
+    checkpoint = Checkpoint()
+    first = members.query(topic, checkpoint)
+    settle(first, partitions=2)
+    members.made.produce(topic, EACH)
+    crash(members, first, step)
+    again = members.query(topic, checkpoint)
+    if not isinstance(again, SimulatedQuery):
+        pytest.skip("brokers are cut off from one process only in the simulation")
+    again.process.cut_kafka(3.0)
+    again.trigger()  # no error: what waits for a condition would try again
+    settle(again, partitions=2)
+    assert missing(members, first, again) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from pyspark_zkgroup.model import Sample, TopicPartition
+from pyspark_zkgroup.model import NO_MARK, LogEnd, Mark, Sample, TopicPartition
 
 
 class FakeBrokers:
@@ -13,12 +13,27 @@ class FakeBrokers:
         self.starts: dict[TopicPartition, int] = {}
         self.latest_of: dict[TopicPartition, int] = {}
         self.end = end
+        self.marks: dict[TopicPartition, Mark] = {}
+        self.epoch_ends_of: dict[TopicPartition, int | None] = {}
 
     def found(self, addresses: Collection[str]) -> None:
         raise AssertionError(f"nobody registers here: {addresses}")
 
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
         return {topic: tuple(range(count)) for topic, count in self.topics.items()}
+
+    def lacks(self, held: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, bool]:
+        there = self.partitions()
+        return {p: True for p in held if p.partition not in there.get(p.topic, ())}
+
+    def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogEnd]:
+        marks = self.marks
+        return {p: LogEnd(at, marks.get(p, NO_MARK)) for p, at in self.latest(partitions).items()}
+
+    def epoch_ends(
+        self, epochs: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        return {p: self.epoch_ends_of[p] for p in epochs if p in self.epoch_ends_of}
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: self.starts.get(p, 0) for p in partitions if p.topic in self.topics}

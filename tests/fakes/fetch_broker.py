@@ -12,9 +12,11 @@ import socket
 import struct
 import threading
 import time
+import uuid
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from kafka.protocol.consumer import (
@@ -22,6 +24,8 @@ from kafka.protocol.consumer import (
     FetchResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
 )
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
 from kafka.protocol.producer import (
@@ -30,43 +34,24 @@ from kafka.protocol.producer import (
     ProduceResponse,
 )
 
-from pyspark_zkgroup.model import AbortedTransaction, TopicPartition
+from pyspark_zkgroup.model import TopicPartition
+from tests.fakes.broker_log import Log
 
 NODE = 7
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, API_VERSIONS, INIT_PRODUCER_ID = 0, 1, 2, 3, 18, 22
-# The newest of each before lengths became variable.
+EPOCH_ENDS = 23
+# The newest of each before lengths became variable; metadata has topic ids later only.
+METADATA_FLEXIBLE_FROM = 9
 VERSIONS = {
     PRODUCE: (3, 8),
     FETCH: (4, 11),
     LIST_OFFSETS: (1, 5),
-    METADATA: (1, 8),
+    METADATA: (1, 12),
     API_VERSIONS: (0, 2),
     INIT_PRODUCER_ID: (0, 1),
+    EPOCH_ENDS: (2, 3),
 }
 OUT_OF_RANGE, UNKNOWN_TOPIC, UNSUPPORTED_VERSION = 1, 3, 35
-
-
-@dataclass
-class Log:
-    batches: list[tuple[int, bytes]] = field(default_factory=list)
-    """The offset behind each batch, and the batch."""
-    start: int = 0
-    end: int = 0
-    stable: int | None = None
-    aborted: list[AbortedTransaction] = field(default_factory=list)
-
-    def append(self, batch: bytes) -> int:
-        (delta,) = struct.unpack_from(">i", batch, 23)
-        base, self.end = self.end, self.end + delta + 1
-        self.batches.append((self.end, struct.pack(">q", base) + batch[8:]))
-        return base
-
-    def visible_end(self, isolation: int) -> int:
-        return self.end if isolation == 0 or self.stable is None else self.stable
-
-    def read(self, offset: int, isolation: int) -> bytes:
-        end = self.visible_end(isolation)
-        return b"".join(data for after, data in self.batches if offset < after <= end)
 
 
 @dataclass(frozen=True)
@@ -79,8 +64,16 @@ class Fetch:
 
 
 class FetchBroker:
-    def __init__(self) -> None:
+    def __init__(self, node: int = NODE) -> None:
+        self.node = node
         self.logs: dict[TopicPartition, Log] = {}
+        self.ids: dict[str, uuid.UUID] = {}
+        self.peers: list[FetchBroker] = []
+        """The cluster's other brokers, as this one knows them."""
+        self.leaders: dict[TopicPartition, tuple[int, int]] = {}
+        """Node and epoch, where this broker says that another one leads, or led."""
+        self.heard: Counter[int] = Counter()
+        """Requests of each kind."""
         self.fetches: list[Fetch] = []
         self.errors: dict[TopicPartition, list[int]] = {}
         """Error codes for the next fetches of a partition; 0 lets one pass."""
@@ -102,6 +95,7 @@ class FetchBroker:
         return f"127.0.0.1:{self._server.getsockname()[1]}"
 
     def create_topic(self, topic: str, partitions: int, _config: object = None) -> None:
+        self.ids[topic] = uuid.uuid4()
         for number in range(partitions):
             self.logs[TopicPartition(topic, number)] = Log()
 
@@ -149,7 +143,11 @@ class FetchBroker:
                 request = _receive(connection, size)
                 key, version, correlation_id, named = struct.unpack_from(">hhih", request)
                 body = request[10 + max(0, named) :]
-                answer = self._answer(number, key, version, body)
+                self.heard[key] += 1
+                is_flexible = key == METADATA and version >= METADATA_FLEXIBLE_FROM
+                # Headers of flexible versions end with their tags, of which there are none.
+                answer = b"\0" if is_flexible else b""
+                answer += self._answer(number, key, version, body[is_flexible:])
                 whole = struct.pack(">ii", 4 + len(answer), correlation_id) + answer
                 if key == FETCH and self.cut_after is not None:
                     whole, self.cut_after = whole[: self.cut_after], None
@@ -165,6 +163,7 @@ class FetchBroker:
             FETCH: (FetchRequest, lambda request: self._fetch(number, request)),
             LIST_OFFSETS: (ListOffsetsRequest, self._offsets),
             METADATA: (MetadataRequest, self._metadata),
+            EPOCH_ENDS: (OffsetForLeaderEpochRequest, self._epoch_ends),
         }
         if key == INIT_PRODUCER_ID:
             response = InitProducerIdResponse(
@@ -190,37 +189,64 @@ class FetchBroker:
         kind = MetadataResponse.MetadataResponseTopic
         names = {tp.topic for tp in self.logs}
         wanted = names if request.topics is None else {t.name for t in request.topics}
-        host, port = self._server.getsockname()
+        brokers = []
+        for broker in (self, *self.peers):
+            host, port = broker._server.getsockname()
+            brokers.append(
+                MetadataResponse.MetadataResponseBroker(
+                    node_id=broker.node, host=host, port=port, rack=None
+                )
+            )
         return MetadataResponse(
             throttle_time_ms=0,
-            brokers=[
-                MetadataResponse.MetadataResponseBroker(
-                    node_id=NODE, host=host, port=port, rack=None
-                )
-            ],
+            brokers=brokers,
             cluster_id="fake",
-            controller_id=NODE,
+            controller_id=self.node,
             topics=[
                 kind(
                     error_code=0 if name in names else UNKNOWN_TOPIC,
                     name=name,
+                    topic_id=self.ids.get(name, uuid.UUID(int=0)),
                     is_internal=False,
                     partitions=[
-                        kind.MetadataResponsePartition(
-                            error_code=0,
-                            partition_index=tp.partition,
-                            leader_id=NODE,
-                            replica_nodes=[NODE],
-                            isr_nodes=[NODE],
-                            offline_replicas=[],
-                        )
-                        for tp in sorted(self.logs)
-                        if tp.topic == name
+                        self._partition(tp) for tp in sorted(self.logs) if tp.topic == name
                     ],
                 )
                 for name in sorted(wanted)
             ],
         )
+
+    def _partition(self, tp: TopicPartition) -> Any:
+        node, epoch = self.leaders.get(tp, (self.node, self.logs[tp].epoch))
+        return MetadataResponse.MetadataResponseTopic.MetadataResponsePartition(
+            error_code=0,
+            partition_index=tp.partition,
+            leader_id=node,
+            leader_epoch=epoch,
+            replica_nodes=[node],
+            isr_nodes=[node],
+            offline_replicas=[],
+        )
+
+    def _epoch_ends(self, request: Any) -> Any:
+        kind = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+        topics = []
+        for topic in request.topics:
+            answers = []
+            for asked in topic.partitions:
+                log = self.logs.get(TopicPartition(topic.topic, asked.partition))
+                code = UNKNOWN_TOPIC if log is None else log.refusal(asked.current_leader_epoch)
+                is_told = log is not None and not code
+                answers.append(
+                    kind.EpochEndOffset(
+                        error_code=code,
+                        partition=asked.partition,
+                        leader_epoch=asked.leader_epoch if is_told else -1,
+                        end_offset=log.end_of(asked.leader_epoch) if log and is_told else -1,
+                    )
+                )
+            topics.append(kind(topic=topic.topic, partitions=answers))
+        return OffsetForLeaderEpochResponse(throttle_time_ms=0, topics=topics)
 
     def _offsets(self, request: Any) -> Any:
         kind = ListOffsetsResponse.ListOffsetsTopicResponse
@@ -229,16 +255,19 @@ class FetchBroker:
             answers = []
             for asked in topic.partitions:
                 log = self.logs.get(TopicPartition(topic.name, asked.partition_index))
-                offset = -1
-                if log is not None:
+                offset, epoch = -1, -1
+                code = UNKNOWN_TOPIC if log is None else log.refusal(asked.current_leader_epoch)
+                if log is not None and not code:
+                    epoch = log.epoch
                     is_start = asked.timestamp == -2
                     offset = log.start if is_start else log.visible_end(request.isolation_level)
                 answers.append(
                     kind.ListOffsetsPartitionResponse(
                         partition_index=asked.partition_index,
-                        error_code=UNKNOWN_TOPIC if log is None else 0,
+                        error_code=code,
                         timestamp=-1,
                         offset=offset,
+                        leader_epoch=epoch,
                     )
                 )
             topics.append(kind(name=topic.name, partitions=answers))
@@ -295,7 +324,7 @@ class FetchBroker:
             answers = []
             for asked in topic.partitions:
                 tp = TopicPartition(topic.topic, asked.partition)
-                answer = self._read_one(tp, asked.fetch_offset, request.isolation_level)
+                answer = self._read_one(tp, asked, request.isolation_level)
                 whole = answer.records
                 if whole:
                     (length,) = struct.unpack_from(">i", whole, 8)
@@ -310,13 +339,16 @@ class FetchBroker:
         response = FetchResponse(throttle_time_ms=0, error_code=0, session_id=0, responses=topics)
         return response, is_empty
 
-    def _read_one(self, tp: TopicPartition, offset: int, isolation: int) -> Any:
+    def _read_one(self, tp: TopicPartition, asked: Any, isolation: int) -> Any:
+        offset = asked.fetch_offset
         kind = FetchResponse.FetchableTopicResponse.PartitionData
         log = self.logs.get(tp, Log())
         planned = self.errors.get(tp)
         code = planned.pop(0) if planned else 0
         if tp not in self.logs:
             code = UNKNOWN_TOPIC
+        elif not code and log.refusal(asked.current_leader_epoch):
+            code = log.refusal(asked.current_leader_epoch)
         elif not code and not log.start <= offset <= log.end:
             code = OUT_OF_RANGE
         aborted = [
@@ -326,7 +358,7 @@ class FetchBroker:
         return kind(
             partition_index=tp.partition,
             error_code=code,
-            high_watermark=-1 if code else log.end,
+            high_watermark=-1 if code else log.visible_end(0),
             last_stable_offset=-1 if code else log.visible_end(1),
             log_start_offset=log.start,
             aborted_transactions=aborted if isolation and not code else None,

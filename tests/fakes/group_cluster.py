@@ -17,7 +17,7 @@ from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka.connection import Lost
 from tests.fakes.group_answers import WORDS
 from tests.fakes.group_coordinator import FakeGroupCoordinator
-from tests.fakes.kafka import FakeKafka
+from tests.fakes.kafka import BROKERS, FakeKafka
 from tests.fakes.session import Access, Steps
 
 _NOTICED_S = 0.02
@@ -57,8 +57,22 @@ class FakeCluster:
 
     # -- as a Cluster
 
-    def ask(self, build: Callable[[], Any], *, timeout_s: float) -> Any:
+    @property
+    def answered(self) -> int:
+        return BROKERS[self.client % len(BROKERS)]
+
+    answered_from = ""
+
+    def ask(
+        self,
+        build: Callable[[], Any],
+        *,
+        timeout_s: float,
+        last: Collection[int] = (),
+        is_answer: Callable[[Any], bool] = lambda _: True,
+    ) -> Any:
         """Any broker: only a network that is down altogether keeps the answer from us."""
+        del last
         request = build()
         kind = type(request).__name__
         self.steps.step(f"group {kind}")
@@ -69,6 +83,7 @@ class FakeCluster:
         if kind == "MetadataRequest":
             answer = self._metadata([t.name for t in request.topics])
         self.steps.step(f"answer {kind}")
+        assert is_answer(answer)
         return answer
 
     def ask_each(self, requests: Mapping[int, Any], *, timeout_s: float) -> dict[int, Any | Lost]:
@@ -165,18 +180,20 @@ class FakeCluster:
             self._end(call)
 
     def _metadata(self, names: Collection[str]) -> Any:
+        seen = self.kafka.topics(self.answered)
         topics = [
             SimpleNamespace(
                 error_code=0,
                 name=name,
+                topic_id=None,
                 is_internal=False,
                 partitions=[
-                    SimpleNamespace(partition_index=p.partition, leader_id=1)
-                    for p in self.kafka.partitions_of(name)
+                    SimpleNamespace(partition_index=number, leader_id=1, leader_epoch=-1)
+                    for number in seen[name].partitions
                 ],
             )
             for name in names
-            if self.kafka.partitions_of(name)
+            if name in seen
         ]
         broker = SimpleNamespace(node_id=1, host="b1", port=9092)
         return SimpleNamespace(topics=topics, cluster_id="c", brokers=[broker])

@@ -6,10 +6,14 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from pyspark_zkgroup.cluster_view import SeenTopics
 from pyspark_zkgroup.errors import OffsetOutOfRangeError, ServerError
-from pyspark_zkgroup.model import OffsetRange, Sample, TopicPartition
+from pyspark_zkgroup.group.known_topics import Answer, TopicSeen
+from pyspark_zkgroup.kafka import log_check
+from pyspark_zkgroup.model import NO_MARK, LogEnd, Mark, OffsetRange, Sample, TopicPartition
 
 RECORD_BYTES = 100
+BROKERS = (1, 2, 3)
 
 
 @dataclass
@@ -20,12 +24,54 @@ class Log:
     earliest: int = 0
     latest: int = 0
     has_leader: bool = True
+    epoch: int = 0
+    epoch_starts: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    cut_at: int | None = None
+    """Records from here on are others than those that once stood there."""
+
+    def records(self, until: int) -> int:
+        """Tells the records before this offset from those that stood there in other times."""
+        is_later = self.cut_at is not None and until > self.cut_at
+        return self.life + 1_000_000 * self.epoch_starts[-1][0] if is_later else self.life
+
+    def elect(self, end: int | None = None) -> None:
+        """A new leader; one that has the log up to `end` only, where that is given."""
+        end = self.latest if end is None else end
+        self.epoch += 1
+        self.latest = end
+        kept = [(epoch, start) for epoch, start in self.epoch_starts if start < end]
+        self.epoch_starts = [*kept, (self.epoch, end)]
+
+    def end_of(self, epoch: int) -> int:
+        later = [start for known, start in self.epoch_starts if known > epoch]
+        return later[0] if later else self.latest
 
 
 @dataclass
 class FakeKafka:
     logs: dict[TopicPartition, Log] = field(default_factory=dict)
     lives: dict[str, int] = field(default_factory=dict)
+    lagging: dict[int, Mapping[str, TopicSeen]] = field(default_factory=dict)
+    """What brokers say of all topics whose copy of the metadata is behind."""
+    views: int = 0
+
+    def topics(self, broker: int) -> Mapping[str, TopicSeen]:
+        if broker in self.lagging:
+            return self.lagging[broker]
+        numbers: dict[str, list[int]] = {}
+        for partition in sorted(self.logs):
+            numbers.setdefault(partition.topic, []).append(partition.partition)
+        return {t: TopicSeen(tuple(n), self.topic_id(t)) for t, n in numbers.items()}
+
+    def topic_id(self, topic: str) -> str:
+        return f"{topic}-{self.lives[topic]}"
+
+    def fall_behind(self, broker: int) -> None:
+        """From now on it hears of nothing."""
+        self.lagging.setdefault(broker, self.topics(broker))
+
+    def catch_up(self, broker: int) -> None:
+        self.lagging.pop(broker, None)
 
     def make_topic(self, topic: str, partitions: int) -> None:
         self.lives[topic] = self.lives.get(topic, 0) + 1
@@ -56,27 +102,54 @@ class FakeView:
     """The brokers as one process sees them: through a connection of its own."""
 
     def __init__(
-        self, kafka: FakeKafka, reaches: Callable[[], bool], step: Callable[[str], None]
+        self,
+        kafka: FakeKafka,
+        reaches: Callable[[], bool],
+        step: Callable[[str], None],
+        now: Callable[[], float],
     ) -> None:
         self.kafka = kafka
         self.reaches = reaches
         self.step = step
+        self.now = now
+        kafka.views += 1
+        self._home = kafka.views % len(BROKERS)
+        self._topics = SeenTopics(self._answer)
 
     def found(self, addresses: Collection[str]) -> None:
         """They are reached whatever they are called."""
 
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
+        return self._topics.look().partitions
+
+    def lacks(self, held: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, bool]:
+        return self._topics.look(held).lacks(held)
+
+    def _answer(self, last: Collection[int]) -> Answer:
+        """A client keeps to the broker that has answered it."""
         self._ask("metadata")
-        topics: dict[str, list[int]] = {}
-        for partition in sorted(self.kafka.logs):
-            topics.setdefault(partition.topic, []).append(partition.partition)
-        return {topic: tuple(numbers) for topic, numbers in topics.items()}
+        order = [*BROKERS[self._home :], *BROKERS[: self._home]]
+        broker = min(order, key=last.__contains__)
+        self._home = BROKERS.index(broker)
+        return Answer(self.now(), broker, len(BROKERS), self.kafka.topics(broker))
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: log.earliest for p, log in self._logs("earliest", partitions).items()}
 
     def latest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: log.latest for p, log in self._logs("latest", partitions).items()}
+
+    def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogEnd]:
+        return {
+            p: LogEnd(log.latest, Mark(log.epoch, self.kafka.topic_id(p.topic)))
+            for p, log in self._logs("latest", partitions).items()
+        }
+
+    def epoch_ends(
+        self, epochs: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        logs = self._logs("epochs", list(epochs))
+        return {p: log.end_of(epochs[p]) for p, log in logs.items()}
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: log.latest for p, log in self._logs("ends", partitions).items()}
@@ -92,17 +165,25 @@ class FakeView:
     def samples(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, Sample]:
         return {p: Sample(1, RECORD_BYTES) for p in self._logs("samples", list(positions))}
 
-    def read(self, partition: TopicPartition, wanted: OffsetRange) -> int:
-        """The life of the topic whose records these are."""
+    def read(
+        self, partition: TopicPartition, wanted: OffsetRange, mark: Mark = NO_MARK
+    ) -> tuple[OffsetRange, int]:
+        """What a task reads that may lose what was cut, and whose records these are."""
         self._ask("fetch")
         log = self.kafka.logs.get(partition)
         if log is None or not log.has_leader:
             raise ServerError(f"{partition} has no leader", "Wait")
-        if wanted.start < log.earliest or wanted.until > log.latest:
+        if mark.is_known and log.epoch > mark.epoch:
+            planned = log_check.Planned(mark, wanted.until, -1)
+            leading = Mark(log.epoch, self.kafka.topic_id(partition.topic))
+            verdict = log_check.judge(planned, log.end_of(mark.epoch), leading)
+            if isinstance(verdict, log_check.Cut):
+                wanted = OffsetRange(wanted.start, max(wanted.start, verdict.end))
+        if wanted.start < wanted.until and wanted.start < log.earliest or wanted.until > log.latest:
             raise OffsetOutOfRangeError(
                 f"{partition} has {log.earliest} to {log.latest}, not {wanted}", "Reset"
             )
-        return log.life
+        return wanted, log.records(wanted.until)
 
     def _ask(self, what: str) -> None:
         self.step(f"kafka {what}")

@@ -22,6 +22,7 @@ from pyspark_zkgroup.errors import (
     PlanError,
     ServerError,
 )
+from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ownership import OffsetRead, parse_offset, stands, version_of
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
@@ -279,7 +280,7 @@ class Checkers(NodeChecks):
     def finished(self, batch: Batch) -> None:
         self.world.tell(f"{batch} is finished")
         for partition, (wanted, _life) in batch.sunk.items():
-            self.of(partition).cover(batch.epochs[partition]).add(wanted.start, wanted.until)
+            self.of(partition).add(batch.epochs[partition], wanted.start, wanted.until)
 
     def left(self, driver: Driver) -> None:
         """A clean stop excuses only what nobody can know to be done."""
@@ -331,6 +332,24 @@ class Checkers(NodeChecks):
             self.world.fail(f"P8: {driver.name} failed by {error!r}")
         self.fault(driver, "the query failed")
 
+    # -- logs that are cut
+
+    def cut(self, partition: TopicPartition, at: int, end: int) -> None:
+        """Exactly one member holds it, and is to tell the loss of what it has seen of the log."""
+        self.of(partition).cut(at, end)
+        driver = self.drivers[self.owner[partition]]
+        seen = driver.planner.logs._seen.get(partition)
+        if seen is not None and seen.offset > at:
+            self.cuts_owed.add((driver.name, partition, at, seen.offset))
+
+    def told_loss(self, driver: Driver, gap: Gap) -> None:
+        told = (driver.name, gap.partition, gap.cut_at, gap.seen or 0)
+        if gap.kind != "truncated" or told not in self.cuts_owed:
+            self.world.fail(f"P1: {driver.name} tells of a loss that is none: {gap.what}")
+            return
+        self.counts["loss told"] += 1
+        self.cuts_owed.remove(told)
+
     # -- at the end
 
     def unread_rows(self, ends: Mapping[TopicPartition, int]) -> int:
@@ -352,7 +371,8 @@ class Checkers(NodeChecks):
             owed = progress.owed_from.get(progress.epoch)
             if owed is None:
                 owed = log.earliest
-            gap = self._gap(partition, progress, progress.epoch, owed, ends[partition])
+            owed = max(owed, log.earliest)
+            gap = progress.cover(progress.epoch).first_gap(owed, ends[partition])
             if gap is not None:
                 found.append(f"{partition} from {gap} (of {log.earliest} to {log.latest})")
         return found

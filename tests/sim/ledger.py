@@ -65,6 +65,27 @@ class Progress:
     imported_at: float = float("-inf")
     lost: bool = False
     was_lost: bool = False
+    cuts: dict[int, int] = field(default_factory=dict)
+    """Where the log was cut, by the epoch that ended with it."""
+
+    def cut(self, at: int, end: int) -> None:
+        """What is left counts in the next epoch as before; what is gone is owed no more in this."""
+        before, self.epoch = self.epoch, self.epoch + 1
+        self.cuts[before] = at
+        after = self.cover(self.epoch)
+        for start, until in self.cover(before).ranges:
+            after.add(start, min(until, at))
+        self.cover(before).add(at, end)
+        if before in self.owed_from:
+            self.owed_from[self.epoch] = min(self.owed_from[before], at)
+
+    def add(self, epoch: int, start: int, until: int) -> None:
+        """A batch of an epoch before a cut has read what was left, too."""
+        self.cover(epoch).add(start, until)
+        while epoch in self.cuts:
+            until = min(until, self.cuts[epoch])
+            epoch += 1
+            self.cover(epoch).add(start, until)
 
     def cover(self, epoch: int) -> Covered:
         covered = self.covered.get(epoch)

@@ -30,6 +30,7 @@ class NodeChecks(Judge):
         self.open: dict[TopicPartition, list[Batch]] = {}
         self.counts: Counter[str] = Counter()
         self.allowed_faults: set[str] = set()
+        self.cuts_owed: set[tuple[str, TopicPartition, int, int]] = set()
         self.known_topics: dict[str, set[int]] = {}
         self.vandalised: set[tuple[int, TopicPartition]] = set()
         self.taken_over: set[tuple[int, TopicPartition]] = set()
@@ -206,6 +207,8 @@ class NodeChecks(Judge):
                 # Its owner sees it by the proof before its next plan: there has to be one.
                 self.kafka.produce(partition, 1)
             return
+        if new in progress.cuts.values() and new < old:
+            return  # to where its log was cut
         if new < old:
             self.world.fail(f"P4: {who} commits {partition} back from {old} to {new}")
             return
@@ -237,7 +240,13 @@ class NodeChecks(Judge):
         log = self.kafka.logs.get(partition)
         if log is not None:
             start = max(start, log.earliest)
-        return progress.cover(epoch).first_gap(start, until)
+        gap = progress.cover(epoch).first_gap(start, until)
+        while gap is not None and until > start and epoch - 1 in progress.cuts:
+            # A batch under way when the log was cut: what it was planned for is gone.
+            epoch -= 1
+            if progress.cover(epoch).first_gap(start, until) is None:
+                return None
+        return gap
 
     def _settle(self, partition: TopicPartition, progress: Progress, value: int) -> None:
         still = []

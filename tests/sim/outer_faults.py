@@ -58,11 +58,11 @@ def grow(scene: Scene) -> bool:
     to = len(partitions) + scene.rng.choice([1, 2, 5])
     scene.world.tell(f"** {topic} grows to {to} partitions")
     scene.kafka.grow(topic, to)
-    _tell_zookeeper(scene, topic)
+    tell_zookeeper(scene, topic)
     return True
 
 
-def _tell_zookeeper(scene: Scene, topic: str) -> None:
+def tell_zookeeper(scene: Scene, topic: str) -> None:
 
     path = f"/brokers/topics/{topic}"
     if path in scene.server.leader.nodes:
@@ -89,7 +89,7 @@ def recreate(scene: Scene) -> bool:
             return
         scene.world.tell(f"** {topic} is made anew")
         scene.kafka.make_topic(topic, count)
-        _tell_zookeeper(scene, topic)
+        tell_zookeeper(scene, topic)
         # The operator knows what this takes, and sets the offsets at once.
         for partition in old:
             scene.set_offset(partition, 0)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 Patches = list[AbstractContextManager[None]]
-Bugs = Mapping[str, Callable[[], Patches]]
+Bugs = dict[str, Callable[[], Patches]]
 
 
 @contextmanager

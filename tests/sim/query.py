@@ -6,7 +6,7 @@ one at which the driver, or only its planner, may end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,12 +17,13 @@ from pyspark_zkgroup.errors import (
     ServerError,
     ZkgroupError,
 )
+from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options, parse
 from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
-from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, decode
+from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, TaskRange, decode
 from pyspark_zkgroup.planner import Planner
 from tests.fakes.kafka import FakeKafka, FakeView
 from tests.fakes.zookeeper import FakeZookeeper
@@ -111,6 +112,7 @@ class Judge:
     def left(self, driver: Driver) -> None: ...
     def failed(self, driver: Driver, error: BaseException) -> None: ...
     def opened(self, driver: Driver, session: int) -> None: ...
+    def told_loss(self, driver: Driver, gap: Gap) -> None: ...
 
 
 class Driver:
@@ -137,8 +139,11 @@ class Driver:
         self.ended = ended
         self.drain = SimDrain()
         self.options: Options = parse(query.options)
-        self.view = FakeView(kafka, self.process.reaches, self.process.step)
+        process = self.process
+        self.view = FakeView(kafka, process.reaches, process.step, process.clock.monotonic)
         self.membership = self.new_membership()
+        losses = self.membership.losses
+        self._skip, losses.skip = losses.skip, self._tell_losses  # type: ignore[method-assign]
         self.planner = Planner(
             self.options,
             self.membership,
@@ -159,6 +164,11 @@ class Driver:
         query.driver = self
         self.process.actors.append(world.start(self.name, self.run))
         world.tell(f"{self.name} starts")
+
+    def _tell_losses(self, found: Collection[Gap], known: Any) -> None:
+        self._skip(found, known)
+        for gap in found:
+            self.judge.told_loss(self, gap)
 
     def new_membership(self) -> ZookeeperMembership:
         return ZookeeperMembership(
@@ -317,7 +327,7 @@ class Driver:
         rows: dict[TopicPartition, tuple[OffsetRange, int]] = {}
         for task in tasks:
             for one in task.ranges:
-                rows[one.partition] = (one.range, self._fetch(one.partition, one.range))
+                rows[one.partition] = self._fetch(one)
         slow_s, self.query.slow_next_s = self.query.slow_next_s, 0.0
         if slow_s:
             self.world.lazy_until = max(self.world.lazy_until, self.world.now + slow_s + 10.0)
@@ -334,12 +344,12 @@ class Driver:
         self._start = batch.end
         self._step("finished")
 
-    def _fetch(self, partition: TopicPartition, wanted: OffsetRange) -> int:
+    def _fetch(self, one: TaskRange) -> tuple[OffsetRange, int]:
         """In a task: on another machine, which the planner's troubles do not touch."""
         give_up_at = self.world.now + _FETCH_PATIENCE_S
         while True:
             try:
-                return self.view.read(partition, wanted)
+                return self.view.read(one.partition, one.range, one.mark)
             except ServerError:
                 if self.world.now > give_up_at:
                     raise

@@ -15,13 +15,14 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
-from tests.sim import load
+from tests.sim import load, log_faults
 from tests.sim.checkers import Checkers
 from tests.sim.jvm import JvmMember
 from tests.sim.query import Driver, Query, SinkKind
 from tests.sim.world import World
 
 GROUP = "g"
+_CUTS_SHARE = 0.08
 
 
 @dataclass
@@ -58,6 +59,8 @@ class Scene:
         self.queries: list[Query] = []
         self.drivers: list[Driver] = []
         self.jvms: list[JvmMember] = []
+        self.cuts = type(self) is Scene and Random(f"{seed} cuts").random() < _CUTS_SHARE
+        """Nothing befalls this group but that its logs are cut: then it is exact what is lost."""
         self.healing = False
         self.is_loaded = Random(f"{seed} load").random() < 0.5
         self.producing = True
@@ -80,7 +83,7 @@ class Scene:
                 self.kafka.produce(partition, rng.randrange(0, 20))
         for _ in range(rng.choice([3, 3, 3, 4, 5])):
             self.new_query(delay=rng.random() * rng.choice([0.1, 8.0]))
-        if rng.random() < 0.3:
+        if rng.random() < 0.3 and not self.cuts:
             for _ in range(rng.choice([1, 1, 2])):
                 self.new_jvm()
 
@@ -105,6 +108,8 @@ class Scene:
             options["subscribe"] = ",".join(self.topics)
         else:
             options["subscribePattern"] = "t.*"
+        if self.cuts:
+            options["failOnDataLoss"] = "false"
         if rng.random() < 0.5:
             options["maxOffsetsPerTrigger"] = str(rng.choice([5, 20, 100]))
         return options
@@ -125,7 +130,7 @@ class Scene:
             options,
             sink=sink,
             evidence=evidence,
-            available_now=rng.random() < 0.1,
+            available_now=rng.random() < 0.1 and not self.cuts,
             interval_s=rng.choice([0.3, 1.0, 1.0, 3.0]),
             batch_s=rng.choice([0.05, 0.3, 1.0, 3.0]),
         )
@@ -211,7 +216,11 @@ class Scene:
         try:
             self.set_up()
             self.produce()
-            self.draw_faults()
+            if self.cuts:
+                log_faults.draw_cuts(self)
+            else:
+                self.draw_faults()
+                log_faults.draw(self)
             lasts = self.rng.choice([20.0, 30.0, 40.0])
             self.sleep(lasts)
             if not world.over:
@@ -274,6 +283,7 @@ class Scene:
             load.read_under_load(self)
 
     def _bring_back(self) -> None:
+        self.kafka.lagging.clear()
         for log in self.kafka.logs.values():
             log.has_leader = True
             log.latest += 1
@@ -307,6 +317,8 @@ class Scene:
                     + "; ".join(self.checkers.unread() or self.checkers.uncommitted())
                 )
         world.tell("-- all is read")
+        if self.checkers.cuts_owed:
+            world.fail(f"P1: losses that nobody told of: {sorted(self.checkers.cuts_owed)}")
 
     def mend(self) -> None:
         """What the operator does whom the messages name: offsets beyond the end are set."""

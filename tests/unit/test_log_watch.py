@@ -9,7 +9,7 @@ import pytest
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.log_watch import LogWatch
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.model import LogEnd, TopicPartition
 from tests.fakes.brokers import FakeBrokers
 from tests.fakes.still_clock import StillClock
 
@@ -17,13 +17,22 @@ P0, P1 = (TopicPartition("t", n) for n in range(2))
 
 
 class Brokers(FakeBrokers):
-    """Notes what it was asked. `open` has ends behind transactions that are still open."""
+    """Notes what it was asked. `open` has ends behind transactions that are still open; `denied`
+    are partitions that a broker denies, with whether that is certain.
+    """
 
     def __init__(self) -> None:
         super().__init__({"t": 2})
         self.asked: list[list[TopicPartition]] = []
         self.away = False
         self.open: dict[TopicPartition, int] = {}
+        self.denied: dict[TopicPartition, bool] = {}
+
+    def lacks(self, held: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, bool]:
+        if self.away:
+            raise ServerError("away")
+        asked = {p: self.denied[p] for p in held if p in self.denied}
+        return {**super().lacks(held), **asked}
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {p: self.open.get(p, 3) for p in partitions}
@@ -49,42 +58,42 @@ def test_only_a_backlog_is_asked_about_when_it_is_new_and_then_now_and_again(
     clock: StillClock, brokers: Brokers
 ) -> None:
     watch = LogWatch(brokers, clock)
-    assert watch.look({P0: 5, P1: 9}, {P0: 5, P1: 10}) == []
-    assert watch.look({P0: 5, P1: 9}, {P0: 5, P1: 11}) == []
+    assert watch.look({P0: 5, P1: 9}, {P0: LogEnd(5), P1: LogEnd(10)}) == []
+    assert watch.look({P0: 5, P1: 9}, {P0: LogEnd(5), P1: LogEnd(11)}) == []
     assert brokers.asked == [[P1]]
     clock.now += 30
-    assert watch.look({P0: 5, P1: 9}, {P0: 6, P1: 11}) == []
+    assert watch.look({P0: 5, P1: 9}, {P0: LogEnd(6), P1: LogEnd(11)}) == []
     assert brokers.asked == [[P1], [P0, P1]]
     # Let go and held again: whoever had it in between may have been slow.
-    assert watch.look({P0: 5}, {P0: 6}) == []
-    assert watch.look({P0: 5, P1: 9}, {P0: 6, P1: 11}) == []
+    assert watch.look({P0: 5}, {P0: LogEnd(6)}) == []
+    assert watch.look({P0: 5, P1: 9}, {P0: LogEnd(6), P1: LogEnd(11)}) == []
     assert brokers.asked == [[P1], [P0, P1], [P1]]
 
 
 def test_what_is_passed_is_told_at_once(clock: StillClock, brokers: Brokers) -> None:
     brokers.starts[P0] = 7
-    found = LogWatch(brokers, clock).look({P0: 5, P1: 0}, {P0: 9, P1: 9})
+    found = LogWatch(brokers, clock).look({P0: 5, P1: 0}, {P0: LogEnd(9), P1: LogEnd(9)})
     assert found == [Gap(P0, "passed", 5, 7, 9)]
 
 
 def test_an_end_that_is_too_low_is_doubted_for_a_while(clock: StillClock, brokers: Brokers) -> None:
     watch = LogWatch(brokers, clock)
-    assert watch.look({P0: 5}, {P0: 3}) == []
+    assert watch.look({P0: 5}, {P0: LogEnd(3)}) == []
     assert watch.unsure
     clock.now += 4.9
-    assert watch.look({P0: 5}, {P0: 3}) == []
+    assert watch.look({P0: 5}, {P0: LogEnd(3)}) == []
     clock.now += 0.2
-    assert watch.look({P0: 5}, {P0: 3}) == [Gap(P0, "beyond", 5, 0, 3)]
+    assert watch.look({P0: 5}, {P0: LogEnd(3)}) == [Gap(P0, "beyond", 5, 0, 3)]
 
 
 def test_an_end_that_comes_back_was_nothing(clock: StillClock, brokers: Brokers) -> None:
     watch = LogWatch(brokers, clock)
-    watch.look({P0: 5}, {P0: 3})
+    watch.look({P0: 5}, {P0: LogEnd(3)})
     clock.now += 4
-    assert watch.look({P0: 5}, {P0: 5}) == []
+    assert watch.look({P0: 5}, {P0: LogEnd(5)}) == []
     assert not watch.unsure
     clock.now += 4
-    assert watch.look({P0: 5}, {P0: 3}) == []
+    assert watch.look({P0: 5}, {P0: LogEnd(3)}) == []
 
 
 def test_nobody_waits_for_ever_for_a_start_that_nobody_tells(
@@ -92,9 +101,9 @@ def test_nobody_waits_for_ever_for_a_start_that_nobody_tells(
 ) -> None:
     brokers.away = True
     watch = LogWatch(brokers, clock)
-    watch.look({P0: 5}, {P0: 3})
+    watch.look({P0: 5}, {P0: LogEnd(3)})
     clock.now += 6
-    assert watch.look({P0: 5}, {P0: 3}) == []
+    assert watch.look({P0: 5}, {P0: LogEnd(3)}) == []
     assert watch.unsure
     clock.now += 5
     assert not watch.unsure
@@ -104,9 +113,9 @@ def test_brokers_that_are_away_put_it_off(clock: StillClock, brokers: Brokers) -
     brokers.starts[P0] = 7
     brokers.away = True
     watch = LogWatch(brokers, clock)
-    assert watch.look({P0: 5}, {P0: 9}) == []
+    assert watch.look({P0: 5}, {P0: LogEnd(9)}) == []
     brokers.away = False
-    assert watch.look({P0: 5}, {P0: 9}) == [Gap(P0, "passed", 5, 7, 9)]
+    assert watch.look({P0: 5}, {P0: LogEnd(9)}) == [Gap(P0, "passed", 5, 7, 9)]
 
 
 def test_an_open_transaction_is_no_end_of_the_log(
@@ -118,15 +127,15 @@ def test_an_open_transaction_is_no_end_of_the_log(
     brokers.open[P0] = 9
     watch = LogWatch(brokers, clock)
     for _ in range(4):
-        assert watch.look({P0: 5}, {P0: 3}) == []
+        assert watch.look({P0: 5}, {P0: LogEnd(3)}) == []
         assert not watch.unsure
         clock.now += 6
     assert caplog.messages == []
     brokers.open[P0] = 4  # and then the topic is made anew
-    assert watch.look({P0: 5}, {P0: 3}) == []
+    assert watch.look({P0: 5}, {P0: LogEnd(3)}) == []
     assert watch.unsure
     clock.now += 6
-    assert watch.look({P0: 5}, {P0: 3}) == [Gap(P0, "beyond", 5, 0, 4)]
+    assert watch.look({P0: 5}, {P0: LogEnd(3)}) == [Gap(P0, "beyond", 5, 0, 4)]
 
 
 def test_the_end_of_a_partition_that_is_being_deleted_is_the_newest_seen(
@@ -134,17 +143,77 @@ def test_the_end_of_a_partition_that_is_being_deleted_is_the_newest_seen(
 ) -> None:
     """The order of a deletion: no broker tells the end any more; a boundary; the group learns."""
     watch = LogWatch(brokers, clock)
-    watch.look({P0: 5, P1: 9}, {P0: 8, P1: 9})
-    watch.look({P0: 5, P1: 9}, {P1: 9})
-    assert watch.deleted({P0: 5, P1: 9}, {P0, P1}) == [Gap(P0, "deleted", 5, 5, 8)]
+    watch.look({P0: 5, P1: 9}, {P0: LogEnd(8), P1: LogEnd(9)})
+    watch.look({P0: 5, P1: 9}, {P1: LogEnd(9)})
+    brokers.topics = {}
+    watch.let_go({P0: 5, P1: 9})
+    assert watch.deleted(()) == [Gap(P0, "deleted", 5, 5, 8)]
+    assert watch.deleted(()) == []
+    watch.let_go({P0: 5, P1: 9})
     watch.told([Gap(P0, "deleted", 5, 5, 8)])
-    assert watch.deleted({P0: 5, P1: 9}, {P0, P1}) == []
+    clock.now += 1
+    assert watch.deleted(()) == []
+
+
+def test_a_partition_that_one_broker_denies_is_not_deleted_yet(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    """A topic has grown; a broker that lags tells the group of the new partition no more."""
+    watch = LogWatch(brokers, clock)
+    watch.look({P0: 5, P1: 2}, {P0: LogEnd(5), P1: LogEnd(9)})
+    brokers.denied[P1] = False
+    watch.let_go({P1: 2})
+    assert watch.deleted({P0}) == []
+    assert watch.unsure
+    clock.now += 1
+    brokers.denied.clear()
+    assert watch.deleted({P0}) == []
+    assert not watch.unsure
+
+
+def test_a_partition_that_is_denied_for_good_is_deleted(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    watch = LogWatch(brokers, clock)
+    watch.look({P1: 2}, {P1: LogEnd(9)})
+    brokers.denied[P1] = False
+    watch.let_go({P1: 2})
+    assert watch.deleted(()) == []
+    brokers.denied[P1] = True
+    assert watch.deleted(()) == []  # not asked more than once a second
+    clock.now += 1
+    assert watch.deleted(()) == [Gap(P1, "deleted", 2, 2, 9)]
+    assert not watch.unsure
+
+
+def test_a_partition_that_comes_back_was_not_deleted(clock: StillClock, brokers: Brokers) -> None:
+    watch = LogWatch(brokers, clock)
+    watch.look({P1: 2}, {P1: LogEnd(9)})
+    brokers.denied[P1] = True
+    watch.let_go({P1: 2})
+    assert watch.deleted({P1}) == []
+    assert watch.deleted(()) == []
+
+
+def test_brokers_that_are_away_leave_a_vanished_partition_in_doubt(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    watch = LogWatch(brokers, clock)
+    watch.look({P1: 2}, {P1: LogEnd(9)})
+    brokers.away = True
+    watch.let_go({P1: 2})
+    assert watch.deleted(()) == []
+    brokers.away, brokers.denied[P1] = False, True
+    clock.now += 1
+    assert watch.deleted(()) == [Gap(P1, "deleted", 2, 2, 9)]
 
 
 def test_an_end_that_was_seen_of_a_partition_let_go_since_is_forgotten(
     clock: StillClock, brokers: Brokers
 ) -> None:
     watch = LogWatch(brokers, clock)
-    watch.look({P0: 5}, {P0: 8})
-    watch.look({P1: 9}, {P1: 9})
-    assert watch.deleted({P0: 5}, {P0}) == []
+    watch.look({P0: 5}, {P0: LogEnd(8)})
+    watch.look({P1: 9}, {P1: LogEnd(9)})
+    brokers.topics = {}
+    watch.let_go({P0: 5})
+    assert watch.deleted(()) == []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ import pytest
 from pyspark_zkgroup.errors import PlanError
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.group.ownership import OffsetRead, stands, version_of
-from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
+from pyspark_zkgroup.model import NO_MARK, Fence, Mark, OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskRange, decode, encode, task_inputs
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "plans"
+
+
+RANGE = {"from": 0, "until": 1, "thread": 0, "fence": "1.1"}
 
 
 def planned(topic: str, partition: int, start: int, until: int, thread: int = 0) -> PlannedRange:
@@ -22,7 +26,7 @@ def planned(topic: str, partition: int, start: int, until: int, thread: int = 0)
 
 
 def test_the_golden_plan_is_read_and_written_to_the_letter() -> None:
-    text = (GOLDEN / "v1.json").read_text().strip()
+    text = (GOLDEN / "v2.json").read_text().strip()
     plan = decode(json.loads(text))
     assert json.dumps(encode(plan)) == text
     fences = [version_of(r.fence) for r in plan.ranges]
@@ -31,15 +35,21 @@ def test_the_golden_plan_is_read_and_written_to_the_letter() -> None:
         NodeVersion(4294967399, 0),
         NodeVersion(4294967313, 12),
     ]
+    assert [r.mark for r in plan.ranges] == [Mark(7, "Yw1hPrQ2TDmM0gQsk4UoYQ"), Mark(0), NO_MARK]
     assert plan.group == "billing"
     assert plan.by_partition[TopicPartition("orders", 0)].range == OffsetRange(5, 10)
     assert str(plan.thread_id(plan.ranges[0])) == "billing_host-1795198465488-1cf4c010-1"
 
 
+def test_a_plan_of_version_1_is_read_without_epochs() -> None:
+    older = decode(json.loads((GOLDEN / "v1.json").read_text()))
+    newer = decode(json.loads((GOLDEN / "v2.json").read_text()))
+    assert older.ranges == tuple(replace(r, mark=NO_MARK) for r in newer.ranges)
+
+
 def test_a_plan_made_while_zookeeper_was_silent_names_the_value_that_was_sent() -> None:
-    text = (GOLDEN / "v1_unanswered.json").read_text().strip()
-    plan = decode(json.loads(text))
-    assert json.dumps(encode(plan)) == text
+    plan = decode(json.loads((GOLDEN / "v1_unanswered.json").read_text()))
+    assert decode(encode(plan)) == plan
     (planned,) = plan.ranges
     assert stands(planned.fence, OffsetRead(b"2", NodeVersion(4294967312, 3)))
     assert stands(planned.fence, OffsetRead(b"5", NodeVersion(4294967312, 4)))
@@ -47,7 +57,7 @@ def test_a_plan_made_while_zookeeper_was_silent_names_the_value_that_was_sent() 
 
 def test_a_plan_from_the_future_is_refused_with_both_numbers() -> None:
     future = json.loads((GOLDEN / "from_the_future.json").read_text())
-    with pytest.raises(PlanError, match=r"version 2, this zkgroup reads versions up to 1"):
+    with pytest.raises(PlanError, match=r"version 3, this zkgroup reads versions up to 2"):
         decode(future)
 
 
@@ -79,6 +89,14 @@ def test_partitions_are_sorted_by_number() -> None:
             {"partitions": {"t": {"0": {"from": "0", "until": 1, "thread": 0, "fence": "1.1"}}}},
             "from = '0'",
         ),
+        (
+            {"partitions": {"t": {"0": {**RANGE, "epoch": "7"}}}},
+            "epoch = '7'",
+        ),
+        (
+            {"partitions": {"t": {"0": {**RANGE, "topicId": 7}}}},
+            "topicId = 7",
+        ),
     ],
 )
 def test_a_damaged_plan_is_named(change: dict[str, Any], message: str) -> None:
@@ -108,6 +126,12 @@ def test_one_task_for_each_thread_that_has_something_to_read() -> None:
     )
     left_out = every - {TopicPartition("t", 3)}
     assert [task.thread_id for task in task_inputs(plan, left_out)] == ["m-1"]
+
+
+def test_a_task_is_told_of_which_log_its_ranges_are() -> None:
+    of_log = replace(planned("t", 0, 0, 5), mark=Mark(3, "id"))
+    (task,) = task_inputs(Plan("zookeeper", "g", "m", (of_log,)), frozenset({of_log.partition}))
+    assert task.ranges == (TaskRange(of_log.partition, OffsetRange(0, 5), Mark(3, "id")),)
 
 
 def test_a_plan_names_a_partition_once() -> None:

@@ -83,8 +83,8 @@ class Office(Candidate):
         rate = process.access.clock_rate
         self.access = Access(clock_rate=rate)
         process.access = LeadingAccess(clock_rate=rate, beside=[self.access])
-        view = FakeView(kafka, process.reaches, self.steps.step)
         clock = VirtualClock(world, rate, 0.0, self.steps.check)
+        view = FakeView(kafka, process.reaches, self.steps.step, clock.monotonic)
         super().__init__(
             SessionSettings("zk1:2181", "", timeout_ms, 6000),
             Candidacy(process.name, address),

@@ -18,8 +18,8 @@ from pyspark_zkgroup.light.session import LightSession, LightSettings
 from pyspark_zkgroup.light.stream import Inbox
 from pyspark_zkgroup.membership.light import LightMembership
 from pyspark_zkgroup.membership.surroundings import Surroundings
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
-from pyspark_zkgroup.plan import TaskInput
+from pyspark_zkgroup.model import OffsetRange
+from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.planner import Planner
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent
@@ -113,8 +113,8 @@ class ShortBatches(Driver):
         self._shorten()
         super()._run(batch, tasks)
 
-    def _fetch(self, partition: TopicPartition, wanted: OffsetRange) -> int:
-        found = super()._fetch(partition, wanted)
+    def _fetch(self, one: TaskRange) -> tuple[OffsetRange, int]:
+        found = super()._fetch(one)
         self._shorten()
         return found
 

@@ -42,5 +42,5 @@ def test_a_log_without_a_plan_of_ours_is_another_querys() -> None:
 
 def test_a_plan_of_a_newer_version_is_refused() -> None:
     newer = {**json.loads(logged()), "version": plan.VERSION + 1}
-    with pytest.raises(PlanError, match="version 2"):
+    with pytest.raises(PlanError, match="version 3"):
         ranges_in("\n".join(["v1", FACTS, json.dumps(newer)]), "a/offsets/1")
