@@ -179,7 +179,7 @@ class FakeView:
             verdict = log_check.judge(planned, log.end_of(mark.epoch), leading)
             if isinstance(verdict, log_check.Cut):
                 wanted = OffsetRange(wanted.start, max(wanted.start, verdict.end))
-        if wanted.start < wanted.until and wanted.start < log.earliest or wanted.until > log.latest:
+        if len(wanted) and (wanted.start < log.earliest or wanted.until > log.latest):
             raise OffsetOutOfRangeError(
                 f"{partition} has {log.earliest} to {log.latest}, not {wanted}", "Reset"
             )

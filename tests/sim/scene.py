@@ -321,8 +321,11 @@ class Scene:
             world.fail(f"P1: losses that nobody told of: {sorted(self.checkers.cuts_owed)}")
 
     def mend(self) -> None:
-        """What the operator does whom the messages name: offsets beyond the end are set."""
-        for partition in sorted(self.kafka.logs):
+        """What the operator does whom the messages name: offsets beyond the end are set, but not
+        while a member has yet to tell that the log was cut.
+        """
+        cut = {partition for _, partition, _, _ in self.checkers.cuts_owed}
+        for partition in sorted(self.kafka.logs.keys() - cut):
             path = self.paths.offset(partition)
             stat = self.server.leader.nodes.get(path)
             if stat is not None and stat.data.isdigit():
