@@ -29,7 +29,6 @@ from tests.security.spent import MIB, spent_on
 ORDERS = TopicPartition("orders", 0)
 # Several times what they take: these tell bounded from unbounded, not fast from slow.
 SECONDS_MAX = 15.0
-BYTES_MAX = 256 * MIB
 
 
 def registration(threads: dict[str, int], pattern: str = "static") -> bytes:
@@ -109,9 +108,9 @@ def test_members_within_their_bounds_cost_no_more_together(strategy: str) -> Non
         else:
             assert len(target(snapshot, strategy, "new", True)) == 2001
 
-    spent = spent_on(read, memory=strategy == "range")
+    # Its memory is that of the places, which the next test counts: 20 to 100 MiB.
+    spent = spent_on(read, memory=False)
     assert spent.seconds < SECONDS_MAX, spent
-    assert spent.peak_bytes < BYTES_MAX, spent
 
 
 def test_where_threads_are_cut_off_members_with_few_keep_theirs() -> None:
