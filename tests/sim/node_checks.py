@@ -244,7 +244,9 @@ class NodeChecks(Judge):
         while gap is not None and until > start and epoch - 1 in progress.cuts:
             # A batch under way when the log was cut: what it was planned for is gone.
             epoch -= 1
-            if progress.cover(epoch).first_gap(start, until) is None:
+            # Or it was planned before the cut and logged after it: what was left, it has read.
+            since = gap if gap >= progress.cuts[epoch] else start
+            if progress.cover(epoch).first_gap(since, until) is None:
                 return None
         return gap
 
