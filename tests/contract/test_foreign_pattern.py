@@ -15,6 +15,7 @@ from tests.waiting import wait_until
 
 EACH = 5
 PATTERN = "(?!a).*"
+STALLING = "((((((((.*)*)*)*)*)*)*)*)*!"
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -45,6 +46,22 @@ def test_the_pattern_refuses_a_join_and_later_stops_the_assignment(
         second = members.query(topic)
         settle(first, second, partitions=4)
         assert len(second.membership.holdings.held) == 2
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_pattern_made_to_stall_members_costs_them_nothing(
+    request: pytest.FixtureRequest, kind: str
+) -> None:
+    """A backtracking matcher does not finish with a name of 25 letters in a lifetime."""
+    with KINDS[kind].of("zookeeper", request) as members:
+        topic = members.made.topic(2)
+        members.made.produce(topic, EACH)
+        path = GroupPaths(members.made.name).id(f"{members.made.name}_jvm")
+        hostile = Registration(Subscription.white_list(STALLING, 1), "1")
+        client: Any = members.made.client  # type: ignore[union-attr]
+        client.create(path, encode_registration(hostile), makepath=True)
+        query = members.query(topic)
+        wait_until(lambda: _reads(query, 2 * EACH), 20, "all to be read", clock=query.clock)
 
 
 def _reads(query: Query, rows: int) -> bool:
