@@ -24,13 +24,16 @@ def costs() -> dict[tuple[str, int], Cost]:
     return found
 
 
-@pytest.mark.parametrize(("protocol", "constant"), [("coordinator", 4), ("light", 1)])
+@pytest.mark.parametrize(("protocol", "constant", "each"), [("coordinator", 4, 1), ("light", 1, 2)])
 @pytest.mark.parametrize("members", [SMALL, LARGE])
 def test_one_that_was_there_reads_a_constant_and_what_it_gives_up(
-    costs: dict[tuple[str, int], Cost], protocol: str, constant: int, members: int
+    costs: dict[tuple[str, int], Cost], protocol: str, constant: int, each: int, members: int
 ) -> None:
+    """The coordinator reads an owner node once more before it deletes it for a light member: it
+    deletes what was made within this member's life alone.
+    """
     cost = costs[protocol, members]
-    assert cost.old.nodes == constant + cost.given_up
+    assert cost.old.nodes == constant + each * cost.given_up
     # Who gives nothing up asks nothing: the newcomer's share comes from no more members than that.
     assert cost.stirred == min(members - 1, PARTITIONS // members)
 
