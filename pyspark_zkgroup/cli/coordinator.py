@@ -17,13 +17,13 @@ from pyspark_zkgroup.connect_string import PORT_MAX, parse_address, parse_connec
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.group.topics import legal_name
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
+from pyspark_zkgroup.worker_log import PrintableFormatter
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
     from pyspark_zkgroup.coordinator.light_office import LightOffice
     from pyspark_zkgroup.security.stream_access import StreamAccess
-    from pyspark_zkgroup.worker_log import PrintableFormatter
-from pyspark_zkgroup.zk.session import SessionSettings
+    from pyspark_zkgroup.zk.session import SessionSettings
 
 _REFRESH_S = 30.0
 TOKEN_LENGTH_MIN = 16
