@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import re2
 
 from pyspark_zkgroup.errors import SubscriptionError
 from pyspark_zkgroup.group.safe_pattern import (
+    Alternative,
     InvalidPatternError,
     UnsupportedPatternError,
     translate,
@@ -63,18 +65,37 @@ def is_unsupported(expression: str) -> bool:
     return False
 
 
-def _matcher(translated: str) -> Matcher:
+def _matcher(alternatives: tuple[Alternative, ...]) -> Matcher:
+    found = tuple(
+        (_compiled(one.text), _each(one.ahead), _each(one.not_ahead)) for one in alternatives
+    )
+
+    def matches(topic: str) -> bool:
+        return any(
+            whole.fullmatch(topic) is not None
+            and all(each.match(topic) is not None for each in ahead)
+            and not any(each.match(topic) is not None for each in not_ahead)
+            for whole, ahead, not_ahead in found
+        )
+
+    return matches
+
+
+def _each(texts: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(map(_compiled, texts))
+
+
+def _compiled(text: str) -> Any:
     options = re2.Options()
     options.never_capture = True
     options.log_errors = False
     options.max_mem = _MEMORY_MAX
     try:
-        matches = re2.compile(translated, options).fullmatch
+        return re2.compile(text, options)
     except re2.error as error:
         raise UnsupportedPatternError(
             "an expression with so many repetitions", "Use fewer or smaller repetitions"
         ) from error
-    return lambda topic: matches(topic) is not None
 
 
 def _shown(cleaned: str) -> str:

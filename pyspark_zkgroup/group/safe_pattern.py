@@ -9,6 +9,7 @@ no pattern of another member can stall this one.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 LENGTH_MAX: Final = 1000
@@ -18,14 +19,15 @@ _COUNT = re.compile(r"\{([0-9]{1,4})\}", re.ASCII)
 _CLASSES: Final = "dDwWsS"
 _GROUPS: Final = (
     ("?:", "", ""),
-    ("?=", "the lookahead (?=", "Write all that may follow"),
-    ("?!", "the lookahead (?!", "Use excludePattern, or name what may stand there"),
+    ("?=", "the lookahead (?= in this place", "Write it at the beginning of an alternative"),
+    ("?!", "the lookahead (?! in this place", "Write it at the beginning of an alternative"),
     ("?<=", "the lookbehind (?<=", "Write all that may come before"),
     ("?<!", "the lookbehind (?<!", "Use excludePattern, or name what may stand there"),
     ("?>", "the atomic group (?>", "Write (?: instead"),
     ("?<", "the named group (?<", "Write ( without a name"),
-    ("?", "a flag such as (?i)", "Write both cases, such as [Aa]"),
+    ("?", "a flag such as (?i) in this place", "Write both cases, such as [Aa]"),
 )
+_IGNORE_CASE: Final = "(?i)"
 
 
 class InvalidPatternError(Exception):
@@ -40,8 +42,21 @@ class UnsupportedPatternError(Exception):
         self.instead = instead
 
 
-def translate(expression: str) -> str:
-    """The expression in RE2's syntax. Raises InvalidPatternError or UnsupportedPatternError."""
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """In RE2's syntax. The whole name matches `text`, and how it begins matches each of `ahead` and
+    none of `not_ahead`: lookaheads, which RE2 does not have, but at the beginning needs not.
+    """
+
+    text: str
+    ahead: tuple[str, ...] = ()
+    not_ahead: tuple[str, ...] = ()
+
+
+def translate(expression: str) -> tuple[Alternative, ...]:
+    """Return what a name has to match one of. Raises InvalidPatternError or
+    UnsupportedPatternError.
+    """
     if len(expression) > LENGTH_MAX:
         raise UnsupportedPatternError(
             f"an expression of {len(expression)} characters",
@@ -58,18 +73,33 @@ class _Translation:
         self.at = 0
         self.depth = 0
 
-    def whole(self) -> str:
-        found = self._alternatives()
-        if self.at < len(self.text):
+    def whole(self) -> tuple[Alternative, ...]:
+        flags = ""
+        if self.text.startswith(_IGNORE_CASE):
+            flags, self.at = _IGNORE_CASE, len(_IGNORE_CASE)
+        found = [self._alternative(flags)]
+        while self._next == "|":
+            self.at += 1
+            found.append(self._alternative(flags))
+        if self._next:
             raise InvalidPatternError(f"')' at {self.at} closes no group")
-        return found
+        return tuple(found)
 
-    def _alternatives(self) -> str:
+    def _alternative(self, flags: str) -> Alternative:
+        # Else the repetition of an anchor is refused as such.
+        self.at += re.match(r"\^(?![*+?{])", self.text[self.at :]) is not None
+        looks: dict[str, list[str]] = {"(?=": [], "(?!": []}
+        while (opening := self.text[self.at : self.at + 3]) in looks:
+            self.at += len(opening)
+            looks[opening].append(flags + self._inner())
+            if self._next in ("*", "+", "?", "{"):
+                raise UnsupportedPatternError("a repetition of a lookahead", "Remove it")
+        text = flags + self._sequence()
+        return Alternative(text, tuple(looks["(?="]), tuple(looks["(?!"]))
+
+    def _sequence(self) -> str:
         found = []
-        while self.at < len(self.text) and self._next != ")":
-            if self._next == "|":
-                found.append(self._take())
-                continue
+        while self._next not in ("", ")", "|"):
             atom = self._atom()
             found.append(atom + self._quantifier(atom in (r"\A", r"\z")))
         return "".join(found)
@@ -106,16 +136,23 @@ class _Translation:
                     raise UnsupportedPatternError(what, instead)
                 self.at += len(opening)
                 break
+        return f"(?:{self._inner()})"
+
+    def _inner(self) -> str:
+        """All up to the end of a group."""
         self.depth += 1
         if self.depth > _DEPTH_MAX:
             raise UnsupportedPatternError(
                 f"more than {_DEPTH_MAX} groups within each other", "Remove groups"
             )
-        inner = self._alternatives()
+        found = [self._sequence()]
+        while self._next == "|":
+            self.at += 1
+            found.append(self._sequence())
         if self._take() != ")":
             raise InvalidPatternError("a group is not closed")
         self.depth -= 1
-        return f"(?:{inner})"
+        return "|".join(found)
 
     def _quantifier(self, is_anchor: bool) -> str:
         count = _COUNT.match(self.text, self.at)

@@ -37,8 +37,8 @@ SUBSCRIBE_PATTERN: Final[Option[str | None]] = Option(
     None,
     "Read the topics whose whole name matches (a white list), also those made later. A comma "
     "stands for |, and blanks are dropped, as in the JVM consumers. Supported: characters, ., "
-    "[...], (...), |, *, +, ?, {n}, ^, $, \\d, \\w and \\s. An unsupported part is refused by "
-    "name.",
+    "[...], (...), |, *, +, ?, {n}, ^, $, \\d, \\w, \\s, and (?!...) at the beginning. An "
+    "unsupported part is refused by name.",
 )
 EXCLUDE_PATTERN: Final[Option[str | None]] = Option(
     "excludePattern",

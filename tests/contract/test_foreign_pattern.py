@@ -14,7 +14,7 @@ from tests.spark_order import Query
 from tests.waiting import wait_until
 
 EACH = 5
-PATTERN = "(?!a).*"
+PATTERN = "(?<!a).*"
 STALLING = "((((((((.*)*)*)*)*)*)*)*)*!"
 
 

@@ -182,6 +182,7 @@ def _told(outcome: Outcome) -> str:
 # that claims between a batch's end and the settling of it; a reset between a crash and its replay
 # by a member that owns the partition again; all of a group's nodes lost between the two.
 RARE = (
+    "proof: refused, missing",
     "resolve: FENCED",
     "settle, not held: LATER",
     "replay: left out, owns it",

@@ -34,6 +34,7 @@ def test_cleaning(expression: str, expected: str) -> None:
         *("wl.*", "wl[._].*|Zed", r"\w+", r"[^\d]+", "a|b|", "[a-c]{2}", "(?:a|b)+?", r"^a$"),
         *(r"a\.b", "(a)(b)?", "[a-]", "[-a]", "[^^]", "[^A-Z]+", r"[\w.]+", r"[a\-b]+", "()a"),
         *("a{2}b", "(ab)*", ".+", "a$|^b", r"\_", "x]|a}", "[!-/]", "[a&]", r"[^\W\d_]"),
+        *("(?!wl).*", "^(?!wl|a).*$", "(?=a)(?!ab).*|b", "(?!a$).*", "(?i)A.*|zed", "(?i)(?!WL).*"),
     ],
 )
 def test_a_supported_pattern_means_what_it_means_to_python(expression: str) -> None:
@@ -44,13 +45,14 @@ def test_a_supported_pattern_means_what_it_means_to_python(expression: str) -> N
 @pytest.mark.parametrize(
     ("expression", "told"),
     [
-        ("(?!wl).*", "the lookahead (?! is not supported. Use excludePattern"),
-        ("a(?=b)b", "the lookahead (?= is not supported"),
+        ("a(?=b)b", "the lookahead (?= in this place is not supported. Write it at the beginning"),
+        ("(?:(?!wl).*)", "the lookahead (?! in this place is not supported"),
+        ("(?!a)*b", "a repetition of a lookahead is not supported"),
         ("(?<=a)b", "the lookbehind (?<= is not supported"),
         ("(?<!a)b", "the lookbehind (?<! is not supported"),
         ("(?>a)", "the atomic group (?> is not supported. Write (?: instead"),
         ("(?<n>a)", "the named group (?< is not supported. Write ( without a name"),
-        ("(?i)a", "a flag such as (?i) is not supported. Write both cases, such as [Aa]"),
+        ("a(?i)b", "a flag such as (?i) in this place is not supported. Write both cases"),
         ("a++", "the possessive repetition ++ is not supported. Write + instead"),
         ("a{2}+", "the possessive repetition {2}+ is not supported. Write {2} instead"),
         ("a{1}{2}", "a repetition of a repetition is not supported"),
