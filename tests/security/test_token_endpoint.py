@@ -71,6 +71,7 @@ def test_a_redirect_to_another_host_is_not_followed(status: int) -> None:
 def _options(url: str, **more: str) -> dict[str, str]:
     return {
         **LEAST,
+        "kafka.bootstrap.servers": "b1:9092",
         "kafka.security.protocol": "SASL_SSL",
         "kafka.sasl.mechanism": "OAUTHBEARER",
         "kafka.sasl.jaas.config": JAAS,
