@@ -59,13 +59,20 @@ def decode_request(data: bytes) -> Request | None:
         return Request(
             cast(Kind, kind),
             str(value["by"]),
-            int(value["at_ms"]),
+            _moment(value["at_ms"]),
             int(value["session"], 16),
             answer,
-            int(value["answered_ms"]),
+            _moment(value["answered_ms"]),
         )
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
+
+
+def _moment(value: object) -> int:
+    """In milliseconds. A float may be infinite."""
+    if not isinstance(value, int) or not 0 <= value < 2**63:
+        raise ValueError(f"{value!r} is no time")
+    return value
 
 
 def in_force(request: Request | None, own_sessions: Collection[int]) -> Request | None:

@@ -39,8 +39,15 @@ def test_a_request_is_read_as_it_was_written(request_: Request) -> None:
     assert decode_request(encode_request(request_)) == request_
 
 
+WRITTEN = encode_request(replace(ASKED, at_ms=7))
+
+
 @pytest.mark.parametrize(
-    "data", [b"", b"{}", b"[]", b"\xff", b"null", encode_request(ASKED).replace(b"drain", b"burn")]
+    "data",
+    [
+        *(b"", b"{}", b"[]", b"\xff", b"null", WRITTEN.replace(b"drain", b"burn")),
+        *(WRITTEN.replace(b'"at_ms": 7', b'"at_ms": ' + at) for at in (b"1e999", b"NaN", b"-1")),
+    ],
 )
 def test_garbage_asks_nothing(data: bytes) -> None:
     assert decode_request(data) is None
