@@ -246,7 +246,10 @@ class JvmMember:
             (result,) = self._ask(SetData(path, b"%d" % fetcher.position, -1))
             if isinstance(result, int):
                 self._make(f"{self.root}/offsets/{partition.topic}")
-                self._ask(Create(path, b"%d" % fetcher.position))
+                (made,) = self._ask(Create(path, b"%d" % fetcher.position))
+                if isinstance(made, int):
+                    # As updatePersistentPath does where another one has made the node meanwhile.
+                    self._ask(SetData(path, b"%d" % fetcher.position, -1))
             fetcher.committed = fetcher.position
 
     def _release(self) -> None:

@@ -298,14 +298,20 @@ def forget_what_was_closed() -> Patches:
 
 
 def _a_successors_node_has_the_version_of_ones_own() -> Patches:
-    """To whom it belongs is then in nothing that a transaction can check."""
+    """To whom it belongs is then in nothing that a transaction can check. (The look before it
+    leaves so short a moment that no seed would find this alone.)
+    """
 
     def version(_owner: OwnerRead) -> int:
         return 1
 
+    def still_ours(_f: Footing, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
+        return set(partitions)
+
     return [
         put(claim, "taken_over_version", version),
         put(replay, "taken_over_version", version),
+        put(claims, "_still_ours", still_ours),
     ]
 
 
