@@ -55,10 +55,15 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class KnownTopics:
-    """`topics` is what counts as being there; `missing` are those of them that are in doubt."""
+    """`topics` is what counts as being there; `missing` are those of them that are in doubt.
+
+    `gone` are partitions that were found deleted, with the id of their topic. The look that finds
+    it may be one for new topics; without them the next look at what is held would doubt again.
+    """
 
     topics: Mapping[str, TopicSeen] = field(default_factory=dict)
     missing: Mapping[str, Missing] = field(default_factory=dict)
+    gone: frozenset[tuple[TopicPartition, str]] = frozenset()
 
     @property
     def partitions(self) -> dict[str, tuple[int, ...]]:
@@ -73,10 +78,12 @@ class KnownTopics:
         """As if these had been seen too, in topics of these ids: somebody holds them."""
         topics = dict(self.topics)
         for partition, topic_id in held.items():
+            if (partition, topic_id) in self.gone:
+                continue
             topic = topics.get(partition.topic, TopicSeen(()))
             numbers = tuple(sorted({*topic.partitions, partition.partition}))
             topics[partition.topic] = TopicSeen(numbers, topic_id or topic.id)
-        return KnownTopics(topics, self.missing)
+        return KnownTopics(topics, self.missing, self.gone)
 
     def lacks(self, held: Mapping[TopicPartition, str]) -> dict[TopicPartition, bool]:
         """Those that are not there: True; those in doubt: False."""
@@ -90,6 +97,7 @@ class KnownTopics:
     def after(self, answer: Answer) -> KnownTopics:
         topics = dict(answer.topics)
         missing: dict[str, Missing] = {}
+        gone = set(self.gone)
         for name, known in self.topics.items():
             seen = answer.topics.get(name)
             if seen is not None and known.agrees_with(seen):
@@ -98,7 +106,16 @@ class KnownTopics:
             doubt = _denied(self.missing.get(name, Missing(answer.at)), answer)
             if len(doubt.by) < min(_BROKERS_MIN, answer.brokers):
                 topics[name], missing[name] = known, doubt
-        return KnownTopics(topics, missing)
+            else:
+                gone |= _partitions(name, known)
+        for name in {partition.topic for partition, _ in gone} & topics.keys():
+            gone -= _partitions(name, topics[name])
+        return KnownTopics(topics, missing, frozenset(gone))
+
+
+def _partitions(name: str, topic: TopicSeen) -> set[tuple[TopicPartition, str]]:
+    """With the topic's id, and without one, as they are held by whoever does not know it."""
+    return {(TopicPartition(name, n), i) for n in topic.partitions for i in (topic.id, "")}
 
 
 def _denied(missing: Missing, answer: Answer) -> Missing:

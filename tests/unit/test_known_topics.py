@@ -87,3 +87,15 @@ def test_a_partition_of_a_topic_made_anew_is_missing_though_its_name_is_there() 
     known = told(known, 1 + MISSING_S, TWO, brokers=1)
     assert known.lacks(held) == {TopicPartition("t", 1): True}
     assert known.lacks({TopicPartition("t", 1): "a"}) == {}
+
+
+def test_what_a_look_for_new_topics_has_found_gone_is_not_doubted_again() -> None:
+    """A busy query looks for new topics each second, and that look is the first to be sure."""
+    held = {TopicPartition("t", 0): "a"}
+    known = told(KnownTopics().assuming(held), 0, TopicSeen((0,), "b"))
+    assert known.lacks(held) == {TopicPartition("t", 0): False}
+    for broker in (1, 2):
+        known = told(known, MISSING_S, TopicSeen((0,), "b"), broker=broker)
+    known = told(known.assuming(held), MISSING_S + 1, TopicSeen((0,), "b"))
+    assert known.lacks(held) == {TopicPartition("t", 0): True}
+    assert known.assuming({TopicPartition("t", 0): ""}).lacks({TopicPartition("t", 0): "b"}) == {}
