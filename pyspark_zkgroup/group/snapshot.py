@@ -108,6 +108,7 @@ def _read_member(path: str, data: bytes | None) -> Registration | str:
     return registration
 
 
+@lru_cache(_KEPT)
 def _has_unsupported_pattern(path: str, data: bytes | None) -> bool:
     try:
         subscription = parse_registration(path, data).subscription
