@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark_zkgroup.cluster_view import ClusterView
@@ -86,3 +88,15 @@ def crash(query: Query) -> None:
     session._thread.join(5.0)
     query.brokers.close()
     query.planner._stopped = True
+
+
+@contextmanager
+def served(sandbox: Sandbox) -> Iterator[LightGroup]:
+    """A group with a coordinator in office, which ends with it."""
+    made = LightGroup(sandbox)
+    try:
+        made.office()
+        made.in_office()
+        yield made
+    finally:
+        made.close()

@@ -40,7 +40,7 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.cut import Cut
 from tests.group import all_rows, known, missing, settle, twice
-from tests.light import LightGroup, crash
+from tests.light import LightGroup, crash, served
 from tests.planted_secrets import COORDINATOR_TOKEN, WRONG_PASSWORD, leaks_in, leaks_of
 from tests.spark_order import Checkpoint, Query
 from tests.talk import Talk, answers, talk
@@ -50,13 +50,8 @@ from tests.waiting import wait_until
 
 @pytest.fixture
 def group(sandbox: Sandbox) -> Iterator[LightGroup]:
-    made = LightGroup(sandbox)
-    try:
-        made.office()
-        made.in_office()
+    with served(sandbox) as made:
         yield made
-    finally:
-        made.close()
 
 
 def test_a_lone_member_is_told_everything_and_what_it_commits_lands_in_zookeeper(

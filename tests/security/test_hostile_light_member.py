@@ -34,7 +34,7 @@ from pyspark_zkgroup.sandbox.certificates import Certificates, Identity
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from tests.group import missing, settle, twice
-from tests.light import LightGroup
+from tests.light import LightGroup, served
 from tests.planted_secrets import COORDINATOR_TOKEN
 from tests.spark_order import Query
 from tests.talk import Talk, registering
@@ -46,13 +46,8 @@ SECRET = "h" * 32
 
 @pytest.fixture
 def group(sandbox: Sandbox) -> Iterator[LightGroup]:
-    made = LightGroup(sandbox)
-    try:
-        made.office()
-        made.in_office()
+    with served(sandbox) as made:
         yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture

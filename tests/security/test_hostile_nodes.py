@@ -10,20 +10,15 @@ import pytest
 
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import missing, settle, twice
-from tests.light import LightGroup
+from tests.light import LightGroup, served
 from tests.security.spent import MIB
 from tests.waiting import wait_until
 
 
 @pytest.fixture
 def group(sandbox: Sandbox) -> Iterator[LightGroup]:
-    made = LightGroup(sandbox)
-    try:
-        made.office()
-        made.in_office()
+    with served(sandbox) as made:
         yield made
-    finally:
-        made.close()
 
 
 def giant() -> bytes:
