@@ -143,6 +143,7 @@ def test_failed_download_is_one_clear_line_and_leaves_nothing(tmp_path: Path) ->
     assert "Kafka 3.9.1 could not be fetched from the Maven repository" in text
     assert f"name a mirror in {REPOSITORY_VARIABLE}" in text
     assert "\n" not in text
-    assert "attempt 1 of 3 failed" in said[1]
+    # A slow machine is told in between how far it is.
+    assert [line for line in said if "attempt 1 of 3 failed" in line]
     left = [p.name for p in (tmp_path / "zkgroup" / "jars").iterdir()]
     assert left == ["kafka_2.13-3.9.1.lock"]
