@@ -51,6 +51,8 @@ from pyspark_zkgroup.zk.port import (
     SessionSettings,
 )
 
+_LEAVING = 0
+"""The number of a request that nobody waits for."""
 COMMAND = "a command"
 """The path of the event that a command has come."""
 _REQUEST_SHARE = 0.25
@@ -67,9 +69,12 @@ _Answer: TypeAlias = "queue.SimpleQueue[Reply | DisconnectedError]"
 
 @dataclass(frozen=True, slots=True)
 class LightSettings:
+    """`given_up`: lives of this process that it no longer counts on, nor on what they own."""
+
     addresses: tuple[str, ...]
     access: StreamAccess
     hello: Hello
+    given_up: frozenset[int] = frozenset()
 
     @property
     def timeout_s(self) -> float:
@@ -78,7 +83,6 @@ class LightSettings:
 
 class LightSession:
     """`id` is the life that the coordinator has registered; -1 before, which no node's owner is.
-    `life_found`: the one that it knew of this process when it took us in; 0 if none.
 
     `open_stream`, time and threads are handed in, so that a simulated world can have its own.
     """
@@ -100,7 +104,6 @@ class LightSession:
         self.clock = clock
         self.threads = threads
         self.id = -1
-        self.life_found = 0
         self.brokers: tuple[str, ...] = ()
         self.commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self.proved_at = float("-inf")
@@ -252,7 +255,11 @@ class LightSession:
                 heard_at = self.clock.monotonic()
                 if isinstance(message, Exception):
                     return self._failed(search, self._why(message))
-                if isinstance(message, Accepted):
+                if isinstance(message, Accepted) and self._is_given_up(message.life):
+                    stream.send(Leave(_LEAVING))
+                elif isinstance(message, Executed | Failed) and message.number == _LEAVING:
+                    return self._failed(search, "ends a life of this member that is given up")
+                elif isinstance(message, Accepted):
                     search = searching.found(search)
                     if not self._take_up(message, stream, began):
                         return search
@@ -266,6 +273,13 @@ class LightSession:
             stream.close()
         return search
 
+    def _is_given_up(self, life: int) -> bool:
+        """As the same process we would be taken in under that life, while its owner nodes stand of
+        which we hold nothing any more. We gave it up while no coordinator could be told; or one was
+        ending it and said that there was none, and its successor has found it registered still.
+        """
+        return self.id < 0 and life in self.light.given_up
+
     def _take_up(self, accepted: Accepted, stream: Stream, hello_at: float) -> bool:
         """False where our registration has been given up meanwhile: this session has ended."""
         with self._lock:
@@ -274,7 +288,6 @@ class LightSession:
                 self.events.put(SessionEvent("lost"))
                 return False
             self._stream = stream
-            self.life_found = accepted.life
             self._pongs.clear()
             self.brokers = accepted.brokers
             if accepted.life:

@@ -122,17 +122,9 @@ class LightMembership(CoordinatorMembership):
         before = self._session
         if before is not None and isinstance(before.refused, FencedError):
             raise before.refused
-        settings_here = LightSettings(light.addresses, light.access, hello)
+        given_up = frozenset(self.keeper.former)
+        settings_here = LightSettings(light.addresses, light.access, hello, given_up)
         session = self._session = self._open_light(settings_here, events)
-        if session.life_found in self.keeper.former:
-            # We gave that life up while no coordinator could be told, and are back before its
-            # timeout: as the same process we would be taken in under it, while its owner nodes
-            # stand of which we hold nothing any more.
-            try:
-                session.leave()
-            finally:
-                session.close()
-            session = self._session = self._open_light(settings_here, events)
         return LightStore(session)
 
     def _introduce(self, footing: Footing) -> bool:

@@ -11,7 +11,16 @@ import pytest
 
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
 from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.messages import Accepted, Elsewhere, Hello, Rejected, ToMember
+from pyspark_zkgroup.group.light.messages import (
+    Accepted,
+    Elsewhere,
+    Executed,
+    Hello,
+    Leave,
+    Rejected,
+    ToCoordinator,
+    ToMember,
+)
 from pyspark_zkgroup.light.call import Call
 from pyspark_zkgroup.light.conversation import Conversation, Outbox
 from pyspark_zkgroup.light.server import Listener
@@ -19,6 +28,7 @@ from pyspark_zkgroup.light.session import LightSession, LightSettings
 from pyspark_zkgroup.sandbox.certificates import Certificates, Identity
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
+from tests.waiting import wait_until
 
 HELLO = Hello("g", "g_a", "one", 1000)
 
@@ -118,6 +128,53 @@ def test_who_cannot_be_served_is_told_why(
     monkeypatch.setattr("pyspark_zkgroup.light.session._OPEN_S_MIN", 1.0)
     with listening(StreamAccess(), answer) as listener, pytest.raises(error, match=named):
         come(listener, StreamAccess())
+
+
+class Leaving:
+    """What a coordinator does for a member that leaves; it keeps what came."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self.outbox = outbox
+        self.came: list[ToCoordinator] = []
+
+    def take(self, message: ToCoordinator) -> None:
+        self.came.append(message)
+        if isinstance(message, Leave):
+            self.outbox.put(Executed(message.number, ()))
+
+    def end(self) -> None:
+        """Nothing is kept."""
+
+
+@pytest.mark.parametrize("lives", [(7, 0), (0, 7, 0)], ids=["at once", "after another answer"])
+def test_a_life_that_was_given_up_is_ended_before_a_new_session(lives: tuple[int, ...]) -> None:
+    """Its owner nodes stand, and the new session knows of none of them. Or: a coordinator is ending
+    that life, says that there is none, and dies; its successor finds it registered still.
+    """
+    left = list(lives)
+    found: list[Leaving] = []
+
+    def greet(_hello: Hello, outbox: Outbox, _caller: Caller) -> Conversation:
+        life = left.pop(0)
+        outbox.put(Accepted(1, life))
+        found.append(Leaving(outbox))
+        if not life and left:
+            outbox.close()
+        return found[-1]
+
+    listener = Listener("127.0.0.1:0", StreamAccess(), greet, 20)
+    settings = LightSettings(
+        (f"127.0.0.1:{listener.port}",), StreamAccess(), HELLO, given_up=frozenset({7})
+    )
+    session = LightSession(settings, queue.SimpleQueue(), Call)
+    try:
+        session.open()
+        wait_until(lambda: not left and session.connected, 5.0, "the session to be taken in")
+        left_by = [any(isinstance(m, Leave) for m in seat.came) for seat in found]
+        assert left_by == [life == 7 for life in lives]
+    finally:
+        session.close()
+        listener.close()
 
 
 def test_a_port_that_is_taken_is_named() -> None:

@@ -175,6 +175,10 @@ class LifeChecks(CommandChecks, Hearer):
                 self.counts["taken over from its predecessor"] += 1
                 if driver is not None and not (driver.query.static or driver.query.twins):
                     self.world.fail(f"P2: the registration of {driver.name} was taken over")
+            elif isinstance(driver, Driver) and life in driver.membership.keeper.former:
+                # A coordinator told it that it had no life any more, and could not end that one.
+                self.counts["life given up"] += 1
+                self.fault(driver, "it gave its life up")
             self.ended_lives.add(life)
         elif change.before is None and change.after is not None:
             self._registered(change.after)
