@@ -258,6 +258,12 @@ class FirstOffsets:
         written now.
         """
         holdings, now = f.holdings, f.clock.monotonic()
+        for partition in holdings.held.keys() & set(missing):
+            # The fence it is held under is gone with the node. Were the new one made, and the
+            # connection broken before the proof, a plan would go out that its own replay refuses.
+            # The owner node, where it is there still, is found as one of ours at the next look.
+            holdings.lose_node(partition)
+            holdings.doubtful.add(partition)
         holdings.lost_topics |= {p.topic for p in missing if holdings.position_of(p) is not None}
         written: list[TopicPartition] = []
         for partition in missing:

@@ -137,10 +137,7 @@ class Checkers(NodeChecks):
             # same batch at the same offset.
             writer = self.drivers.get(progress.writer)
             mine = writer is not None and writer.query is driver.query
-            # A member that makes lost nodes again, and is cut off before it looks at what it holds,
-            # plans once more under the life that is gone.
-            was_lost = progress.lost or progress.was_lost
-            if writer is driver and not was_lost and not self._stands(planned):
+            if writer is driver and not progress.lost and not self._stands(planned):
                 self.world.fail(
                     f"P1: {driver.name} logs {planned.partition} under a fence that its own replay "
                     f"would refuse"
