@@ -39,12 +39,15 @@ _CALLED = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """`number` is its place among the mutants of the module, which are always the same."""
+    """`number` is its place among the mutants of the module, which are always the same; `function`
+    the first line of the innermost function it is in, 0 if it is in none.
+    """
 
     module: str
     number: int
     line: int
     what: str
+    function: int = 0
 
     def __str__(self) -> str:
         return f"{self.module}:{self.line}: {self.what}"
@@ -60,9 +63,28 @@ class _Site:
 
 def mutants_of(root: Path, module: str) -> list[Mutant]:
     tree = ast.parse((root / module).read_text(encoding="utf-8"))
+    functions = _functions(tree)
     return [
-        Mutant(module, number, site.line, site.what) for number, site in enumerate(_sites(tree))
+        Mutant(module, number, site.line, site.what, _innermost(functions, site.line))
+        for number, site in enumerate(_sites(tree))
     ]
+
+
+def _functions(tree: ast.Module) -> list[tuple[range, int]]:
+    """The lines of each body, and the first line of its code, which a decorator may be."""
+    return [
+        (
+            range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1),
+            min([node.lineno, *(d.lineno for d in node.decorator_list)]),
+        )
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def _innermost(functions: list[tuple[range, int]], line: int) -> int:
+    around = [(len(lines), first) for lines, first in functions if line in lines]
+    return min(around, default=(0, 0))[1]
 
 
 @contextmanager

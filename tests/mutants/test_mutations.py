@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.mutants.mutations import applied, mutants_of
+from tests.mutants.reach import Reached, asked_of
 from tests.mutants.run import MODULES, ROOT, modules, sampled
 
 TEXT = """
@@ -57,3 +58,21 @@ def test_the_sample_is_spread_over_the_modules_and_repeated_by_its_seed() -> Non
     with_mutants = {m for m in every if mutants_of(ROOT, m)}
     assert {mutant.module for mutant in sample} == with_mutants
     assert len(sample) >= 600
+
+
+def test_a_mutant_is_shown_to_the_tests_that_run_its_function_the_quickest_first(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "m.py").write_text(TEXT)
+    reached = [
+        Reached("slow", 5.0, {"m.py": [3]}),
+        Reached("quick", 0.1, {"m.py": [3], "n.py": [1]}),
+        Reached("of another function", 0.1, {"m.py": [9]}),
+        Reached("of another module", 0.1, {"n.py": [3]}),
+        Reached("endless", 1000.0, {"m.py": [3]}),
+    ]
+    inside = [m for m in mutants_of(tmp_path, "m.py") if m.line > 2]
+    assert {m.function for m in inside} == {3}
+    assert all(asked_of(m, reached) == ["quick", "slow"] for m in inside)
+    (of_the_module,) = [m for m in mutants_of(tmp_path, "m.py") if m.line == 2]
+    assert asked_of(of_the_module, reached) == ["quick", "of another function", "slow"]

@@ -1,0 +1,112 @@
+"""Which functions of the product each cheap test runs, and for how long.
+
+    python -m tests.mutants.reach OUT PATH ...
+
+run in a tree of its own. Of a mutant only the tests are asked that run the function it is in.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+from tests.mutants.mutations import Mutant
+
+CHEAP = "not long and not spark and not interop"
+# Longer than its tests take with the recording: nothing that runs a function is to be left out
+# but for what would take minutes.
+_TESTS_S_MAX = 90.0
+
+
+@dataclass(frozen=True)
+class Reached:
+    """`functions` by module: the first lines of those that the test has run."""
+
+    test: str
+    took_s: float
+    functions: Mapping[str, Sequence[int]]
+
+
+@dataclass
+class _Recorder:
+    package: str
+    found: list[dict[str, Any]] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    _codes: set[CodeType] = field(default_factory=set)
+
+    def note(self, frame: FrameType, _event: str, _arg: object) -> None:
+        """Of each call of a Python function; what it does inside is not traced."""
+        self._codes.add(frame.f_code)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._codes = set()
+        began = time.monotonic()
+        threading.settrace(self.note)
+        sys.settrace(self.note)
+        try:
+            yield
+        finally:
+            sys.settrace(None)
+            threading.settrace(None)
+        functions: dict[str, list[int]] = {}
+        for code in list(self._codes):
+            if code.co_filename.startswith(self.package):
+                functions.setdefault(code.co_filename, []).append(code.co_firstlineno)
+        took_s = time.monotonic() - began
+        self.found.append({"test": item.nodeid, "took_s": took_s, "functions": functions})
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+
+def main(out: str, *paths: str) -> int:
+    root = Path.cwd()
+    recorder = _Recorder(f"{root}/pyspark_zkgroup/")
+    pytest.main(["-q", "-p", "no:cacheprovider", "-m", CHEAP, *paths], plugins=[recorder])
+    told = [
+        {**one, "functions": {str(Path(f).relative_to(root)): n for f, n in functions.items()}}
+        for one in recorder.found
+        if one["test"] not in recorder.failed and (functions := one["functions"])
+    ]
+    found = {"passed": told, "failed": recorder.failed}
+    Path(out).write_text(json.dumps(found), encoding="utf-8")
+    return 0
+
+
+def read(path: Path) -> tuple[list[Reached], list[str]]:
+    """What passed, and the names of what did not."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return [Reached(**one) for one in found["passed"]], found["failed"]
+
+
+def asked_of(mutant: Mutant, reached: Sequence[Reached]) -> list[str]:
+    """The quickest first. What stands in no function is asked of all that run one of its module."""
+    running = [
+        one
+        for one in reached
+        if (functions := one.functions.get(mutant.module)) is not None
+        and (not mutant.function or mutant.function in functions)
+    ]
+    found: list[str] = []
+    left_s = _TESTS_S_MAX
+    for one in sorted(running, key=lambda one: one.took_s):
+        left_s -= one.took_s
+        if left_s < 0.0 and found:
+            break
+        found.append(one.test)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
