@@ -44,7 +44,8 @@ help:
 	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one; sim-planted: whether it finds bugs;"
 	@echo "                PROTOCOL=coordinator, light: of members that a coordinator tells what to read; kafka: of a group of the brokers"
 	@echo "make mutants    mechanical changes of what decides, and which of them no test notices: about two hours"
-	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order"
+	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order;"
+	@echo "                PROTOCOL=kafka, light, coordinator or zookeeper"
 	@echo "make exercise SEED=7  six groups, each with a fault for an operator to name; what is wrong stands in a key, for afterwards"
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
 	@echo "make bench      beside Spark's own Kafka source: about 20 minutes on two cores that have nothing else to do"
@@ -95,7 +96,7 @@ mutants: environment
 
 # What it found stands in build/chaos.json.
 chaos: setup
-	@$(BIN)/python -m tests.chaos.run --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(CHAOS_ARGS)
+	@$(BIN)/python -m tests.chaos.run --protocol $(PROTOCOL) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(CHAOS_ARGS)
 
 # Goes on until it is told to end; the key stands beside its logs.
 exercise: setup

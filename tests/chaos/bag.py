@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 
 def drawn(kinds: Sequence[str], rng: random.Random) -> Iterator[str]:
@@ -19,3 +19,21 @@ def drawn(kinds: Sequence[str], rng: random.Random) -> Iterator[str]:
         for kind in bag:
             yield kind
             last = kind
+
+
+def paired(
+    kinds: Iterator[str], rng: random.Random, share: float, may: Callable[[str, str], bool]
+) -> Iterator[tuple[str, ...]]:
+    """The same kinds in the same order, that share of them with the next one on top. Where these
+    two may not be together, the next two that may are.
+    """
+    owed, held = 0, next(kinds)
+    while True:
+        first, held = held, next(kinds)
+        owed += rng.random() < share
+        if owed and may(first, held):
+            owed -= 1
+            yield first, held
+            held = next(kinds)
+        else:
+            yield (first,)

@@ -19,11 +19,14 @@ def disturbances(
     faults: Sequence[Fault], tenures: Sequence[Tenure], noted: Sequence[Fault]
 ) -> Iterator[str]:
     """A session that ended meanwhile, for whatever reason, is a fault of its own; and after a fault
-    that had not settled partitions may move on.
+    that had not settled partitions may move on. Two that overlap may together be more than a
+    session outlives.
     """
     for before, fault in pairwise([None, *faults]):
         assert fault is not None
         if not fault.calm or (before is not None and not before.settled):
+            continue
+        if any(map(fault.overlaps, faults)):
             continue
         if any(f.at <= fault.healed and f.until >= fault.at for f in noted):
             continue

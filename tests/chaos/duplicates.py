@@ -8,6 +8,7 @@ after its successor has.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -87,11 +88,10 @@ def lacking(wanted: Ranges, there: Ranges) -> dict[TopicPartition, list[tuple[in
     for partition, ranges in wanted.items():
         rest: list[tuple[int, int]] = []
         have = united(there.get(partition, ()))
+        starts, ends = [low for low, _ in have], [high for _, high in have]
         for start, until in united(ranges):
             at = start
-            for low, high in have:
-                if high <= at or low >= until:
-                    continue
+            for low, high in have[bisect_right(ends, start) : bisect_left(starts, until)]:
                 if low > at:
                     rest.append((at, low))
                 at = max(at, high)

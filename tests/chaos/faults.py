@@ -1,16 +1,14 @@
-"""What is done to members and servers. Each function does it, undoes it, and says what it was;
-the wait until all is well again is not theirs.
+"""What is done to members. Each function does it, undoes it, and says what it was; the wait until
+all is well again is not theirs.
 """
 
 from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
-from pyspark_zkgroup.sandbox.server import Server
 from tests.chaos.process import Process, now
 from tests.chaos.stage import Stage
 from tests.spark.processes import send
@@ -20,8 +18,6 @@ from tests.waiting import wait_until
 BELOW, ABOVE, HALF, TWICE = (0.2, 0.5), (1.5, 2.2), 0.5, 2.0
 # As a share of max.poll.interval.ms.
 BEYOND_POLL = (1.1, 1.3)
-QUORUM_LOST = (1.2, 1.6)
-SERVER_DOWN_S = (3.0, 8.0)
 READS_DEADLINE_S = 240.0
 
 
@@ -138,7 +134,7 @@ def _paused(member: Process, at: float, seconds: float, *, hard: bool) -> Done:
 
 
 def cut_shortly(stage: Stage, rng: random.Random) -> Done:
-    """ZooKeeper alone, for half the session: nothing may come of it."""
+    """What keeps its session alone, for half the session: nothing may come of it."""
     return _cut(stage, rng, HALF, hard=False)
 
 
@@ -205,80 +201,8 @@ def _terminated(order: list[str], at: float, unlogged: tuple[tuple[str, int], ..
     return Done(", ".join(order), at, now(), tuple(order), True, batches=unlogged, detail=detail)
 
 
-# -- servers
-
-
-def kill_zookeeper_leader(stage: Stage, rng: random.Random) -> Done:
-    return _kill(stage, rng, stage.leader())
-
-
-def kill_broker(stage: Stage, rng: random.Random) -> Done:
-    return _kill(stage, rng, rng.choice(stage.sandbox.brokers))
-
-
-def _kill(stage: Stage, rng: random.Random, server: Server) -> Done:
-    seconds, at = rng.uniform(*SERVER_DOWN_S), now()
-    server.kill()
-    stage.pass_time(seconds)
-    server.start()
-    detail = f"started again after {seconds:.1f} s"
-    return Done(server.name, at, now(), calm=True, detail=detail)
-
-
-def lose_quorum(stage: Stage, rng: random.Random) -> Done:
-    """Two servers of three, killed or paused, for longer than a session lives."""
-    servers = rng.sample(stage.sandbox.zookeepers, 2)
-    seconds = rng.uniform(*QUORUM_LOST) * stage.settings.session_s
-    how, at = rng.choice(["killed", "paused"]), now()
-    for server in servers:
-        if how == "killed":
-            server.kill()
-        else:
-            server.pause()
-    stage.pass_time(seconds)
-    for server in servers:
-        if how == "killed":
-            server.start()
-        else:
-            server.resume()
-    names = " and ".join(server.name for server in servers)
-    return Done(names, at, now(), detail=f"{how} for {seconds:.1f} s")
-
-
-def add_partition(stage: Stage, rng: random.Random) -> Done:
-    """One more; a run that has its fill of partitions kills a broker instead."""
-    if stage.watch.partitions >= stage.settings.partitions_max:
-        return kill_broker(stage, rng)
-    at, total = now(), stage.watch.partitions + 1
-    stage.add_partitions(total)
-    return Done(f"{total} partitions", at, now())
-
-
-KINDS: Mapping[str, Inflict] = MappingProxyType(
-    {
-        "driver killed": kill_driver,
-        "driver terminated": terminate_driver,
-        "planner killed": kill_planner,
-        "planner paused shortly": pause_planner_shortly,
-        "planner paused beyond its session": pause_planner_long,
-        "driver paused shortly": pause_driver_shortly,
-        "driver paused beyond its session": pause_driver_long,
-        "JVM paused, planner alive": pause_jvm,
-        "JVM paused beyond max.poll.interval.ms": pause_jvm_long,
-        "ZooKeeper cut off shortly": cut_shortly,
-        "ZooKeeper cut off beyond the session": cut_long,
-        "ZooKeeper leader killed": kill_zookeeper_leader,
-        "ZooKeeper quorum lost": lose_quorum,
-        "broker killed": kill_broker,
-        "partition added": add_partition,
-        "rolling restart, drained": roll_drained,
-        "rolling restart, SIGTERM": roll_terminated,
-    }
-)
-
-
 def _any_member(stage: Stage, rng: random.Random) -> Process:
     """One that reads: what is still starting has nothing to lose."""
-    member = stage.members[rng.choice(sorted(stage.members))]
+    member = stage.members[stage.pick(rng, stage.members)]
     wait_until(lambda: member.reads, READS_DEADLINE_S, f"{member.name} to read")
     return member

@@ -1,5 +1,5 @@
 """A producer at a steady pace that knows every offset it was acknowledged, and finds partitions
-that are added while it runs.
+that are added while it runs; beside it one of transactions.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import threading
 import time
 
 from pyspark_zkgroup.sandbox.produce import Produced, Producer, json_event
+from tests.chaos.transactions import Transactions, merged
 
 PACE_S = 0.1
 LOOK_FOR_PARTITIONS_S = 2.0
@@ -16,8 +17,11 @@ CATCH_UP = 3
 
 
 class Load:
-    def __init__(self, bootstrap_servers: str, topic: str, per_second: float) -> None:
+    def __init__(
+        self, bootstrap_servers: str, topic: str, per_second: float, transactions: Transactions
+    ) -> None:
         self._producer = Producer(bootstrap_servers, topic)
+        self.transactions = transactions
         self._per_second = per_second
         self._acknowledged = Produced(topic)
         self._ending = threading.Event()
@@ -26,24 +30,27 @@ class Load:
 
     def start(self) -> Load:
         self._thread.start()
+        self.transactions.start()
         return self
 
     @property
     def so_far(self) -> Produced:
-        return self._acknowledged
+        """Of transactions, those that are known to be committed."""
+        plain = self._acknowledged
+        return merged(plain.topic, (plain.ranges, self.transactions.ranges()))
 
     @property
     def failed(self) -> BaseException | None:
-        return self._error
+        return self._error or self.transactions.failed
 
-    def stop(self) -> Produced:
+    def stop(self) -> None:
         self._ending.set()
         if self._thread.ident is not None:
             self._thread.join()
+            self.transactions.stop()
         self._producer.close()
         if self._error is not None:
             raise self._error
-        return self._producer.produced
 
     def _run(self) -> None:
         try:

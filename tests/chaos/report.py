@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.chaos.protocols import PROTOCOLS
 from tests.chaos.settings import Settings
 from tests.chaos.unowned import ALLOWANCE_S
 from tests.chaos.values import Duplicate, Fault, Unowned
@@ -22,7 +23,9 @@ def content(
     """Times in it are seconds since the run began."""
     duplicated = evidence.duplicates
     take_overs = [u for u in evidence.unowned if u.fault is not None]
+    judges_gaps = PROTOCOLS[settings.protocol].judges_gaps
     return {
+        "protocol": settings.protocol,
         "produced": evidence.produced,
         "read": evidence.read,
         "missing": evidence.missing,
@@ -33,6 +36,11 @@ def content(
         "failures": evidence.failures,
         "counts": {
             "faults": len(evidence.faults),
+            "faults_overlapping": sum(
+                any(map(f.overlaps, evidence.faults)) for f in evidence.faults
+            ),
+            "transactions_aborted": evidence.aborted,
+            "read_by_plain_consumers": evidence.plain,
             "faults_by_kind": dict(sorted(Counter(f.kind for f in evidence.faults).items())),
             "duplicate_records": sum(d.count * d.extra for d in duplicated),
             "duplicates_unexplained": sum(d.count for d in duplicated if not d.explained),
@@ -42,6 +50,7 @@ def content(
         },
         "sessions_ended": [_fault(f, began) for f in evidence.noted],
         "unowned": {
+            "judged": judges_gaps,
             "rule": (
                 "session timeout (where the owner died or fell silent; max.poll.interval.ms where "
                 "only its driver did) + for each rightful member in turn, as the assignor has it "
@@ -79,16 +88,21 @@ def write(path: Path, report: dict[str, Any]) -> None:
 def lines(report: dict[str, Any]) -> Iterator[str]:
     counts, unowned = report["counts"], report["unowned"]
     yield (
-        f"produced {report['produced']}, read {report['read']}, missing {report['missing']}, "
+        f"protocol {report['protocol']}: produced {report['produced']} "
+        f"({counts['transactions_aborted']} transactions aborted beside), read {report['read']}, "
+        f"{counts['read_by_plain_consumers']} by plain consumers; missing {report['missing']}, "
         f"read again {counts['duplicate_records']} "
         f"(unexplained {counts['duplicates_unexplained']}), "
         f"twice in Delta {report['delta_duplicates']}"
     )
-    yield (
-        f"{counts['faults']} faults, {counts['sessions_ended']} sessions ended, "
-        f"{counts['rebalances']} rebalances, {counts['take_overs']} take-overs; "
-        f"longest without a living owner: {unowned['longest_s']} s after a fault or between two, "
+    gaps = (
+        f"; longest without a living owner: {unowned['longest_s']} s after a fault or between two, "
         f"{unowned['longest_without_fault_s']} s at a clean hand-over"
+    )
+    yield (
+        f"{counts['faults']} faults, of which {counts['faults_overlapping']} overlapped, "
+        f"{counts['sessions_ended']} sessions ended, {counts['rebalances']} rebalances, "
+        f"{counts['take_overs']} take-overs{gaps if unowned['judged'] else ''}"
     )
     for failure in report["failures"]:
         yield f"WRONG: {failure}"
@@ -132,6 +146,7 @@ def _fault(fault: Fault, began: float) -> dict[str, Any]:
         "hard": fault.hard,
         "settled": fault.settled,
         "detail": fault.detail,
+        "over": round(fault.over - began, 2) if fault.over else None,
     }
 
 

@@ -1,8 +1,9 @@
-"""Chaos on real servers and real Spark: python -m tests.chaos.run --minutes 30 --seed 7
+"""Chaos on real servers and real Spark: python -m tests.chaos.run --protocol kafka --minutes 30
 
-Three drivers of one group append to a Delta table while records come in and one fault after the
-other is inflicted; each is healed and waited for. At the end everything is healed, all that was
-produced must reach the table, and the run is judged. Exit status 0: all is as promised.
+Three drivers of one group append to a Delta table while records come in, some of them in
+transactions, and one fault after the other is inflicted; about one in four is followed by another
+one before the group has settled. At the end everything is healed, all that was produced must reach
+the table, and the run is judged. Exit status 0: all is as promised.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,13 @@ from pyspark_zkgroup.errors import ZkgroupError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from tests.chaos import report as reports
-from tests.chaos.bag import drawn
+from tests.chaos.bag import drawn, paired
 from tests.chaos.calm import disturbances
 from tests.chaos.duplicates import duplicates, lacking, size
-from tests.chaos.faults import KINDS
+from tests.chaos.faults import Done
+from tests.chaos.kinds import KINDS, kinds_of, may_overlap
 from tests.chaos.process import Process, now
+from tests.chaos.protocols import PROTOCOLS
 from tests.chaos.rightful import Rightful
 from tests.chaos.settings import TOPIC, Settings
 from tests.chaos.stage import Stage, staged
@@ -38,17 +42,21 @@ from tests.chaos.values import Fault, Read, Unowned
 from tests.chaos.verdict import (
     Evidence,
     deaths,
+    plain_reads,
     produced_ranges,
     reads_of,
     rebalances,
     sessions_ended,
     triggers_of,
+    unsettled,
 )
 from tests.waiting import wait_until
 
 REPORT = Path("build/chaos.json")
 SAID_EVERY_S = 5.0
 BETWEEN_FAULTS_S = (0.5, 3.0)
+# After the one before it was begun.
+OVERLAPS_AFTER_S = (0.5, 3.0)
 
 
 class Run:
@@ -58,11 +66,12 @@ class Run:
         self.faults: list[Fault] = []
         self.errors: list[str] = []
         self._doing = "starting"
-        self._kinds = settings.kinds or tuple(KINDS)
+        self._kinds = settings.kinds or kinds_of(PROTOCOLS[settings.protocol])
 
     def run(self) -> dict[str, Any]:
         self.say(
-            f"seed {self.settings.seed}, at least {self.settings.minutes:g} minutes and "
+            f"protocol {self.settings.protocol}, seed {self.settings.seed}, at least "
+            f"{self.settings.minutes:g} minutes and "
             f"{self.settings.faults_wanted} faults; all logs in {self.directory}"
         )
         with staged(self.settings, self.directory) as stage:
@@ -91,7 +100,14 @@ class Run:
 
     def _inflict(self, stage: Stage) -> None:
         rng = random.Random(self.settings.seed)
-        began, kinds = time.monotonic(), drawn(self._kinds, rng)
+        began = time.monotonic()
+        # The kinds, and what is drawn for each, do not depend on how long anything takes.
+        bags = paired(
+            drawn(self._kinds, random.Random(self.settings.seed)),
+            random.Random(self.settings.seed),
+            self.settings.overlapping,
+            may_overlap,
+        )
         while True:
             minutes = (time.monotonic() - began) / 60.0
             enough = len(self.faults) >= self.settings.faults_wanted
@@ -99,43 +115,67 @@ class Run:
                 return
             if minutes >= self.settings.minutes_max:
                 return
-            self._one(stage, next(kinds), rng)
+            self._together(stage, next(bags), rng)
             stage.pass_time(rng.uniform(*BETWEEN_FAULTS_S))
 
-    def _one(self, stage: Stage, kind: str, rng: random.Random) -> None:
-        self._doing = kind
-        try:
-            done = KINDS[kind](stage, rng)
-        except (AssertionError, ZkgroupError) as error:
-            # Somebody did not end, or did not start: that is what the run is to find out.
-            self.errors.append(f"{kind}: {error}")
-            self.say(f"{kind}: {error}")
-            stage.heal()
-            return
+    def _together(self, stage: Stage, kinds: tuple[str, ...], rng: random.Random) -> None:
+        """One fault, or two of which the second begins before the group has settled."""
+        self._doing = " + ".join(kinds)
+        under_way: list[tuple[str, Future[Done]]] = []
+        with ThreadPoolExecutor(len(kinds)) as pool:
+            for kind in kinds:
+                if under_way:
+                    stage.pass_time(rng.uniform(*OVERLAPS_AFTER_S))
+                own = random.Random(rng.random())
+                under_way.append((kind, pool.submit(KINDS[kind].inflict, stage, own)))
         healed = now()
+        found = list(self._done(under_way))
+        if len(found) < len(kinds):
+            stage.heal()
         self._start_what_ended(stage)
         settled = stage.wait_settled(self.settings.settle_s)
-        fault = Fault(
-            number=len(self.faults) + 1,
-            kind=kind,
-            target=done.target,
-            at=done.at,
-            until=done.until,
-            members=done.members,
-            hard=done.hard,
-            ends_claims=done.ends_claims,
-            grace_s=self.settings.session_s if done.grace_s is None else done.grace_s,
-            calm=done.calm,
-            batches=done.batches,
-            healed=healed,
-            settled=settled,
-            detail=done.detail,
-        )
-        self.faults.append(fault)
+        over = now()
+        stage.forget_picks()
+        for kind, done in found:
+            # A batch that could not be committed at a clean end, for another fault, comes again.
+            batches = done.batches if len(kinds) == 1 else None
+            fault = Fault(
+                number=len(self.faults) + 1,
+                kind=kind,
+                target=done.target,
+                at=done.at,
+                until=done.until,
+                members=done.members,
+                hard=done.hard,
+                ends_claims=done.ends_claims,
+                grace_s=self.settings.session_s if done.grace_s is None else done.grace_s,
+                calm=done.calm,
+                batches=batches,
+                healed=healed,
+                settled=settled,
+                detail=done.detail,
+                over=over,
+            )
+            self.faults.append(fault)
+            self._tell_of(fault, kinds)
         self._doing = "-"
-        rest = f"settled {now() - healed:.1f} s later" if settled else "NOT settled"
+
+    def _done(self, under_way: Sequence[tuple[str, Future[Done]]]) -> Iterator[tuple[str, Done]]:
+        for kind, future in under_way:
+            try:
+                yield kind, future.result()
+            except (AssertionError, ZkgroupError) as error:
+                # Somebody did not end, or did not start: that is what the run is to find out.
+                self.errors.append(f"{kind}: {error}")
+                self.say(f"{kind}: {error}")
+
+    def _tell_of(self, fault: Fault, kinds: tuple[str, ...]) -> None:
+        rest = (
+            f"settled {fault.over - fault.healed:.1f} s later" if fault.settled else "NOT settled"
+        )
         detail = f", {fault.detail}" if fault.detail else ""
-        self.say(f"fault {fault.number}: {kind}: {fault.target}{detail}; {rest}")
+        beside = "" if len(kinds) == 1 else f" (of {len(kinds)} that overlap)"
+        self.say(f"fault {fault.number}{beside}: {fault.kind}: {fault.target}{detail}; {rest}")
 
     def _start_what_ended(self, stage: Stage) -> None:
         for member in stage.members.values():
@@ -162,10 +202,12 @@ class Run:
 
     def _judge(self, stage: Stage) -> Evidence:
         produced = produced_ranges(stage.load.so_far)
+        # What another consumer has read is not for our members to deliver.
+        plain = plain_reads(stage.plain)
         held = offsets_in(stage.table)
         in_table = {partition: ranges_of(offsets) for partition, offsets in held.items()}
         reads = [read for member in stage.members.values() for read in self._reads(stage, member)]
-        in_log: dict[TopicPartition, list[tuple[int, int]]] = {}
+        in_log = {partition: list(ranges) for partition, ranges in plain.items()}
         for read in reads:
             in_log.setdefault(read.partition, []).append((read.start, read.until))
         noted = [
@@ -181,10 +223,12 @@ class Run:
         ]
         tenures = list(stage.watch.tenures.values())
         self.errors += disturbances(self.faults, tenures, noted)
+        if not stage.protocol.judges_gaps:
+            self.errors += unsettled(self.faults, noted, self.settings.settle_s)
         return Evidence(
             produced=size(produced),
             read=sum(read.until - read.start for read in reads),
-            missing=size(lacking(produced, in_table)),
+            missing=size(lacking(lacking(produced, in_table), plain)),
             missing_in_log=size(lacking(produced, in_log)),
             duplicates=duplicates(reads, [*self.faults, *noted]),
             delta_duplicates=sum(sum(o.values()) - len(o) for o in held.values()),
@@ -201,9 +245,13 @@ class Run:
             uncommitted=stage.lag(),
             faults_wanted=self.settings.faults_wanted,
             errors=self.errors,
+            aborted=stage.load.transactions.book.aborted,
+            plain=size(plain),
         )
 
     def _unowned(self, stage: Stage) -> list[Unowned]:
+        if not stage.protocol.judges_gaps:
+            return []
         members, watch = list(stage.members.values()), stage.watch
         born = {TopicPartition(TOPIC, p): at for p, at in stage.born.items()}
         partitions = [TopicPartition(TOPIC, p) for p in range(watch.partitions)]
@@ -250,6 +298,7 @@ def main(given: Sequence[str] | None = None) -> int:
     arguments = _arguments(given)
     signal.signal(signal.SIGTERM, _interrupt)
     settings = Settings(
+        protocol=arguments.protocol,
         minutes=arguments.minutes,
         seed=arguments.seed,
         faults=arguments.faults,
@@ -293,6 +342,7 @@ def _interrupt(_signum: int, _frame: object) -> None:
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="chaos", description=(__doc__ or "").split("\n\n")[1])
     add = parser.add_argument
+    add("--protocol", default="zookeeper", choices=sorted(PROTOCOLS), help="(zookeeper)")
     add("--minutes", type=float, default=30.0, help="how long at least (30)")
     add("--seed", type=int, default=random.randrange(10_000), help="of the faults; else by chance")
     add("--faults", type=int, metavar="N", help="how many at least; by default 4 in 3 minutes")

@@ -14,18 +14,22 @@ FAULTS_PER_MINUTE = 4 / 3
 @dataclass(frozen=True)
 class Settings:
     """`faults`: at least so many are injected, however long it takes (see `minutes_max`); by
-    default as many as the minutes ask for. `kinds`: only these.
+    default as many as the minutes ask for. `kinds`: only these. `overlapping`: the share of faults
+    after which another one comes before the group has settled.
     """
 
+    protocol: str = "zookeeper"
     minutes: float = 30.0
     seed: int = 1
     faults: int | None = None
     kinds: tuple[str, ...] = ()
+    overlapping: float = 0.25
     members: tuple[str, ...] = ("a", "b", "c")
     zookeepers: int = 3
-    brokers: int = 2
+    brokers: int = 3
     per_second: float = 1000.0
     session_s: float = 10.0
+    coordinator_session_s: float = 4.0
     poll_interval_s: float = 30.0
     trigger_s: float = 2.0
     partitions: int = 6

@@ -1,12 +1,14 @@
-"""All there is in a chaos run: servers, three members with a road to ZooKeeper each, a producer,
-and the one who watches.
+"""All there is in a chaos run: servers, three members with a road each to what keeps their session,
+producers, and what watches the group.
 """
 
 from __future__ import annotations
 
 import json
+import random
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,14 @@ from pyspark_zkgroup.sandbox.delta_jars import delta_jars
 from pyspark_zkgroup.sandbox.java import find_java
 from pyspark_zkgroup.sandbox.kafka_config import CHROOT
 from pyspark_zkgroup.sandbox.zookeeper import ZooKeeper
+from tests.chaos.coordinators import Coordinators
+from tests.chaos.doors import opened
+from tests.chaos.group_reader import GroupReader
 from tests.chaos.job import Job
 from tests.chaos.load import Load
+from tests.chaos.node_reader import NodeReader
 from tests.chaos.process import Process, consumer_of, now
+from tests.chaos.protocols import BROKERS, COORDINATORS, PROTOCOLS, ZOOKEEPER, Given
 from tests.chaos.settings import (
     BROKER_HEAP_MB,
     GROUP,
@@ -29,7 +36,9 @@ from tests.chaos.settings import (
     ZOOKEEPER_HEAP_MB,
     Settings,
 )
+from tests.chaos.transactions import Transactions
 from tests.chaos.watch import Watch
+from tests.kafka.plain_consumers import JavaConsumer
 from tests.spark.sink import Sink
 from tests.waiting import wait_until
 
@@ -46,12 +55,17 @@ class Stage:
         members: dict[str, Process],
         load: Load,
         watch: Watch,
+        coordinators: Coordinators | None,
     ) -> None:
         self.settings, self.directory, self.sandbox = settings, directory, sandbox
+        self.protocol, self.coordinators = PROTOCOLS[settings.protocol], coordinators
         self.cuts, self.members, self.load, self.watch = cuts, members, load, watch
         self.sinks = {name: Sink(member.job.sink) for name, member in members.items()}
         self.consumers: dict[str, str] = {}
         self.born: dict[int, float] = {}
+        self.plain: list[JavaConsumer] = []
+        self._hurt: set[str] = set()
+        self._picking = threading.Lock()
         self._named: dict[str, int] = dict.fromkeys(members, 0)
 
     @property
@@ -71,7 +85,7 @@ class Stage:
             self._named[name] = known
             if planned := _planner_of(member.job):
                 self.consumers[planned] = name
-        return dict(self.consumers)
+        return {**self.consumers, **self.watch.look.names}
 
     def owned(self) -> Counter[str]:
         names = self.names()
@@ -84,6 +98,7 @@ class Stage:
         shares = [owned[name] for name in self.members]
         return (
             look.at > at
+            and look.stable
             and len(look.members) == len(self.members)
             and {names.get(consumer) for consumer in look.members} == set(self.members)
             and owned.total() == self.watch.partitions
@@ -110,6 +125,24 @@ class Stage:
         ends = now() + seconds
         wait_until(lambda: now() >= ends, seconds + 60.0, "time to pass")
 
+    # -- what is done to it
+
+    def pick(self, rng: random.Random, names: Collection[str]) -> str:
+        """One that no other fault of the moment has picked, where there is one."""
+        with self._picking:
+            chosen = rng.choice(sorted(set(names) - self._hurt) or sorted(names))
+            self._hurt.add(chosen)
+        return chosen
+
+    def forget_picks(self) -> None:
+        self._hurt.clear()
+
+    def plain_consumer(self) -> JavaConsumer:
+        log = self.directory / f"plain-{len(self.plain) + 1}.log"
+        made = JavaConsumer(self.sandbox.bootstrap_servers, GROUP, TOPIC, log, "read_committed")
+        self.plain.append(made)
+        return made
+
     # -- servers
 
     def leader(self) -> ZooKeeper:
@@ -131,6 +164,8 @@ class Stage:
         """Everything stands and runs again, whatever was done to it."""
         for cut in self.cuts.values():
             cut.heal()
+        if self.coordinators is not None:
+            self.coordinators.heal()
         for server in [*self.sandbox.zookeepers, *self.sandbox.brokers]:
             if server.life == "paused":
                 server.resume()
@@ -171,69 +206,108 @@ def _planner_of(job: Job) -> str:
 
 @contextmanager
 def staged(settings: Settings, directory: Path) -> Iterator[Stage]:
-    """Servers, members, producer: all of it runs; none of it is left behind."""
+    """Servers, members, producers: all of it runs; none of it is left behind."""
+    protocol = PROTOCOLS[settings.protocol]
     with ExitStack() as stack:
-        sandbox = Sandbox(
-            directory / "servers",
-            kafka="3.9",
-            brokers=settings.brokers,
-            zookeepers=settings.zookeepers,
-            zookeeper_heap_mb=ZOOKEEPER_HEAP_MB,
-            kafka_heap_mb=BROKER_HEAP_MB,
-        )
-        stack.callback(sandbox.kill)
-        sandbox.start()
-        # One copy that has a record is enough for an acknowledgement only while no other is in
-        # sync; a copy that is not in sync never becomes the leader.
-        config = {"min.insync.replicas": "1", "unclean.leader.election.enable": "false"}
-        sandbox.create_topic(TOPIC, settings.partitions, config, replication=settings.brokers)
-        servers = [server.address for server in sandbox.zookeepers]
+        sandbox = stack.enter_context(_servers(settings, directory))
+        coordinators = None
+        if COORDINATORS in protocol.beside:
+            coordinators = Coordinators(
+                directory / "coordinators",
+                [server.address for server in sandbox.zookeepers],
+                CHROOT,
+                settings.coordinator_session_s,
+            )
+            stack.callback(coordinators.close)
+        cuts = _roads(settings, sandbox, coordinators)
+        for cut in cuts.values():
+            stack.callback(cut.close)
         jars = delta_jars(find_java(), print)
-        cuts, members = {}, {}
-        for name in settings.members:
-            cuts[name] = stack.enter_context(Cut(servers))
-            job = _job(name, settings, directory, cuts[name].addresses + CHROOT)
-            members[name] = Process(job, jars)
+        members = {}
+        for name, cut in cuts.items():
+            given = Given(name, cut.addresses, sandbox.bootstrap_servers, settings)
+            members[name] = Process(_job(given, directory), jars)
             stack.callback(members[name].close)
             members[name].start()
-        watch = Watch(sandbox.kafka_zookeeper_connect, GROUP, TOPIC, settings.partitions)
+        reader = (
+            GroupReader(sandbox.bootstrap_servers, GROUP)
+            if protocol.paths is None
+            else NodeReader(sandbox.kafka_zookeeper_connect, protocol.paths, TOPIC)
+        )
+        watch = Watch(reader, settings.partitions)
         stack.callback(watch.close)
-        load = Load(sandbox.bootstrap_servers, TOPIC, settings.per_second)
-        stage = Stage(settings, directory, sandbox, cuts, members, load, watch)
-        stack.callback(_end, load)
+        transactions = Transactions(sandbox.bootstrap_servers, TOPIC, settings.seed)
+        load = Load(sandbox.bootstrap_servers, TOPIC, settings.per_second, transactions)
+        stage = Stage(settings, directory, sandbox, cuts, members, load, watch, coordinators)
+        stack.callback(_end, stage)
         for member in members.values():
             wait_until(_ready(member), START_DEADLINE_S, f"{member.name}'s driver to start")
         load.start()
         if not stage.wait_settled(START_DEADLINE_S):
             raise AssertionError(
                 f"the group did not settle within {START_DEADLINE_S:.0f} s: {stage.status()}; "
-                f"see {directory}"
+                f"see {directory}; the group was last seen {watch.look} {watch.blind}"
             )
         yield stage
+
+
+@contextmanager
+def _servers(settings: Settings, directory: Path) -> Iterator[Sandbox]:
+    faulty = ZOOKEEPER in PROTOCOLS[settings.protocol].beside
+    sandbox = Sandbox(
+        directory / "servers",
+        kafka="3.9",
+        brokers=settings.brokers,
+        zookeepers=settings.zookeepers if faulty else 1,
+        zookeeper_heap_mb=ZOOKEEPER_HEAP_MB,
+        kafka_heap_mb=BROKER_HEAP_MB,
+    )
+    try:
+        sandbox.start()
+        # One copy that has a record is enough for an acknowledgement only while no other is in
+        # sync; a copy that is not in sync never becomes the leader.
+        config = {"min.insync.replicas": "1", "unclean.leader.election.enable": "false"}
+        sandbox.create_topic(TOPIC, settings.partitions, config, replication=settings.brokers)
+        yield sandbox
+    finally:
+        sandbox.kill()
+
+
+def _roads(
+    settings: Settings, sandbox: Sandbox, coordinators: Coordinators | None
+) -> dict[str, Cut]:
+    road = PROTOCOLS[settings.protocol].road
+    if road == BROKERS:
+        return opened(sandbox, settings.members)
+    servers = [server.address for server in sandbox.zookeepers]
+    if road == COORDINATORS:
+        assert coordinators is not None
+        servers = coordinators.addresses
+    return {name: Cut(servers) for name in settings.members}
 
 
 def _ready(member: Process) -> Callable[[], bool]:
     return lambda: member.last("started") is not None
 
 
-def _end(load: Load) -> None:
-    if load.failed is None:
-        load.stop()
+def _end(stage: Stage) -> None:
+    for consumer in stage.plain:
+        consumer.close()
+    if stage.load.failed is None:
+        stage.load.stop()
 
 
-def _job(name: str, settings: Settings, directory: Path, connect: str) -> Job:
-    home = directory / name
+def _job(given: Given, directory: Path) -> Job:
+    settings, home = given.settings, directory / given.name
     options = {
-        "zookeeper.connect": connect,
-        "zookeeper.session.timeout.ms": str(int(settings.session_s * 1000)),
+        **PROTOCOLS[settings.protocol].options(given),
         "max.poll.interval.ms": str(int(settings.poll_interval_s * 1000)),
-        # A member starts again while its ZooKeeper may still be hurt.
-        "zookeeper.connection.timeout.ms": "60000",
         "group.id": GROUP,
         "subscribe": TOPIC,
         "threads": "1",
         "startingOffsets": "earliest",
         "maxOffsetsPerTrigger": str(settings.batch_rows_max),
+        "kafka.isolation.level": "read_committed",
         "checkpointLocation": str(home / "checkpoint"),
     }
-    return Job(name, home, directory / "table", options, settings.trigger_s)
+    return Job(given.name, home, directory / "table", options, settings.trigger_s)

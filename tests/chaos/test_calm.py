@@ -37,3 +37,9 @@ def test_a_session_that_ended_at_that_time_is_a_fault_of_its_own() -> None:
     noted = Fault(-1, "session ended", "b", 8.0, 23.0, ("b",), hard=True, injected=False)
     assert list(disturbances([CUT], [ENDED], [noted])) == []
     assert list(disturbances([CUT], [ENDED], [replace(noted, at=1.0, until=19.0)]))
+
+
+def test_of_two_that_overlap_neither_is_judged_alone() -> None:
+    cut, kill = replace(CUT, over=40.0), replace(KILL, number=5, at=21.0, until=21.0, over=40.0)
+    assert list(disturbances([cut, kill], [ENDED], [])) == []
+    assert list(disturbances([cut, replace(kill, at=41.0, over=60.0)], [ENDED], []))

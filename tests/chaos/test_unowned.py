@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -86,6 +87,20 @@ def test_of_several_faults_the_last_before_the_end_counts() -> None:
     faults = killed(20.0, "a"), killed(50.0, "a"), killed(90.0, "a")
     gap = found(tenure("g_a", 1, 0.0, 60.0), tenure("g_b", 2, 61.0), faults=faults)
     assert gap[0].start == 50.0
+
+
+def test_of_two_faults_that_overlap_each_has_its_grace() -> None:
+    """The leader of ZooKeeper dies while a member's session is about to end: it is given anew."""
+    lives = tenure("g_a", 1, 0.0, 38.0), tenure("g_b", 2, 39.0)
+    kill = replace(killed(20.0, "a"), over=60.0)
+    leader = Fault(2, "leader killed", "", 23.0, 30.0, grace_s=10.0, over=60.0)
+    assert found(*lives, faults=(kill, leader))[0].bound_s == 10.0 + 1.0 + 10.0 + ALLOWANCE_S
+    assert found(*lives, faults=(kill, leader))[0].within_bound
+    later = replace(leader, at=61.0, over=90.0)
+    assert not found(*lives, faults=(kill, later))[0].within_bound
+    # One that had settled before the gap began grants nothing.
+    before = replace(leader, at=1.0, over=5.0), replace(leader, number=3, at=2.0, over=5.0)
+    assert not found(*lives, faults=(kill, *before))[0].within_bound
 
 
 def test_time_without_zookeeper_is_granted() -> None:

@@ -8,6 +8,7 @@ import json
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import islice, pairwise
@@ -20,28 +21,38 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyspark_zkgroup import silence
-from pyspark_zkgroup.membership import session_keeper
+from pyspark_zkgroup.membership import kafka_keeper, session_keeper
 from pyspark_zkgroup.membership.claims import Moved
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from tests.chaos import report
-from tests.chaos.bag import drawn
+from tests.chaos.bag import drawn, paired
+from tests.chaos.kinds import KINDS, kinds_of, may_overlap
+from tests.chaos.protocols import BROKERS, MEMBERS, PROTOCOLS
 from tests.chaos.settings import Settings
 from tests.chaos.table import offsets_in, ranges_of
 from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Span, Trigger, Unowned, Wait
 from tests.chaos.verdict import (
     ENDED,
     GAVE_UP,
+    LOST,
     Evidence,
     deaths,
+    plain_reads,
     reads_of,
     rebalances,
     sessions_ended,
     triggers_of,
+    unsettled,
 )
 from tests.spark.sink import Delivery
 
 P = TopicPartition("events", 3)
 KILL = Fault(1, "planner killed", "a", 10.0, 10.1, ("a",), hard=True)
+OVERLAPPING = (
+    replace(KILL, over=30.0),
+    Fault(2, "broker killed", "kafka-1", 12.0, 20.0, over=30.0),
+    Fault(3, "broker killed", "kafka-2", 31.0, 35.0, over=40.0),
+)
 GOOD = Evidence(
     produced=100,
     read=110,
@@ -69,12 +80,14 @@ def test_the_end_of_a_session_in_a_members_own_log_is_a_hard_fault_of_it() -> No
     (found,) = sessions_ended("b", said, 10.0)
     assert (found.at, found.until, found.members, found.hard) == (45.0, 60.0, ("b",), True)
     assert not found.injected
+    lost = (60.0, "[ZKG-165] membership in group chaos is lost: unknown member")
+    assert [(f.at, f.until) for f in sessions_ended("b", [lost], 10.0)] == [(45.0, 60.0)]
 
 
 @pytest.mark.parametrize(
     ("pattern", "module"),
-    [(ENDED, session_keeper), (GAVE_UP, silence)],
-    ids=["ended", "gave up"],
+    [(ENDED, session_keeper), (GAVE_UP, silence), (LOST, kafka_keeper)],
+    ids=["ended", "gave up", "lost"],
 )
 def test_these_are_the_lines_that_members_write(
     pattern: re.Pattern[str], module: ModuleType
@@ -90,8 +103,9 @@ def test_rebalances_are_counted_by_what_members_say() -> None:
     said = [
         (1.0, f"rebalanced group chaos: {Moved(claimed=[P])}, holding 1 of 1"),
         (2.0, "left group chaos as chaos_a"),
+        (3.0, "joined group chaos as a-1, generation 4, 2 partitions assigned"),
     ]
-    assert rebalances(said) == 1
+    assert rebalances(said) == 2
 
 
 def test_a_query_that_dies_after_the_kill_of_its_planner_was_killed() -> None:
@@ -162,6 +176,23 @@ def test_a_member_without_a_batch_at_its_end_had_none() -> None:
     assert list(triggers_of("a", [started(3.0), gone(60.0)])) == []
 
 
+def test_a_fault_after_which_the_group_does_not_settle_is_said() -> None:
+    late = replace(KILL, number=2, healed=11.0, settled=False, over=101.0)
+    said = ["the group had not settled 90 s after fault 2"]
+    assert list(unsettled([KILL, late], [], 90.0)) == said
+    ended = Fault(-1, "session ended", "b", 30.0, 45.0, ("b",), hard=True, injected=False)
+    assert list(unsettled([late], [ended], 90.0)) == []
+    assert list(unsettled([late], [replace(ended, until=10.5)], 90.0)) == said
+
+
+def test_what_plain_consumers_have_read_is_known_by_partition() -> None:
+    class Plain:
+        def __init__(self, *offsets: int) -> None:
+            self.rows = [(P.topic, P.partition, offset) for offset in offsets]
+
+    assert plain_reads([Plain(5, 7, 7), Plain(6)]) == {P: [(5, 8)]}
+
+
 def test_deliveries_become_reads_with_the_time_of_their_commit() -> None:
     deliveries = [
         Delivery("a", number, 10.0 * number, 10.0 * number + 1, {P: (OffsetRange(0, 5),)})
@@ -206,8 +237,10 @@ def test_the_report_has_its_keys_and_each_duplicate_its_fault() -> None:
     duplicate = Duplicate(P, 0, 9, (batch, again), ((batch, KILL),))
     wait = Wait("b", Span(1.2, 2.0), 0.7)
     gap = Unowned(P, 1, 2, 5, 2, "a", "b", waits=(wait,))
-    evidence = replace(GOOD, duplicates=(duplicate,), unowned=(gap,))
+    evidence = replace(GOOD, duplicates=(duplicate,), unowned=(gap,), faults=OVERLAPPING)
     found = json.loads(json.dumps(report.content(evidence, Settings(), 1.0, 60.0, 4)))
+    assert found["protocol"] == "zookeeper"
+    assert (found["counts"]["faults"], found["counts"]["faults_overlapping"]) == (3, 2)
     assert {"produced", "read", "missing", "duplicates", "delta_duplicates", "faults"} <= set(found)
     assert found["right"]
     assert found["faults"][0]["kind"] == "planner killed"
@@ -230,6 +263,41 @@ def test_a_bag_is_emptied_before_the_next_and_no_kind_comes_twice_in_a_row() -> 
     assert all(sorted(kinds[i : i + 4]) == list("abcd") for i in range(0, 400, 4))
     assert all(a != b for a, b in pairwise(kinds))
     assert kinds == list(islice(drawn("abcd", random.Random(5)), 400))
+
+
+def test_about_that_share_of_the_kinds_has_the_next_one_on_top_where_both_may_be() -> None:
+    def may(one: str, other: str) -> bool:
+        return {one, other} != {"a", "b"}
+
+    def bags() -> Iterator[str]:
+        return drawn("abcd", random.Random(5))
+
+    found = list(islice(paired(bags(), random.Random(5), 0.25, may), 1000))
+    flat = [kind for kinds in found for kind in kinds]
+    assert flat == list(islice(bags(), len(flat)))
+    pairs = [kinds for kinds in found if len(kinds) == 2]
+    assert all(may(*pair) for pair in pairs)
+    assert 200 < len(pairs) < 300
+    assert not any(len(k) == 2 for k in islice(paired(bags(), random.Random(5), 0.0, may), 1000))
+
+
+@pytest.mark.parametrize("name", sorted(PROTOCOLS))
+def test_a_protocol_has_faults_of_all_that_stands_in_it(name: str) -> None:
+    protocol = PROTOCOLS[name]
+    kinds = kinds_of(protocol)
+    assert {KINDS[kind].on for kind in kinds} == {MEMBERS, BROKERS, *protocol.beside}
+    assert {"leaders moved", "partition added", "member cut off shortly"} <= set(kinds)
+
+
+def test_faults_overlap_only_where_both_can_be_undone() -> None:
+    assert may_overlap("driver killed", "planner paused shortly")
+    assert may_overlap("driver killed", "group coordinator killed")
+    assert may_overlap("broker killed", "coordinator killed")
+    assert not may_overlap("driver killed", "driver killed")
+    assert not may_overlap("broker killed", "broker paused")
+    assert not may_overlap("group coordinator killed", "leaders moved")
+    assert not may_overlap("ZooKeeper quorum lost", "broker killed")
+    assert not may_overlap("rolling restart, drained", "broker killed")
 
 
 def test_the_table_is_what_its_log_leaves_standing(tmp_path: Path) -> None:

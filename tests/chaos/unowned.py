@@ -86,6 +86,7 @@ def unowned(
             batch_s = sum(wait.granted_s for wait in waits)
             silent = sum(s.shared(Span(start, until)) for s in silences)
             grace_s = others_s + (fault.grace_s if fault is not None else 0.0)
+            grace_s += _grace_of_pairs(Span(start, until), fault, group.faults)
             found.append(
                 Unowned(
                     partition,
@@ -100,6 +101,17 @@ def unowned(
                 )
             )
     return found
+
+
+def _grace_of_pairs(span: Span, own: Fault | None, faults: Sequence[Fault]) -> float:
+    """That of faults which overlap another one, and of which some lies in the gap."""
+    return sum(
+        fault.grace_s
+        for fault in faults
+        if fault is not own
+        and Span(fault.at, fault.over).shared(span)
+        and any(map(fault.overlaps, faults))
+    )
 
 
 def _start(

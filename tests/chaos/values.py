@@ -17,7 +17,8 @@ class Fault:
     """`members`: those it hit, by name. `hard`: it may repeat a batch of theirs that was in flight;
     with `batches`, (member, number), of these alone. `ends_claims`: it takes longer than a session
     lives, or for ever; claims may outlive it by `grace_s`. `calm`: no claim may end while it lasts.
-    `injected`: made by the run; else it was noted in a member's log.
+    `injected`: made by the run; else it was noted in a member's log. `over`: when the group had
+    settled, or was no longer waited for.
     """
 
     number: int
@@ -35,6 +36,11 @@ class Fault:
     healed: float = 0.0
     settled: bool = True
     detail: str = ""
+    over: float = 0.0
+
+    def overlaps(self, other: Fault) -> bool:
+        """Whether one began before the group had settled after the other."""
+        return self.number != other.number and self.at < other.over and other.at < self.over
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,31 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox.produce import Produced
-from tests.chaos.duplicates import committed_at
+from tests.chaos.duplicates import committed_at, united
 from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Read, Trigger, Unowned
 from tests.spark.sink import Delivery
 
 # A session that has ended was last known to live so many of its timeouts before that was noticed.
 NOTICED_LATE = 1.5
 ENDED = re.compile(r"session \S+ with .* has ended with (\d+) partitions held")
+LOST = re.compile(r"membership in group \S+ is lost: ")
 GAVE_UP = re.compile(r"the driver has not called for .* gave up (\d+) partitions")
-REBALANCED = re.compile(r"rebalanced group \S+: claimed (\d+), released (\d+), lost (\d+)")
+REBALANCED = re.compile(
+    r"rebalanced group \S+: claimed (\d+), released (\d+), lost (\d+)"
+    r"|joined group \S+ as .*, generation \d+"
+)
 # A query whose planner was killed fails when it next asks it, at the end of its batch.
 DIES_WITHIN_S = 120.0
 # After one of these a run of a query begins no batch.
 RUN_ENDS = frozenset({"died", "stopped", "ended", "gone"})
+
+
+class PlainConsumer(Protocol):
+    rows: list[tuple[str, int, int]]
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,8 @@ class Evidence:
     uncommitted: int
     faults_wanted: int
     errors: Sequence[str] = field(default=())
+    aborted: int = 0
+    plain: int = 0
 
     @property
     def failures(self) -> list[str]:
@@ -85,6 +95,28 @@ def reads_of(
 
 def produced_ranges(produced: Produced) -> dict[TopicPartition, list[tuple[int, int]]]:
     return {TopicPartition(produced.topic, p): list(r) for p, r in produced.ranges.items()}
+
+
+def plain_reads(
+    consumers: Iterable[PlainConsumer],
+) -> dict[TopicPartition, list[tuple[int, int]]]:
+    """What consumers that are not ours have read. Only what is missing is judged by it: of their
+    batches and commits nothing is known.
+    """
+    found: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for consumer in consumers:
+        for topic, partition, offset in consumer.rows:
+            found.setdefault(TopicPartition(topic, partition), []).append((offset, offset + 1))
+    return {partition: united(ranges) for partition, ranges in found.items()}
+
+
+def unsettled(faults: Iterable[Fault], noted: Sequence[Fault], settle_s: float) -> Iterator[str]:
+    """A session that ends while the group settles is a fault of its own, after which it begins to
+    settle anew.
+    """
+    for fault in faults:
+        if not fault.settled and not any(fault.healed < f.until <= fault.over for f in noted):
+            yield f"the group had not settled {settle_s:.0f} s after fault {fault.number}"
 
 
 def triggers_of(member: str, events: Iterable[Mapping[str, Any]]) -> Iterator[Trigger]:
@@ -136,7 +168,7 @@ def sessions_ended(
     """What a member has itself noticed: a hard fault, whoever is to blame for it."""
     for at, text in said:
         found = ENDED.search(text) or GAVE_UP.search(text)
-        if found and int(found[1]):
+        if LOST.search(text) or (found and int(found[1])):
             yield Fault(
                 0,
                 "session ended",

@@ -13,8 +13,8 @@ import org.apache.kafka.common.errors.RebalanceInProgressException;
 /**
  * A consumer as anybody writes it: it prints what it was given, then commits it, at the latest when it loses the partition.
  *
- * <p>Arguments: bootstrap servers, group, topic. Lines of the standard output: "record topic partition offset", "assigned
- * n", "revoked n". It closes when its standard input ends.
+ * <p>Arguments: bootstrap servers, group, topic, isolation level. Lines of the standard output: "record topic partition offset",
+ * "assigned n", "revoked n". It closes when its standard input ends.
  */
 public final class PlainConsumer {
     public static void main(String[] arguments) throws Exception {
@@ -24,6 +24,7 @@ public final class PlainConsumer {
         settings.put("client.id", "plain-jvm");
         settings.put("enable.auto.commit", "false");
         settings.put("auto.offset.reset", "earliest");
+        settings.put("isolation.level", arguments[3]);
         settings.put("session.timeout.ms", "6000");
         settings.put("heartbeat.interval.ms", "200");
         settings.put("max.poll.records", "20");

@@ -16,10 +16,12 @@ from tests.spark_order import Row
 class JavaConsumer:
     """A JVM of its own; it reads by itself."""
 
-    def __init__(self, servers: str, group: str, topic: str, log: Path) -> None:
+    def __init__(
+        self, servers: str, group: str, topic: str, log: Path, isolation: str = "read_uncommitted"
+    ) -> None:
         self._log = log.open("ab")
         self._process = subprocess.Popen(
-            command("PlainConsumer", servers, group, topic),
+            command("PlainConsumer", servers, group, topic, isolation),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

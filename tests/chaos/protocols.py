@@ -1,0 +1,115 @@
+"""What differs between the protocols in a chaos run: where a member's road leads, what it is told,
+which servers stand, where the group is looked at, and what the run may judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pyspark_zkgroup.group.paths import CoordinatedPaths, GroupPaths
+from pyspark_zkgroup.sandbox.kafka_config import CHROOT
+from tests.chaos.settings import GROUP, Settings
+from tests.planted_secrets import COORDINATOR_TOKEN
+
+# What faults can be done to; see kinds.py.
+MEMBERS, ZOOKEEPER, COORDINATORS, BROKERS = "members", "zookeeper", "coordinators", "brokers"
+BROKERS_GROUP = "group of the brokers"
+
+
+@dataclass(frozen=True)
+class Given:
+    """`road`: the addresses that lead over the member's road; `bootstrap`: those of the brokers."""
+
+    name: str
+    road: str
+    bootstrap: str
+    settings: Settings
+
+    @property
+    def session_ms(self) -> str:
+        return str(int(self.settings.session_s * 1000))
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """`road`: the servers at the end of each member's road. `beside`: what faults are done to but
+    members and brokers. `paths`: the group's nodes; None where the brokers keep the group.
+    `judges_gaps`: whether the rule of unowned.py holds: members have
+    owner nodes, and who has a right to a partition follows from who is registered. Where it does
+    not hold, each fault must be followed by a settled group.
+    """
+
+    name: str
+    road: str
+    paths: GroupPaths | None
+    options: Callable[[Given], dict[str, str]]
+    beside: frozenset[str] = frozenset()
+    judges_gaps: bool = False
+
+
+def _zookeeper(given: Given) -> dict[str, str]:
+    return {
+        "zookeeper.connect": given.road + CHROOT,
+        "zookeeper.session.timeout.ms": given.session_ms,
+        # A member starts again while its ZooKeeper may still be hurt.
+        "zookeeper.connection.timeout.ms": "60000",
+    }
+
+
+def _coordinator(given: Given) -> dict[str, str]:
+    return {**_zookeeper(given), "protocol": "coordinator", "coordinator.candidate": "false"}
+
+
+def _light(given: Given) -> dict[str, str]:
+    return {
+        "protocol": "light",
+        "coordinator.addresses": given.road,
+        "coordinator.token": COORDINATOR_TOKEN,
+        "kafka.bootstrap.servers": given.bootstrap,
+        "session.timeout.ms": given.session_ms,
+    }
+
+
+def _kafka(given: Given) -> dict[str, str]:
+    return {
+        "protocol": "kafka",
+        "kafka.bootstrap.servers": given.road,
+        "session.timeout.ms": given.session_ms,
+        "metadata.refresh.ms": "2000",
+        # By this the brokers tell which member is which.
+        "client.id": given.name,
+    }
+
+
+PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
+    {
+        protocol.name: protocol
+        for protocol in (
+            Protocol(
+                "zookeeper",
+                ZOOKEEPER,
+                GroupPaths(GROUP),
+                _zookeeper,
+                frozenset({ZOOKEEPER}),
+                judges_gaps=True,
+            ),
+            Protocol(
+                "coordinator",
+                ZOOKEEPER,
+                CoordinatedPaths(GROUP),
+                _coordinator,
+                frozenset({ZOOKEEPER, COORDINATORS}),
+            ),
+            Protocol(
+                "light",
+                COORDINATORS,
+                CoordinatedPaths(GROUP),
+                _light,
+                frozenset({ZOOKEEPER, COORDINATORS}),
+            ),
+            Protocol("kafka", BROKERS, None, _kafka, frozenset({BROKERS_GROUP})),
+        )
+    }
+)
