@@ -135,10 +135,10 @@ def move_leaders(stage: Stage, rng: random.Random) -> Done:
     again after an election of preferred leaders.
     """
     broker, seconds, at = rng.choice(stage.sandbox.brokers), rng.uniform(*SERVER_DOWN_S), now()
-    led = _led_by(broker)
     broker.stop()
     stage.pass_time(seconds)
     broker.start()
+    led = _led_by(broker)
 
     def back() -> int:
         """Only what is in sync again is elected."""
@@ -152,7 +152,7 @@ def move_leaders(stage: Stage, rng: random.Random) -> Done:
         return _led_by(broker)
 
     leads = wait_until(back, ELECTION_DEADLINE_S, f"{broker.name} to lead again", interval_s=1.0)
-    detail = f"restarted within {seconds:.1f} s; it led {led} partitions, and leads {leads}"
+    detail = f"restarted after {seconds:.1f} s; led {led} partitions then, {leads} after elections"
     return Done(broker.name, at, now(), calm=True, detail=detail)
 
 

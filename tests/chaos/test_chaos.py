@@ -36,11 +36,19 @@ def test_a_killed_planner_and_a_cut_lose_nothing_and_repeat_nothing_in_the_table
     # Neither needs another Spark to start, which takes longer than all else here.
     kinds = ("planner killed", "member cut off shortly")
     settings = Settings(
-        minutes=0.1, faults=2, kinds=kinds, seed=1, members=("a", "b"), zookeepers=1, brokers=1
+        minutes=0.1,
+        faults=2,
+        kinds=kinds,
+        overlapping=1.0,
+        seed=1,
+        members=("a", "b"),
+        zookeepers=1,
+        brokers=1,
     )
     report = play(settings, tmp_path / "chaos.json")
     check(report, faults=2)
     assert {fault["kind"] for fault in report["faults"]} == set(kinds)
+    assert report["counts"]["faults_overlapping"] == 2
 
 
 @pytest.mark.long
