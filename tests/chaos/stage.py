@@ -111,8 +111,11 @@ class Stage:
         return member.reads and progress is not None and progress["at"] > at
 
     def wait_settled(self, deadline_s: float) -> bool:
-        at = now()
+        """Counted from when all drivers run: how long Spark takes to start is not the group's."""
         try:
+            for member in self.members.values():
+                wait_until(_ready(member), START_DEADLINE_S, f"{member.name}'s driver to start")
+            at = now()
             wait_until(
                 lambda: self.settled_since(at), deadline_s, "the group to settle", interval_s=0.2
             )

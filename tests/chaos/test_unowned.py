@@ -98,6 +98,8 @@ def test_of_two_faults_that_overlap_each_has_its_grace() -> None:
     assert found(*lives, faults=(kill, leader))[0].within_bound
     later = replace(leader, at=61.0, over=90.0)
     assert not found(*lives, faults=(kill, later))[0].within_bound
+    apart = replace(kill, over=22.0), leader
+    assert not found(*lives, faults=apart)[0].within_bound
     # One that had settled before the gap began grants nothing.
     before = replace(leader, at=1.0, over=5.0), replace(leader, number=3, at=2.0, over=5.0)
     assert not found(*lives, faults=(kill, *before))[0].within_bound

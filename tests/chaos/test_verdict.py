@@ -81,7 +81,11 @@ def test_the_end_of_a_session_in_a_members_own_log_is_a_hard_fault_of_it() -> No
     assert (found.at, found.until, found.members, found.hard) == (45.0, 60.0, ("b",), True)
     assert not found.injected
     lost = (60.0, "[ZKG-165] membership in group chaos is lost: unknown member")
-    assert [(f.at, f.until) for f in sessions_ended("b", [lost], 10.0)] == [(45.0, 60.0)]
+    silent = (
+        70.0,
+        "[ZKG-165] membership in group chaos is lost: the driver has not called for 1 s",
+    )
+    assert [(f.at, f.until) for f in sessions_ended("b", [lost, silent], 10.0)] == [(45.0, 60.0)]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from tests.spark.sink import Delivery
 # A session that has ended was last known to live so many of its timeouts before that was noticed.
 NOTICED_LATE = 1.5
 ENDED = re.compile(r"session \S+ with .* has ended with (\d+) partitions held")
-LOST = re.compile(r"membership in group \S+ is lost: ")
+# Where the driver was silent, the line that says so is followed by GAVE_UP.
+LOST = re.compile(r"membership in group \S+ is lost: (?!the driver has not called)")
 GAVE_UP = re.compile(r"the driver has not called for .* gave up (\d+) partitions")
 REBALANCED = re.compile(
     r"rebalanced group \S+: claimed (\d+), released (\d+), lost (\d+)"
