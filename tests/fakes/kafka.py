@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark_zkgroup.cluster_view import SeenTopics
 from pyspark_zkgroup.errors import OffsetOutOfRangeError, ServerError
 from pyspark_zkgroup.group.known_topics import Answer, TopicSeen
-from pyspark_zkgroup.kafka import log_check
-from pyspark_zkgroup.model import NO_MARK, LogEnd, Mark, OffsetRange, Sample, TopicPartition
+from pyspark_zkgroup.model import (
+    NO_MARK,
+    LogEnd,
+    Mark,
+    OffsetRange,
+    Sample,
+    StoredOffset,
+    TopicPartition,
+)
 
 RECORD_BYTES = 100
 BROKERS = (1, 2, 3)
+Pieces = list[tuple[OffsetRange, int]]
+"""What a task has read, and which records those are: an offset may have had others before."""
+LIFE_MARK = 1_000_000
+"""Epochs of each life of a topic are told apart from those of the others by this."""
 
 
 @dataclass
@@ -26,25 +37,57 @@ class Log:
     has_leader: bool = True
     epoch: int = 0
     epoch_starts: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
-    cut_at: int | None = None
-    """Records from here on are others than those that once stood there."""
-
-    def records(self, until: int) -> int:
-        """Tells the records before this offset from those that stood there in other times."""
-        is_later = self.cut_at is not None and until > self.cut_at
-        return self.life + 1_000_000 * self.epoch_starts[-1][0] if is_later else self.life
+    leader: int = BROKERS[0]
+    former: tuple[int, Log] | None = None
+    """A broker that has not heard that it leads no more, and the log as it was then."""
+    open_from: int | None = None
+    """Where the oldest open transaction begins."""
+    holes: set[int] = field(default_factory=set)
+    """Offsets without a record: markers of transactions."""
 
     def elect(self, end: int | None = None) -> None:
         """A new leader; one that has the log up to `end` only, where that is given."""
         end = self.latest if end is None else end
         self.epoch += 1
         self.latest = end
+        self.leader = BROKERS[self.leader % len(BROKERS)]
+        if self.former is not None and self.former[0] == self.leader:
+            self.former = None
         kept = [(epoch, start) for epoch, start in self.epoch_starts if start < end]
         self.epoch_starts = [*kept, (self.epoch, end)]
+        self.holes = {hole for hole in self.holes if hole < end}
+        if self.open_from is not None and self.open_from >= end:
+            self.open_from = None
 
     def end_of(self, epoch: int) -> int:
         later = [start for known, start in self.epoch_starts if known > epoch]
         return later[0] if later else self.latest
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch in which the record there was written."""
+        return max(epoch for epoch, start in self.epoch_starts if start <= offset)
+
+    def named(self, offset: int) -> int:
+        """Which of all records that ever stood there."""
+        return self.life * LIFE_MARK + self.epoch_at(offset)
+
+    def visible_end(self, isolation: int) -> int:
+        return self.latest if not isolation or self.open_from is None else self.open_from
+
+    def begin_transaction(self) -> None:
+        self.open_from = self.latest
+
+    def end_transaction(self) -> None:
+        """With a marker, whether it is committed or aborted."""
+        if self.open_from is not None:
+            self.holes.add(self.latest)
+            self.latest, self.open_from = self.latest + 1, None
+
+    def led_by(self, node: int) -> Log | None:
+        """The log as this broker has it, if it believes to lead it."""
+        if self.former is not None and self.former[0] == node:
+            return self.former[1]
+        return self if node == self.leader and self.has_leader else None
 
 
 @dataclass
@@ -53,7 +96,11 @@ class FakeKafka:
     lives: dict[str, int] = field(default_factory=dict)
     lagging: dict[int, Mapping[str, TopicSeen]] = field(default_factory=dict)
     """What brokers say of all topics whose copy of the metadata is behind."""
+    copies: dict[TopicPartition, StoredOffset] = field(default_factory=dict)
+    """The group's offsets, where its members keep them here as well."""
     views: int = 0
+    is_wired: bool = False
+    """Members and tasks speak with the brokers over the wire: see tests/sim/wired.py."""
 
     def topics(self, broker: int) -> Mapping[str, TopicSeen]:
         if broker in self.lagging:
@@ -90,6 +137,13 @@ class FakeKafka:
 
     def produce(self, partition: TopicPartition, count: int) -> None:
         self.logs[partition].latest += count
+
+    def leave_behind(self, partition: TopicPartition) -> None:
+        """A new leader, of which the old one does not hear: it answers on as before."""
+        log = self.logs[partition]
+        seen = replace(log, epoch_starts=list(log.epoch_starts), holes=set(log.holes))
+        log.former = log.leader, seen
+        log.elect()
 
     def topic_node(self, topic: str) -> bytes:
         """As a broker writes it below /brokers/topics."""
@@ -165,25 +219,17 @@ class FakeView:
     def samples(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, Sample]:
         return {p: Sample(1, RECORD_BYTES) for p in self._logs("samples", list(positions))}
 
-    def read(
-        self, partition: TopicPartition, wanted: OffsetRange, mark: Mark = NO_MARK
-    ) -> tuple[OffsetRange, int]:
-        """What a task reads that may lose what was cut, and whose records these are."""
+    def read(self, partition: TopicPartition, wanted: OffsetRange, _mark: Mark = NO_MARK) -> Pieces:
+        """Logs are not cut where brokers are seen in this way."""
         self._ask("fetch")
         log = self.kafka.logs.get(partition)
         if log is None or not log.has_leader:
             raise ServerError(f"{partition} has no leader", "Wait")
-        if mark.is_known and log.epoch > mark.epoch:
-            planned = log_check.Planned(mark, wanted.until, -1)
-            leading = Mark(log.epoch, self.kafka.topic_id(partition.topic))
-            verdict = log_check.judge(planned, log.end_of(mark.epoch), leading)
-            if isinstance(verdict, log_check.Cut):
-                wanted = OffsetRange(wanted.start, max(wanted.start, verdict.end))
         if len(wanted) and (wanted.start < log.earliest or wanted.until > log.latest):
             raise OffsetOutOfRangeError(
                 f"{partition} has {log.earliest} to {log.latest}, not {wanted}", "Reset"
             )
-        return wanted, log.records(wanted.until)
+        return [(wanted, log.life)]
 
     def _ask(self, what: str) -> None:
         self.step(f"kafka {what}")

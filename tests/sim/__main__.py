@@ -13,7 +13,7 @@ import sys
 
 from tests.sim.kinds import KINDS
 from tests.sim.many import run_many
-from tests.sim.scene import story
+from tests.sim.outcome import story
 
 
 def main() -> int:

@@ -22,17 +22,16 @@ from pyspark_zkgroup.errors import (
     PlanError,
     ServerError,
 )
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ownership import OffsetRead, parse_offset, stands, version_of
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
 from pyspark_zkgroup.zk.port import Node
 from tests.sim.ledger import Delivery, Progress
-from tests.sim.node_checks import NodeChecks
+from tests.sim.loss_checks import UNSEEN_S, LossChecks
 from tests.sim.query import Batch, Driver
 
 
-class Checkers(NodeChecks):
+class Checkers(LossChecks):
     # -- what Spark and the members do
 
     def opened(self, driver: Driver, session: int) -> None:
@@ -78,6 +77,7 @@ class Checkers(NodeChecks):
 
     def planned(self, driver: Driver, plan: Plan) -> None:
         self.counts["plan"] += 1
+        self.check_visible(driver, plan)
         keeper = driver.membership.keeper
         session = keeper.session
         if session is None:
@@ -198,6 +198,12 @@ class Checkers(NodeChecks):
         )
 
     def read(self, batch: Batch, part: TopicPartition, wanted: OffsetRange, life: int) -> None:
+        if self._is_another(batch, part, life):
+            # docs/operations.md: the second in which a topic made anew is not seen.
+            if batch.proved_at < self.made_at.get(part.topic, 0.0) + UNSEEN_S:
+                self.counts["a topic made anew was not seen yet"] += 1
+            else:
+                self.world.fail(f"P1: {batch} reads what has taken the place of {part} {wanted}")
         self.deliver(part, life, wanted.start, wanted.until, batch, str(batch))
 
     def deliver(
@@ -220,7 +226,7 @@ class Checkers(NodeChecks):
                 for other in reversed(earlier)
                 if other.start < until
                 and start < other.until
-                and not self._is_expected(partition, progress, mine, other)
+                and not self._is_expected(partition, progress, mine, other, life)
             ]
             self._explain(partition, mine, again)
         earlier.append(mine)
@@ -228,7 +234,12 @@ class Checkers(NodeChecks):
             progress.cover(progress.epoch).add(start, until)
 
     def _is_expected(
-        self, partition: TopicPartition, progress: Progress, mine: Delivery, other: Delivery
+        self,
+        partition: TopicPartition,
+        progress: Progress,
+        mine: Delivery,
+        other: Delivery,
+        life: int,
     ) -> bool:
         """Whether these rows come twice for a reason outside of our members."""
         self.counts["duplicate"] += 1
@@ -236,6 +247,8 @@ class Checkers(NodeChecks):
             self.counts["duplicate of a JVM member"] += 1
         elif mine.epoch != other.epoch or mine.epoch == -1:
             self.counts["duplicate by a reset"] += 1
+        elif self._is_another(other.batch, partition, life):
+            self.counts["duplicate of a topic made anew"] += 1
         elif self.was_set_back(partition, progress, mine, other):
             self.counts["duplicate by a JVM zombie"] += 1
         else:
@@ -279,8 +292,9 @@ class Checkers(NodeChecks):
 
     def finished(self, batch: Batch) -> None:
         self.world.tell(f"{batch} is finished")
-        for partition, (wanted, _life) in batch.sunk.items():
-            self.of(partition).add(batch.epochs[partition], wanted.start, wanted.until)
+        for partition, pieces in batch.sunk.items():
+            for wanted, _which in pieces:
+                self.of(partition).add(batch.epochs[partition], wanted.start, wanted.until)
 
     def left(self, driver: Driver) -> None:
         """A clean stop excuses only what nobody can know to be done."""
@@ -332,23 +346,9 @@ class Checkers(NodeChecks):
             self.world.fail(f"P8: {driver.name} failed by {error!r}")
         self.fault(driver, "the query failed")
 
-    # -- logs that are cut
-
-    def cut(self, partition: TopicPartition, at: int, end: int) -> None:
-        """Exactly one member holds it, and is to tell the loss of what it has seen of the log."""
-        self.of(partition).cut(at, end)
-        driver = self.drivers[self.owner[partition]]
-        seen = driver.planner.logs._seen.get(partition)
-        if seen is not None and seen.offset > at:
-            self.cuts_owed.add((driver.name, partition, at, seen.offset))
-
-    def told_loss(self, driver: Driver, gap: Gap) -> None:
-        told = (driver.name, gap.partition, gap.cut_at, gap.seen or 0)
-        if gap.kind != "truncated" or told not in self.cuts_owed:
-            self.world.fail(f"P1: {driver.name} tells of a loss that is none: {gap.what}")
-            return
-        self.counts["loss told"] += 1
-        self.cuts_owed.remove(told)
+    def copied(self, driver: Driver, partition: TopicPartition, offset: int) -> None:
+        session = driver.membership.keeper.session
+        self.copies.copied(0 if session is None else session.id, driver.name, partition, offset)
 
     # -- at the end
 

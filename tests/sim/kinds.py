@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from tests.sim import coverage, faults, log_faults, planted, planted_logs, planting, scene
+from tests.sim import (
+    coverage,
+    faults,
+    log_faults,
+    planted,
+    planted_logs,
+    planting,
+    scene,
+    wired_faults,
+)
 from tests.sim.brokered import group_coverage, group_faults
 from tests.sim.brokered import planted as brokered_bugs
 from tests.sim.brokered import scene as brokered
@@ -19,13 +28,14 @@ from tests.sim.coordinated import scene as coordinated
 from tests.sim.light import planted as light_bugs
 from tests.sim.light import scene as light
 from tests.sim.light import stream_faults
+from tests.sim.outcome import Outcome
 from tests.sim.planting import Bugs
 
 HERE = Path(__file__).parent
 
 
 class Run(Protocol):
-    def __call__(self, seed: int, *, traced: bool = False) -> scene.Outcome: ...
+    def __call__(self, seed: int, *, traced: bool = False) -> Outcome: ...
 
 
 @dataclass(frozen=True)
@@ -51,28 +61,28 @@ def _untold(total: Counter[str], _rare: bool) -> list[str]:
 KINDS: Final = {
     "zookeeper": Kind(
         run=scene.run,
-        faults=[*faults.FAULTS, *log_faults.FAULTS],
+        faults=[*faults.FAULTS, *log_faults.FAULTS, *wired_faults.FAULTS],
         missing=coverage.missing,
-        bugs=planted.BUGS | planted_logs.BUGS | planted_logs.LOGS_CUT,
+        bugs=planted.BUGS | planted_logs.BUGS,
         record=HERE / "planted.json",
     ),
     "coordinator": Kind(
         run=coordinated.run,
-        faults=[*coordinator_faults.FAULTS, *log_faults.FAULTS],
+        faults=[*coordinator_faults.FAULTS, *log_faults.FAULTS, *wired_faults.FAULTS],
         missing=_untold,
         bugs=coordinated_bugs.BUGS | planted_logs.BUGS,
         record=HERE / "coordinated" / "planted.json",
     ),
     "kafka": Kind(
         run=brokered.run,
-        faults=[*group_faults.FAULTS, *log_faults.FAULTS],
+        faults=[*group_faults.FAULTS, *log_faults.FAULTS, *wired_faults.FAULTS],
         missing=group_coverage.missing,
         bugs=brokered_bugs.BUGS | planted_logs.BUGS,
         record=HERE / "brokered" / "planted.json",
     ),
     "light": Kind(
         run=light.run,
-        faults=[*stream_faults.FAULTS, *log_faults.FAULTS],
+        faults=[*stream_faults.FAULTS, *log_faults.FAULTS, *wired_faults.FAULTS],
         missing=lambda total, _rare: [name for name in light.EXPECTED if not total[name]],
         bugs=light_bugs.BUGS | planted_logs.BUGS,
         record=HERE / "light" / "planted.json",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tests.sim.query import Batch
+if TYPE_CHECKING:
+    from tests.sim.query import Batch
 
 
 class Covered:
@@ -65,6 +67,8 @@ class Progress:
     imported_at: float = float("-inf")
     lost: bool = False
     was_lost: bool = False
+    values: set[int] = field(default_factory=set)
+    """All that the group's offset has ever been."""
     cuts: dict[int, int] = field(default_factory=dict)
     """Where the log was cut, by the epoch that ended with it."""
 

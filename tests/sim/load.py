@@ -18,13 +18,11 @@ if TYPE_CHECKING:
 
 _RECORD_EVERY_S = 0.8
 _LOOK_EVERY_S = 2.0
-# A query may be limited to five records for each trigger of about a second.
-_ROW_S = 0.4
 
 
 def backlog_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
     """How long a limited query may take for what is unread up to these ends."""
-    return _ROW_S * scene.checkers.unread_rows(ends)
+    return scene.row_s * scene.checkers.unread_rows(ends)
 
 
 def read_under_load(scene: Scene) -> None:

@@ -36,31 +36,6 @@ def draw(scene: Scene) -> None:
         scene.world.after(0.5 + rng.random() * 25.0, lambda name=name: befall(name))  # type: ignore[misc]
 
 
-def draw_cuts(scene: Scene) -> None:
-    """Unclean elections, each of a log that one member holds and goes on to hold."""
-    rng = Random(f"{scene.seed} logs")
-    for _ in range(rng.choice([2, 4, 6])):
-        scene.world.after(16.0 + rng.random() * 10.0, lambda: cut(scene, rng))
-
-
-def cut(scene: Scene, rng: Random) -> None:
-    owned = [p for p in sorted(scene.kafka.logs) if p in scene.checkers.owner]
-    if scene.world.over or scene.healing or not owned:
-        return
-    partition = rng.choice(owned)
-    log, end = scene.kafka.logs[partition], scene.kafka.logs[partition].latest
-    at = max(log.cut_at or 0, end - rng.randrange(1, 30))
-    if at >= end or scene.checkers.of(partition).cuts:
-        return
-    scene.world.tell(f"** the log of {partition} is cut from {end} to {at}")
-    scene.checkers.cut(partition, at, end)
-    log.elect(at)
-    log.cut_at = at
-    scene.kafka.produce(partition, rng.choice([0, 5, 40]))
-    scene.counts["fault: log cut"] += 1
-    scene.faults += 1
-
-
 def elect(scene: Scene, rng: Random) -> bool:
     """Leaders move, and nothing is lost."""
     logs = rng.sample(sorted(scene.kafka.logs), min(4, len(scene.kafka.logs)))

@@ -13,7 +13,7 @@ from collections import Counter
 
 from tests.sim import coverage
 from tests.sim.kinds import KINDS
-from tests.sim.scene import Outcome, story
+from tests.sim.outcome import Outcome, story
 
 # From so many seeds on, something that was never reached is a failure; what takes several faults in
 # one scene, from many more.

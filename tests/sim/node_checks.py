@@ -10,8 +10,10 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.port import Node
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import Change, FakeZookeeper, Write
+from tests.sim.copies import Copies
+from tests.sim.judge import Judge
 from tests.sim.ledger import Progress
-from tests.sim.query import Batch, Driver, Judge
+from tests.sim.query import Batch, Driver
 from tests.sim.world import World
 
 
@@ -31,9 +33,12 @@ class NodeChecks(Judge):
         self.counts: Counter[str] = Counter()
         self.allowed_faults: set[str] = set()
         self.cuts_owed: set[tuple[str, TopicPartition, int, int]] = set()
+        self.made_at: dict[str, float] = {}
+        self.misled: set[tuple[str, TopicPartition]] = set()
         self.known_topics: dict[str, set[int]] = {}
         self.vandalised: set[tuple[int, TopicPartition]] = set()
         self.taken_over: set[tuple[int, TopicPartition]] = set()
+        self.copies = Copies(self)
         server.lookers.append(self.on_write)
 
     def of(self, partition: TopicPartition) -> Progress:
@@ -207,8 +212,9 @@ class NodeChecks(Judge):
                 # Its owner sees it by the proof before its next plan: there has to be one.
                 self.kafka.produce(partition, 1)
             return
-        if new in progress.cuts.values() and new < old:
-            return  # to where its log was cut
+        cut_at = progress.cuts.get(progress.epoch - 1, new + 1)
+        if cut_at <= new < old:
+            old = cut_at
         if new < old:
             self.world.fail(f"P4: {who} commits {partition} back from {old} to {new}")
             return
@@ -251,6 +257,7 @@ class NodeChecks(Judge):
         return gap
 
     def _settle(self, partition: TopicPartition, progress: Progress, value: int) -> None:
+        progress.values.add(value)
         still = []
         for batch in self.open.get(partition, ()):
             planned = batch.ranges[partition]

@@ -20,15 +20,16 @@ from pyspark_zkgroup.errors import (
 from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options, parse
 from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, TaskRange, decode
 from pyspark_zkgroup.planner import Planner
-from tests.fakes.kafka import FakeKafka, FakeView
+from tests.fakes.kafka import FakeKafka, Pieces
 from tests.fakes.zookeeper import FakeZookeeper
-from tests.sim import silence
+from tests.sim import silence, wired
 from tests.sim.drain import SimDrain
+from tests.sim.judge import Judge
 from tests.sim.process import Process
 from tests.sim.world import KilledError, World
 
@@ -62,7 +63,7 @@ class Batch:
     excuses: dict[TopicPartition, list[str]] = field(default_factory=dict)
     proved_at: float = 0.0
     committed: set[TopicPartition] = field(default_factory=set)
-    sunk: dict[TopicPartition, tuple[OffsetRange, int]] = field(default_factory=dict)
+    sunk: dict[TopicPartition, Pieces] = field(default_factory=dict)
     taken: bool = False
     finished: bool = False
 
@@ -98,23 +99,6 @@ class Query:
         return "member.id" in self.options
 
 
-class Judge:
-    """Who is told what happens: see tests/sim/checkers.py."""
-
-    def boundary(self, driver: Driver, offset: Offset | None) -> None: ...
-    def planned(self, driver: Driver, plan: Plan) -> None: ...
-    def logged(self, driver: Driver, batch: Batch) -> None: ...
-    def read(self, batch: Batch, part: TopicPartition, wanted: OffsetRange, life: int) -> None: ...
-    def finished(self, batch: Batch) -> None: ...
-    def replayed(self, driver: Driver, batch: Batch, ranges: set[TopicPartition]) -> None: ...
-    def fault(self, driver: Driver, reason: str) -> None: ...
-    def gave_up(self, driver: Driver) -> None: ...
-    def left(self, driver: Driver) -> None: ...
-    def failed(self, driver: Driver, error: BaseException) -> None: ...
-    def opened(self, driver: Driver, session: int) -> None: ...
-    def told_loss(self, driver: Driver, gap: Gap) -> None: ...
-
-
 class Driver:
     """One run of a query: from its start to its end, whichever way it ends."""
 
@@ -139,11 +123,9 @@ class Driver:
         self.ended = ended
         self.drain = SimDrain()
         self.options: Options = parse(query.options)
-        process = self.process
-        self.view = FakeView(kafka, process.reaches, process.step, process.clock.monotonic)
+        self.view = wired.view(kafka, self.process, self.options, self._copied)
+        self.in_kafka: Any = self.view if self.options.offsets_storage == "kafka" else None
         self.membership = self.new_membership()
-        losses = self.membership.losses
-        self._skip, losses.skip = losses.skip, self._tell_losses  # type: ignore[method-assign]
         self.planner = Planner(
             self.options,
             self.membership,
@@ -165,10 +147,19 @@ class Driver:
         self.process.actors.append(world.start(self.name, self.run))
         world.tell(f"{self.name} starts")
 
-    def _tell_losses(self, found: Collection[Gap], known: Any) -> None:
-        self._skip(found, known)
-        for gap in found:
-            self.judge.told_loss(self, gap)
+    def _copied(self, partition: TopicPartition, offset: int) -> None:
+        self.judge.copied(self, partition, offset)
+
+    def _hear_losses(self) -> None:
+        losses = self.membership.losses
+        skip = losses.skip
+
+        def heard(found: Collection[Gap], known: Any) -> None:
+            skip(found, known)
+            for gap in found:
+                self.judge.told_loss(self, gap)
+
+        losses.skip = heard  # type: ignore[method-assign]
 
     def new_membership(self) -> ZookeeperMembership:
         return ZookeeperMembership(
@@ -179,11 +170,13 @@ class Driver:
                 new_name=lambda _clock: self.name,
                 open_store=self.process.open_store,
             ),
+            self.in_kafka,
         )
 
     # -- the life of it
 
     def run(self) -> None:
+        self._hear_losses()
         try:
             if MAX_POLL_INTERVAL.name in self.query.options:
                 silence.watch(self)
@@ -324,7 +317,7 @@ class Driver:
 
     def _run(self, batch: Batch, tasks: list[TaskInput]) -> None:
         self._step("partitions")
-        rows: dict[TopicPartition, tuple[OffsetRange, int]] = {}
+        rows: dict[TopicPartition, Pieces] = {}
         for task in tasks:
             for one in task.ranges:
                 rows[one.partition] = self._fetch(one)
@@ -344,7 +337,7 @@ class Driver:
         self._start = batch.end
         self._step("finished")
 
-    def _fetch(self, one: TaskRange) -> tuple[OffsetRange, int]:
+    def _fetch(self, one: TaskRange) -> Pieces:
         """In a task: on another machine, which the planner's troubles do not touch."""
         give_up_at = self.world.now + _FETCH_PATIENCE_S
         while True:
@@ -355,16 +348,17 @@ class Driver:
                     raise
                 self._sleep(0.5)
 
-    def _sink(self, batch: Batch, rows: dict[TopicPartition, tuple[OffsetRange, int]]) -> None:
+    def _sink(self, batch: Batch, rows: dict[TopicPartition, Pieces]) -> None:
         if self.query.sink == "by batch id" and batch.taken:
             return
         batch.taken = True
         if self.left:
             # The JVM finishes a batch that its planner has left behind.
             self.judge.left(self)
-        for partition, (wanted, life) in sorted(rows.items()):
-            batch.sunk[partition] = (wanted, life)
-            self.judge.read(batch, partition, wanted, life)
+        for partition, pieces in sorted(rows.items()):
+            batch.sunk[partition] = pieces
+            for wanted, life in pieces:
+                self.judge.read(batch, partition, wanted, life)
 
     # -- steps
 

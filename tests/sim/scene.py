@@ -5,9 +5,7 @@ Everything is drawn from the seed. The story of a scene is what happened, in ord
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from dataclasses import dataclass, field
 from random import Random
 
 from pyspark_zkgroup.group.paths import GroupPaths
@@ -15,24 +13,14 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
-from tests.sim import load, log_faults
+from tests.sim import copies, load, log_faults, wired_faults
 from tests.sim.checkers import Checkers
 from tests.sim.jvm import JvmMember
+from tests.sim.outcome import Outcome
 from tests.sim.query import Driver, Query, SinkKind
 from tests.sim.world import World
 
 GROUP = "g"
-_CUTS_SHARE = 0.08
-
-
-@dataclass
-class Outcome:
-    seed: int
-    violation: str | None
-    story: list[str]
-    counts: Counter[str]
-    shape: dict[str, int] = field(default_factory=dict)
-    cpu_s: float = 0.0
 
 
 class Scene:
@@ -59,8 +47,9 @@ class Scene:
         self.queries: list[Query] = []
         self.drivers: list[Driver] = []
         self.jvms: list[JvmMember] = []
-        self.cuts = type(self) is Scene and Random(f"{seed} cuts").random() < _CUTS_SHARE
-        """Nothing befalls this group but that its logs are cut: then it is exact what is lost."""
+        self.cuts = self.kafka.is_wired = wired_faults.is_drawn(seed)
+        """Nothing befalls this group but what befalls its logs."""
+        self.holders: wired_faults.Holders
         self.healing = False
         self.is_loaded = Random(f"{seed} load").random() < 0.5
         self.producing = True
@@ -108,8 +97,8 @@ class Scene:
             options["subscribe"] = ",".join(self.topics)
         else:
             options["subscribePattern"] = "t.*"
-        if self.cuts:
-            options["failOnDataLoss"] = "false"
+        if not self.cuts:
+            options |= copies.options(self.seed)
         if rng.random() < 0.5:
             options["maxOffsetsPerTrigger"] = str(rng.choice([5, 20, 100]))
         return options
@@ -124,7 +113,10 @@ class Scene:
         if evidence:
             options["checkpointLocation"] = f"/checkpoints/{name}"
         sink: SinkKind = rng.choice(["append", "by batch id", "by batch id", "by offset"])
-        options = self.longest_silence(name) | options
+        if self.cuts:
+            options |= wired_faults.options(self.seed, name)
+        else:
+            options = self.longest_silence(name) | options
         query = Query(
             name,
             options,
@@ -217,7 +209,7 @@ class Scene:
             self.set_up()
             self.produce()
             if self.cuts:
-                log_faults.draw_cuts(self)
+                wired_faults.draw(self)
             else:
                 self.draw_faults()
                 log_faults.draw(self)
@@ -286,6 +278,7 @@ class Scene:
         self.kafka.lagging.clear()
         for log in self.kafka.logs.values():
             log.has_leader = True
+            log.end_transaction()
             log.latest += 1
         if not self.server.up:
             self.zookeeper_up()
@@ -295,6 +288,8 @@ class Scene:
             if one.access.way != "up":
                 one.access.set_way("up")
 
+    # A query may be limited to five records for each trigger of about a second.
+    row_s = 0.4
     heal_s_max = 300.0
     load_s_max = 100.0
 
@@ -364,6 +359,8 @@ class Scene:
                 world.fail(f"registrations are left: {left}")
         if not world.over and self.checkers.owner:
             world.fail(f"owner nodes are left: {sorted(self.checkers.owner)}")
+        if not world.over:
+            self.checkers.copies.check()
 
     # -- what faults use
 
@@ -394,9 +391,3 @@ class Scene:
 def run(seed: int, *, traced: bool = False) -> Outcome:
     """`traced`: the story has every request as well."""
     return Scene(seed, traced=traced).run()
-
-
-def story(outcome: Outcome) -> str:
-    found = outcome.violation or "no violation"
-    head = f"seed {outcome.seed}: {found}; {json.dumps(outcome.shape)}"
-    return "\n".join([*outcome.story, head])

@@ -13,9 +13,10 @@ from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.checkers import Checkers
+from tests.sim.outcome import Outcome, story
 from tests.sim.process import Process, Trigger
 from tests.sim.query import Driver, Query, SinkKind
-from tests.sim.scene import GROUP, Outcome, Scene, story
+from tests.sim.scene import GROUP, Scene
 
 TOPIC = "t0"
 
@@ -31,13 +32,15 @@ class Trace(Scene):
         starting: str = "earliest",
         session_ms: int = 4000,
         seed: int = 0,
+        wired: bool = False,
     ) -> None:
+        """`wired`: see tests/sim/wired.py."""
         super().__init__(seed)
         self.server = FakeZookeeper(self.world, Random(seed), followers=followers, lag_s=lag_s)
         self.checkers = Checkers(self.world, self.server, self.kafka, GROUP)
         self.counts = self.checkers.counts
         self.paths = GroupPaths(GROUP)
-        self.kraft = False
+        self.kraft, self.cuts, self.kafka.is_wired = False, wired, wired
         self.strategy, self.order, self.starting = "range", "new", starting
         self.session_ms = session_ms
         self.topics = [TOPIC]

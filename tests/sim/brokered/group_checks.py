@@ -182,6 +182,7 @@ class GroupChecks(Checkers):
 
     def planned(self, driver: Driver, plan: Plan) -> None:
         self.counts["plan"] += 1
+        self.check_visible(driver, plan)
         number = self.number_of(driver)
         if driver.process.paused_at >= driver.call_began:
             self.counts["plan after a pause"] += 1
@@ -340,17 +341,6 @@ class GroupChecks(Checkers):
         super().failed(driver, error)
 
     # -- at the end
-
-    def rows_unread(self, partition: TopicPartition, until: int) -> int:
-        """At most so many."""
-        progress = self.of(partition)
-        covered = progress.cover(progress.epoch).ranges
-        return max(0, until - max((end for _, end in covered), default=0))
-
-    def is_unread(self, partition: TopicPartition, until: int) -> bool:
-        progress = self.of(partition)
-        owed = progress.owed_from.get(progress.epoch, 0)
-        return self._gap(partition, progress, progress.epoch, owed, until) is not None
 
     def uncommitted(self) -> list[str]:
         """What a late request has set back stays so until there is more to read."""

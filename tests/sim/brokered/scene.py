@@ -9,21 +9,23 @@ from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.sim.brokered import group_coverage, group_faults
 from tests.sim.brokered.group_checks import GroupChecks
 from tests.sim.brokered.member import BrokeredDriver
-from tests.sim.outer_faults import grow
+from tests.sim.outcome import Outcome
 from tests.sim.query import Driver, Query
-from tests.sim.scene import GROUP, Outcome, Scene
+from tests.sim.scene import GROUP, Scene
 
 _SHARED_S_MAX = 120.0
 _EMPTY_S_MAX = 60.0
 _HELD_LOOK_S = 0.5
-# One member alone, of the smallest batches, beside what is produced meanwhile.
-_ROWS_PER_S_MIN = 1.5
 # A member that was cut off is counted out, and the group is assigned anew, perhaps twice. To it
 # comes max.poll.interval.ms, after which a newcomer asks again whose join was lost.
 _READ_S_MAX = 60.0
 
 
 class BrokeredScene(Scene):
+    # One member alone, of the smallest batches, beside what is produced meanwhile.
+    row_s = 1 / 1.5
+    load_s_max = _READ_S_MAX
+
     def __init__(self, seed: int, *, traced: bool = False) -> None:
         super().__init__(seed, traced=traced)
         rng = self.rng
@@ -31,8 +33,12 @@ class BrokeredScene(Scene):
         self.assignor = rng.choice([COOPERATIVE_STICKY] * 3 + ["range", "roundrobin"])
         self.session_ms = rng.choice([6000, 6000, 10_000])
         self.max_poll_ms = rng.choice([8000, 20_000, 60_000, 300_000])
+        if self.cuts:
+            self.max_poll_ms = 300_000  # a task waits for what is gone longer than the others
         # A newcomer whose join is lost in silence asks again after so long, as a plain consumer.
         self.heal_s_max += self.max_poll_ms / 1000.0
+        self.load_s_max += self.max_poll_ms / 1000.0
+        self.is_loaded = True
         self.without_right: list[Query] = []
         """Queries that may not read the group now."""
         self.held_back = False
@@ -125,31 +131,6 @@ class BrokeredScene(Scene):
         elif self.producing and not self.world.over:
             self.kafka.produce(self.rng.choice(sorted(self.kafka.logs)), 1)
             self.world.after(self.rng.random() * 2.0, self.produce)
-
-    def under_load(self) -> None:
-        """Nothing befalls them any more, and records keep coming: each that is there now, and those
-        of a partition that appears now, are read soon.
-        """
-        grow(self)
-        self.sleep(0.1)
-        wanted = {p: log.latest + 1 for p, log in self.kafka.logs.items()}
-        for partition in wanted:
-            self.kafka.produce(partition, 1)
-        began = self.world.now
-        rows = sum(self.checks.rows_unread(p, until) for p, until in wanted.items())
-        give_up_at = began + _READ_S_MAX + self.max_poll_ms / 1000.0 + rows / _ROWS_PER_S_MIN
-        while not self.world.over:
-            left = [p for p, until in sorted(wanted.items()) if self.checks.is_unread(p, until)]
-            if not left:
-                break
-            if self.world.now > give_up_at:
-                self.world.fail(
-                    f"liveness: after {self.world.now - began:.0f} s of production nobody has read "
-                    + ", ".join(f"{p} up to {wanted[p]}" for p in left)
-                )
-            self.sleep(0.5)
-        self.counts["seconds under load until all is read"] += int(self.world.now - began)
-        self.world.tell("-- all that came before is read, while more comes")
 
     def heal(self) -> None:
         super().heal()

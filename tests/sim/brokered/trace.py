@@ -16,7 +16,7 @@ class BrokeredTrace(Trace, BrokeredScene):
     def __init__(self, **scene: Any) -> None:
         super().__init__(session_ms=6000, **scene)
         self._coordinate(first_join_s=0.0)
-        self.max_poll_ms = 300_000
+        self.max_poll_ms, self.is_loaded = 300_000, False
         self.assignor = COOPERATIVE_STICKY
 
     def query(self, name: str, **given: Any) -> Query:
@@ -41,6 +41,3 @@ class BrokeredTrace(Trace, BrokeredScene):
     def committed(self, number: int = 0) -> int | None:
         stored = self.coordinator.offsets.get(TopicPartition(TOPIC, number))
         return None if stored is None else stored.offset
-
-    def under_load(self) -> None:
-        """A trace is about what has happened."""

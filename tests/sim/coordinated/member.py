@@ -11,7 +11,8 @@ from pyspark_zkgroup.planner import Planner
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.coordinated.office import Looker, Office
-from tests.sim.query import Driver, Judge, Query
+from tests.sim.judge import Judge
+from tests.sim.query import Driver, Query
 from tests.sim.world import World
 
 
@@ -49,6 +50,7 @@ class CoordinatedDriver(Driver):
                 new_name=lambda _clock: self.name,
                 open_store=self.process.open_store,
             ),
+            self.in_kafka,
         )
         self.planner = PlannerBeside(
             self.options,

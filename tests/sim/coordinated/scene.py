@@ -7,9 +7,10 @@ from tests.sim.coordinated import coordinator_faults
 from tests.sim.coordinated.command_checks import CommandChecks
 from tests.sim.coordinated.member import CoordinatedDriver
 from tests.sim.coordinated.office import Office
+from tests.sim.outcome import Outcome
 from tests.sim.process import Process
 from tests.sim.query import Driver, Query
-from tests.sim.scene import GROUP, Outcome, Scene
+from tests.sim.scene import GROUP, Scene
 
 _SHARED_S_MAX = 90.0
 _CLEAN_S_MAX = 60.0
@@ -38,7 +39,8 @@ class CoordinatedScene(Scene):
         self._opened = True
         for _ in range(self.rng.choice([0, 1, 1, 2])):
             self.new_candidate()
-        coordinator_faults.draw(self)
+        if not self.cuts:
+            coordinator_faults.draw(self)
 
     def options(self) -> dict[str, str]:
         options = {**super().options(), "protocol": "coordinator"}

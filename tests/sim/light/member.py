@@ -18,12 +18,11 @@ from pyspark_zkgroup.light.session import LightSession, LightSettings
 from pyspark_zkgroup.light.stream import Inbox
 from pyspark_zkgroup.membership.light import LightMembership
 from pyspark_zkgroup.membership.surroundings import Surroundings
-from pyspark_zkgroup.model import OffsetRange
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.planner import Planner
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent
-from tests.fakes.kafka import FakeKafka
+from tests.fakes.kafka import FakeKafka, Pieces
 from tests.fakes.light_stream import FakeStream
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.coordinated.member import CoordinatedDriver
@@ -113,7 +112,7 @@ class ShortBatches(Driver):
         self._shorten()
         super()._run(batch, tasks)
 
-    def _fetch(self, one: TaskRange) -> tuple[OffsetRange, int]:
+    def _fetch(self, one: TaskRange) -> Pieces:
         found = super()._fetch(one)
         self._shorten()
         return found

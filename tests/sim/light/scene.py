@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from pyspark_zkgroup.zk.port import SessionEvent
+from tests.sim import copies
 from tests.sim.coordinated.member import CoordinatedDriver
 from tests.sim.coordinated.office import Office
 from tests.sim.coordinated.scene import CoordinatedScene
@@ -12,9 +13,9 @@ from tests.sim.light import hostile, stream_faults
 from tests.sim.light.life_checks import LifeChecks
 from tests.sim.light.member import LightDriver, ToldDriver
 from tests.sim.light.office import LightCandidate
+from tests.sim.outcome import Outcome
 from tests.sim.process import Process
 from tests.sim.query import Driver, Query
-from tests.sim.scene import Outcome
 
 ADDRESSES = tuple(f"o{number}:1" for number in range(1, 7))
 _CLEAN_S_MAX = 60.0
@@ -36,8 +37,9 @@ class LightScene(CoordinatedScene):
         super().set_up()
         while len(self.lone) < self.rng.choice([1, 2, 2, 3]):
             self.new_candidate()
-        stream_faults.draw(self)
-        if hostile.drawn(self.seed):
+        if not self.cuts:
+            stream_faults.draw(self)
+        if hostile.drawn(self.seed) and not self.cuts:
             hostile.HostileClient(self).begin()
 
     def options(self) -> dict[str, str]:
@@ -49,7 +51,7 @@ class LightScene(CoordinatedScene):
             return options
         for unused in (
             *("zookeeper.connect", "zookeeper.session.timeout.ms", "coordinator.candidate"),
-            *("metadata.refresh.ms",),
+            *("metadata.refresh.ms", copies.OPTION),
         ):
             options.pop(unused, None)
         timeout_ms = rng.choice([self.session_ms, self.session_ms, 1500, 3000, 8000])

@@ -1,0 +1,81 @@
+"""What is checked where logs lose records, or have some that are not to be seen yet."""
+
+from __future__ import annotations
+
+from pyspark_zkgroup.group.gaps import Gap
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.plan import Plan
+from tests.sim.ledger import Covered
+from tests.sim.node_checks import NodeChecks
+from tests.sim.query import Batch, Driver
+from tests.sim.wired import is_as_planned
+
+# Looks are a second apart, and a broker may take its time.
+UNSEEN_S = 3.0
+
+
+class LossChecks(NodeChecks):
+    def cut(self, driver: Driver, partition: TopicPartition, at: int, end: int) -> None:
+        """This member alone holds it, and is to tell the loss of what it has seen of the log."""
+        self.of(partition).cut(at, end)
+        seen = driver.planner.logs._seen.get(partition)
+        if seen is not None and seen.offset > at:
+            self.cuts_owed.add((driver.name, partition, at, seen.offset))
+
+    def told_loss(self, driver: Driver, gap: Gap) -> None:
+        partition = gap.partition
+        owed = [one for one in sorted(self.cuts_owed) if one[1] == partition]
+        if gap.kind == "anew" and not owed and (driver.name, partition) in self.misled:
+            # Planned in the second in which it was not seen, after ZooKeeper had told.
+            self.counts["a topic made anew told twice"] += 1
+            self.misled.discard((driver.name, partition))
+            return
+        if owed and owed[0][0] != driver.name and gap.seen is None:
+            # docs/operations.md: a partition that comes from another member.
+            self.counts["loss told by the next holder"] += 1
+            self.cuts_owed.remove(owed[0])
+            return
+        if gap.kind not in ("truncated", "anew") or not owed or owed[0][0] != driver.name:
+            self.world.fail(f"P1: {driver.name} tells of {gap}, but owed is {owed}")
+            return
+        self.counts[f"loss told: {gap.kind}"] += 1
+        self.cuts_owed.remove(owed[0])
+        _, _, at, seen = owed[0]
+        if self.world.now < self.made_at.get(partition.topic, 0.0) + UNSEEN_S:
+            self.misled.add((driver.name, partition))
+        unread = self._never_planned(partition, at, seen)
+        if gap.kind == "anew" and seen < (gap.seen or 0):
+            # In the second in which it was not seen, the new log was taken for the old one.
+            self.counts["a loss told with the new log's end"] += 1
+        elif (gap.cut_at, gap.lost) != (at, unread):
+            self.world.fail(f"P1: {driver.name} tells of {gap}, but {unread} from {at} are lost")
+
+    def _never_planned(self, partition: TopicPartition, start: int, until: int) -> int:
+        """What a batch was planned with, its task has read, or has itself told to be gone."""
+        planned = Covered()
+        for query in {driver.query for driver in self.drivers.values()}:
+            for batch in query.batches:
+                if batch.finished and partition in batch.ranges:
+                    one = batch.ranges[partition].range
+                    planned.add(one.start, one.until)
+        start = max(start, self.of(partition).owed_from.get(0, 0))
+        return max(0, until - start) - planned.rows(start, until)
+
+    def check_visible(self, driver: Driver, plan: Plan) -> None:
+        """Of open transactions nothing is planned by members that wait for their end."""
+        if driver.options.isolation_level != "read_committed":
+            return
+        for planned in plan.ranges:
+            log, until = self.kafka.logs.get(planned.partition), planned.range.until
+            if log is None or log.open_from is None or planned.mark.epoch != log.epoch:
+                continue
+            if len(planned.range) and until > log.open_from:
+                self.world.fail(
+                    f"P1: {driver.name} plans {planned.partition} {planned.range}, but an open "
+                    f"transaction begins at {log.open_from}"
+                )
+
+    def _is_another(self, batch: Batch, partition: TopicPartition, life: int) -> bool:
+        """Whether such a record was not there when the batch was planned."""
+        mark = batch.ranges[partition].mark
+        return self.kafka.is_wired and not is_as_planned(life, mark, partition.topic)
