@@ -62,6 +62,17 @@ class LogWatch:
         seen = self._seen.get(partition)
         return seen.mark if seen is not None and until <= seen.offset else NO_MARK
 
+    def old_ends(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int | None]:
+        """See Losses: only the topic's id tells the old log from the new one."""
+        ids = {p: self._seen[p].mark.topic_id for p in partitions if p in self._seen}
+        ids = {p: topic_id for p, topic_id in ids.items() if topic_id}
+        lacking = self.brokers.lacks(ids) if ids else {}
+        # It is told now, and not once more when the logs are looked at.
+        ends = {p: self._seen.pop(p).offset for p in ids if p in lacking}
+        return {p: ends.get(p) for p in partitions if p not in ids or p in lacking}
+
     def look(
         self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, LogEnd]
     ) -> list[Gap]:

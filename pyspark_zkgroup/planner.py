@@ -57,6 +57,7 @@ class Planner:
         self.clock = clock
         self.drain = drain or DrainBox(membership.member, options.group_id, load)
         self.logs = LogWatch(brokers, clock)
+        membership.losses.old_ends = self.logs.old_ends
         self.batch_size = BatchSize(options.limits, brokers, clock)
         limit_s = options.max_poll_interval_ms / 1000.0
         self.silence = Silence(limit_s, membership.give_up, clock)

@@ -130,20 +130,24 @@ class FirstOffsets:
         positions: Mapping[TopicPartition, int],
         waiting: dict[TopicPartition, str],
     ) -> dict[TopicPartition, int]:
-        """Where to start in topics made anew: at their logs' starts, if losses are allowed."""
+        """Where to start in topics made anew: at their logs' starts, if losses are allowed. Where a
+        log's own mark has told it before, the position is in the new log already.
+        """
         if not positions:
             return {}
         try:
-            starts = self.brokers.earliest(list(positions))
+            seen = self.losses.old_ends(list(positions))
+            starts = self.brokers.earliest(list(seen))
             ends = self.brokers.ends(list(starts))
         except ServerError as error:
             waiting.update((p, f"its first position is not known: {error}") for p in positions)
             return {}
         both = sorted(starts.keys() & ends.keys())
         behind = [p for p in both if positions[p] > starts[p]]
-        found = [Gap(p, "anew", positions[p], starts[p], ends[p]) for p in behind]
+        found = [Gap(p, "anew", positions[p], starts[p], ends[p], seen[p]) for p in behind]
         self.losses.skip(found, f.holdings.known)
-        return {p: starts[p] if p in behind else positions[p] for p in both}
+        same = positions.keys() - seen.keys()
+        return {p: starts[p] if p in behind else positions[p] for p in (*both, *same)}
 
     def note_group(self, f: Footing) -> None:
         """A topic that the group has offsets of by now is no longer fresh to a member that has not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from pyspark_zkgroup.group.kafka_group import fencing
 from pyspark_zkgroup.group.ownership import Known
 from pyspark_zkgroup.model import TopicPartition
 
+OldEnds = Callable[[Collection[TopicPartition]], Mapping[TopicPartition, int | None]]
 K = TypeVar("K", Known, fencing.Known)
 _log = logging.getLogger("pyspark_zkgroup.group")
 
@@ -26,6 +27,11 @@ class Losses:
         self.fail = fail
         self.events = 0
         self.records = 0
+        self.old_ends: OldEnds = dict.fromkeys
+        """Asked where ZooKeeper tells that a topic was made anew. Partitions whose log, as it was
+        last read, the cluster still has are left out; of the others the newest end that was seen,
+        if it is known.
+        """
 
     def skip(self, found: Collection[Gap], known: dict[TopicPartition, K]) -> None:
         """Where losses are allowed the next boundary commits the new position; else an error."""

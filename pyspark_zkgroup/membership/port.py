@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from pyspark_zkgroup.group.gaps import Gap
+from pyspark_zkgroup.membership.losses import Losses
 from pyspark_zkgroup.model import (
     BrokerMember,
     CommitRefused,
@@ -49,6 +50,7 @@ class Standing:
 
 class Membership(Protocol):
     protocol: str
+    losses: Losses
 
     @property
     def member(self) -> str:
