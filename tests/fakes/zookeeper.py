@@ -173,6 +173,28 @@ class FakeZookeeper:
         if path in self.leader.nodes:
             self.write(Delete(path, -1))
 
+    def snapshot(self, root: str) -> dict[str, Node]:
+        """The nodes below, as they are now."""
+        return {p: n for p, n in sorted(self.leader.nodes.items()) if p.startswith(f"{root}/")}
+
+    def restore(self, root: str, nodes: dict[str, Node]) -> None:
+        """The nodes below are those of an earlier moment, lives and versions included. No session
+        lives; nodes of sessions that are long over stay until those are ended once more.
+        """
+        self.zxid += 1
+        now = self.snapshot(root)
+        gone = [Change(p, n, None, self.zxid) for p, n in reversed(now.items()) if p not in nodes]
+        back = [
+            Change(p, now.get(p), n, self.zxid)
+            for p, n in nodes.items()
+            if p not in now or (n.data, n.node) != (now[p].data, now[p].node)
+        ]
+        for change in back:
+            if change.after is not None and change.after.ephemeral_owner:
+                self.ended.discard(change.after.ephemeral_owner)
+                self.ephemerals.setdefault(change.after.ephemeral_owner, {})
+        self._execute(Write(0, (*gone, *back)))
+
     def make(self, path: str, data: bytes = b"") -> None:
         """With all that is missing above it."""
         parts = path.strip("/").split("/")

@@ -145,7 +145,8 @@ class Checkers(LossChecks):
                 return
             if not mine and not progress.lost and not self._stands(planned):
                 # Somebody moved it after the proof; what it was before is what the batch is of.
-                batch.epochs[planned.partition] = -1
+                is_rolled_back = progress.epoch in progress.rolled_back
+                batch.epochs[planned.partition] = progress.epoch - 1 if is_rolled_back else -1
             if session is None or self.owner.get(planned.partition) != session.id:
                 # Lost between the proof and the log: nothing can be asked in between.
                 batch.excuses[planned.partition] = ["lost between proof and log"]
@@ -218,6 +219,8 @@ class Checkers(LossChecks):
         progress = self.of(partition)
         epoch = progress.epoch if batch is None else batch.epochs[partition]
         mine = Delivery(start, until, epoch, batch, by, self.world.now)
+        if batch is not None and start < progress.rolled_back.get(epoch, 0):
+            self.world.fail(f"P3: {by} reads {partition} from {start}, before what was rolled back")
         earlier = progress.deliveries.setdefault(life, [])
         # A sink that knows what it has takes nothing twice.
         if batch is None or batch.query.sink != "by offset":
@@ -335,10 +338,11 @@ class Checkers(LossChecks):
             )
             or (isinstance(error, OffsetOutOfRangeError) and "retention" in self.allowed_faults)
             or (
-                # A JVM zombie has set the group back to what is no longer kept.
+                # The group was set back to what is no longer kept: by a JVM zombie, or by a
+                # snapshot of ZooKeeper.
                 isinstance(error, DataLossError)
                 and "retention" in self.allowed_faults
-                and self.counts["jvm commit back"]
+                and (self.counts["jvm commit back"] or "rolled back" in self.allowed_faults)
             )
             or (isinstance(error, AssignmentError) and "misfit" in query.name)
         )

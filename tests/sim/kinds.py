@@ -16,6 +16,7 @@ from tests.sim import (
     planted,
     planted_logs,
     planting,
+    rollback,
     scene,
     wired_faults,
 )
@@ -61,14 +62,17 @@ def _untold(total: Counter[str], _rare: bool) -> list[str]:
 KINDS: Final = {
     "zookeeper": Kind(
         run=scene.run,
-        faults=[*faults.FAULTS, *log_faults.FAULTS, *wired_faults.FAULTS],
+        faults=[*faults.FAULTS, *log_faults.FAULTS, *wired_faults.FAULTS, rollback.FAULT],
         missing=coverage.missing,
         bugs=planted.BUGS | planted_logs.BUGS,
         record=HERE / "planted.json",
     ),
     "coordinator": Kind(
         run=coordinated.run,
-        faults=[*coordinator_faults.FAULTS, *log_faults.FAULTS, *wired_faults.FAULTS],
+        faults=[
+            *(*coordinator_faults.FAULTS, *log_faults.FAULTS, *wired_faults.FAULTS),
+            rollback.FAULT,
+        ],
         missing=_untold,
         bugs=coordinated_bugs.BUGS | planted_logs.BUGS,
         record=HERE / "coordinated" / "planted.json",

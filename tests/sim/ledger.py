@@ -64,6 +64,8 @@ class Progress:
     set_back_at: float = float("-inf")
     changed_at: float = float("-inf")
     writer: int = 0
+    rolled_back: dict[int, int] = field(default_factory=dict)
+    """The offset of the snapshot, by the epoch that began with it."""
     imported_at: float = float("-inf")
     lost: bool = False
     was_lost: bool = False
@@ -83,11 +85,19 @@ class Progress:
         if before in self.owed_from:
             self.owed_from[self.epoch] = min(self.owed_from[before], at)
 
+    def roll_back(self, to: int) -> None:
+        """What was read before need not come again."""
+        before, self.epoch = self.epoch, self.epoch + 1
+        self.rolled_back[self.epoch] = to
+        self.owed_from[self.epoch] = self.owed_from.get(before, to)
+        for start, until in self.cover(before).ranges:
+            self.cover(self.epoch).add(start, until)
+
     def add(self, epoch: int, start: int, until: int) -> None:
         """A batch of an epoch before a cut has read what was left, too."""
         self.cover(epoch).add(start, until)
-        while epoch in self.cuts:
-            until = min(until, self.cuts[epoch])
+        while epoch in self.cuts or epoch + 1 in self.rolled_back:
+            until = min(until, self.cuts.get(epoch, until))
             epoch += 1
             self.cover(epoch).add(start, until)
 

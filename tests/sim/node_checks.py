@@ -33,6 +33,7 @@ class NodeChecks(Judge):
         self.counts: Counter[str] = Counter()
         self.allowed_faults: set[str] = set()
         self.cuts_owed: set[tuple[str, TopicPartition, int, int]] = set()
+        self.rolling_back = False
         self.made_at: dict[str, float] = {}
         self.misled: set[tuple[str, TopicPartition]] = set()
         self.known_topics: dict[str, set[int]] = {}
@@ -125,13 +126,7 @@ class NodeChecks(Judge):
         elif write.session == 0 and self._as_unanswered(partition, change.after):
             self.world.tell(f"operator sets {partition} to {new}, as an unanswered commit does")
         elif write.session == 0:
-            progress.epoch += 1
-            progress.lost = False
-            if change.before is None:
-                progress.imported_at = self.world.now
-            if new is not None:
-                progress.owed_from[progress.epoch] = new
-            self.world.tell(f"operator sets {partition} to {new} (was {old})")
+            self._set(partition, progress, change, old, new)
         elif change.after is None:
             self.world.fail(f"P4: {who} deleted the offset of {partition}")
         elif change.before is None:
@@ -144,6 +139,27 @@ class NodeChecks(Judge):
                 self._commit(partition, progress, old, new, who)
         if new is not None:
             self._settle(partition, progress, new)
+
+    def _set(
+        self,
+        partition: TopicPartition,
+        progress: Progress,
+        change: Change,
+        old: int | None,
+        new: int | None,
+    ) -> None:
+        """By no member."""
+        if self.rolling_back and new is not None:
+            self.world.tell(f"{partition} is rolled back to {new} (was {old})")
+            progress.roll_back(new)
+            return
+        progress.epoch += 1
+        progress.lost = False
+        if change.before is None:
+            progress.imported_at = self.world.now
+        if new is not None:
+            progress.owed_from[progress.epoch] = new
+        self.world.tell(f"operator sets {partition} to {new} (was {old})")
 
     def _excuse(self, partition: TopicPartition, reason: str) -> None:
         """Whatever is in flight of it."""
@@ -215,6 +231,13 @@ class NodeChecks(Judge):
         cut_at = progress.cuts.get(progress.epoch - 1, new + 1)
         if cut_at <= new < old:
             old = cut_at
+        if progress.rolled_back and driver and self._is_of_before(driver, partition, new):
+            # Versions that were there before come again, and with them fences.
+            self.counts["committed under a fence that came again"] += 1
+            self._excuse(partition, "a fence came again")
+            if new < old:
+                progress.set_back_at = self.world.now
+                return
         if new < old:
             self.world.fail(f"P4: {who} commits {partition} back from {old} to {new}")
             return
@@ -227,6 +250,16 @@ class NodeChecks(Judge):
                 f"P1/P4: {who} commits {partition} from {old} to {new}, "
                 f"but {gap} is in no finished batch"
             )
+
+    def _is_of_before(self, driver: Driver, partition: TopicPartition, until: int) -> bool:
+        """Whether this is the end of a batch that was logged before ZooKeeper was rolled back."""
+        return any(
+            batch.epochs.get(partition, epoch) < epoch
+            and batch.ranges[partition].range.until == until
+            for epoch in [self.of(partition).epoch]
+            for batch in driver.query.batches
+            if partition in batch.ranges
+        )
 
     def _jvm_commit(
         self, partition: TopicPartition, progress: Progress, old: int, new: int

@@ -73,7 +73,7 @@ def tell_zookeeper(scene: Scene, topic: str) -> None:
 
 def recreate(scene: Scene) -> bool:
     topic = scene.rng.choice(scene.topics)
-    if "lost" in scene.checkers.allowed_faults:
+    if {"lost", "rolled back"} & scene.checkers.allowed_faults:
         return False
     count = len(scene.kafka.partitions_of(topic))
     if not count:
@@ -99,7 +99,8 @@ def recreate(scene: Scene) -> bool:
 
 
 def reset(scene: Scene) -> bool:
-    if not scene.kafka.logs:
+    """Not after a rollback: a fence that comes again may overwrite it (docs/operations.md)."""
+    if not scene.kafka.logs or "rolled back" in scene.checkers.allowed_faults:
         return False
     partition = scene.rng.choice(sorted(scene.kafka.logs))
     log = scene.kafka.logs[partition]
@@ -114,7 +115,7 @@ def reset(scene: Scene) -> bool:
 def delete_and_import(scene: Scene) -> bool:
     """`--delete` and an import: the same nodes with the same versions in another life."""
     saved = scene.group_nodes()
-    if not saved or "lost" in scene.checkers.allowed_faults:
+    if not saved or {"lost", "rolled back"} & scene.checkers.allowed_faults:
         return False
     scene.checkers.allowed_faults.add("import")
     scene.world.tell("** the group's offsets are deleted and imported")
@@ -234,7 +235,7 @@ def twin(scene: Scene) -> bool:
     query.twins = True
     scene.world.tell(f"** a second driver of {query.name}")
     driver.process.pause(timeout_s(scene) * scene.rng.choice([0.3, 1.0, 3.0]))
-    scene.world.after(scene.rng.random() * 2.0, lambda: scene.start(query))
+    scene.world.after(scene.rng.random() * 2.0, lambda: scene.launch(query))
     return True
 
 

@@ -20,7 +20,7 @@ from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.positions import first_positions
 from pyspark_zkgroup.group.target import target
-from pyspark_zkgroup.membership import claims, commits
+from pyspark_zkgroup.membership import claims, commits, replays
 from pyspark_zkgroup.membership.claims import Claiming, Moved
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import GroupReader, GroupView
@@ -334,7 +334,18 @@ def _look_again_only_when_idle() -> Patches:
     return [put(ZookeeperMembership, "_must_look", must_look)]
 
 
+def _forget_a_doubt_at_restart() -> Patches:
+    """A commit that was not answered has not been made, whatever has become of it since."""
+    real = replays.finished
+
+    def finished(plan: Any) -> dict[TopicPartition, Known]:
+        return {p: replace(known, doubt=None) for p, known in real(plan).items()}
+
+    return [put(replays, "finished", finished)]
+
+
 BUGS: Final[Bugs] = {
+    "forget a doubt at restart": _forget_a_doubt_at_restart,
     "release whatever is there": _release_whatever_is_there,
     "commit what is planned": _commit_what_is_planned,
     "keep a claim whose answer was lost": _keep_a_claim_whose_answer_was_lost,

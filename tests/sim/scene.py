@@ -12,8 +12,9 @@ from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from tests.fakes.kafka import FakeKafka
+from tests.fakes.session import FakeSession
 from tests.fakes.zookeeper import FakeZookeeper
-from tests.sim import copies, load, log_faults, wired_faults
+from tests.sim import copies, load, log_faults, rollback, wired_faults
 from tests.sim.checkers import Checkers
 from tests.sim.jvm import JvmMember
 from tests.sim.outcome import Outcome
@@ -24,6 +25,9 @@ GROUP = "g"
 
 
 class Scene:
+    ending = False
+    rolls_back = True
+
     def __init__(self, seed: int, *, traced: bool = False) -> None:
         self.seed = seed
         self.world = World(seed)
@@ -127,7 +131,7 @@ class Scene:
             batch_s=rng.choice([0.05, 0.3, 1.0, 3.0]),
         )
         self.queries.append(query)
-        self.world.after(delay, lambda: self.start(query))
+        self.world.after(delay, lambda: self.launch(query))
         return query
 
     def longest_silence(self, name: str) -> dict[str, str]:
@@ -156,17 +160,12 @@ class Scene:
             )
         )
 
-    def start(self, query: Query) -> None:
-        self.launch(query)
-
     def launch(self, query: Query) -> Driver | None:
         if self.world.over or self.ending or query.ended:
             return None
         driver = Driver(self.world, self.server, self.kafka, self.checkers, query, self.ended_one)
         self.drivers.append(driver)
         return driver
-
-    ending = False
 
     def ended_one(self, driver: Driver) -> None:
         self.world.tell(f"{driver.name} has ended")
@@ -213,6 +212,8 @@ class Scene:
             else:
                 self.draw_faults()
                 log_faults.draw(self)
+                if self.rolls_back:
+                    rollback.draw(self)
             lasts = self.rng.choice([20.0, 30.0, 40.0])
             self.sleep(lasts)
             if not world.over:
@@ -372,10 +373,14 @@ class Scene:
         self.server.up = True
         self._all_sessions()
 
+    def sessions(self) -> list[FakeSession]:
+        """Of all processes that have had one, be they dead."""
+        processes = [d.process for d in self.drivers] + [j.process for j in self.jvms]
+        return [session for process in processes for session in process.access.sessions]
+
     def _all_sessions(self) -> None:
-        for process in [d.process for d in self.drivers] + [j.process for j in self.jvms]:
-            for session in list(process.access.sessions):
-                session.server_changed()
+        for session in self.sessions():
+            session.server_changed()
         self.world.wake()
 
     def group_nodes(self) -> dict[str, bytes]:

@@ -185,7 +185,7 @@ def twins_in_replay(scene: BrokeredScene) -> bool:
         query.slow_next_s = scene.rng.choice([20.0, 30.0])
         driver.process.kill()
         for _ in range(2):
-            scene.world.after(scene.rng.random() * 4.0, lambda: scene.start(query))
+            scene.world.after(scene.rng.random() * 4.0, lambda: scene.launch(query))
 
     points = ("spark logged", "spark partitions", "spark read")
     at_any_step(scene, driver, act, "kill -9, and two come back", points)

@@ -22,6 +22,7 @@ _READ_S_MAX = 60.0
 
 
 class BrokeredScene(Scene):
+    rolls_back = False
     # One member alone, of the smallest batches, beside what is produced meanwhile.
     row_s = 1 / 1.5
     load_s_max = _READ_S_MAX

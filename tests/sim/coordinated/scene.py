@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyspark_zkgroup.group.paths import CoordinatedPaths
+from tests.fakes.session import FakeSession
 from tests.sim.coordinated import coordinator_faults
 from tests.sim.coordinated.command_checks import CommandChecks
 from tests.sim.coordinated.member import CoordinatedDriver
@@ -123,13 +124,11 @@ class CoordinatedScene(Scene):
             if office.process.access.way != "up":
                 office.process.access.set_way("up")
 
-    def _all_sessions(self) -> None:
+    def sessions(self) -> list[FakeSession]:
         """The server counts the silence of the dead as well."""
         beside = [d.office for d in self.drivers if isinstance(d, CoordinatedDriver) and d.office]
-        for office in [*beside, *self.lone, *self._gone]:
-            for session in list(office.access.sessions):
-                session.server_changed()
-        super()._all_sessions()
+        offices = [*beside, *self.lone, *self._gone]
+        return [s for office in offices for s in office.access.sessions] + super().sessions()
 
     def _shared(self) -> None:
         """Nothing is left to read: now everything is owned, and no thread has two more."""

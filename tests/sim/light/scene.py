@@ -22,6 +22,8 @@ _CLEAN_S_MAX = 60.0
 
 
 class LightScene(CoordinatedScene):
+    rolls_back = False  # its checkers know no owner nodes that are restored
+
     def _coordinate(self) -> None:
         super()._coordinate()
         self.server.lookers.clear()
@@ -45,13 +47,14 @@ class LightScene(CoordinatedScene):
     def options(self) -> dict[str, str]:
         rng = self.rng
         options = super().options()
+        options.pop(copies.OPTION, None)
         if self.mixed and rng.random() < 0.4:
             stands = self.others_stand and not self.healing
             options["coordinator.candidate"] = "true" if stands else "false"
             return options
         for unused in (
             *("zookeeper.connect", "zookeeper.session.timeout.ms", "coordinator.candidate"),
-            *("metadata.refresh.ms", copies.OPTION),
+            *("metadata.refresh.ms",),
         ):
             options.pop(unused, None)
         timeout_ms = rng.choice([self.session_ms, self.session_ms, 1500, 3000, 8000])
