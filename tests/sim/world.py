@@ -51,7 +51,7 @@ class World:
         self.over = False
         self.steps = 0
         self.switches = 0
-        self._heap: list[tuple[float, int, Actor | None, int, Callable[[], None] | None]] = []
+        self._heap: list[tuple[float, int, Actor | None, int, Callable[[], object] | None]] = []
         self._sequence = 0
         self._actors: list[Actor] = []
         self.main = Actor("main", lambda: None)
@@ -80,7 +80,7 @@ class World:
     def lazy(self) -> bool:
         return self.now < self.lazy_until
 
-    def after(self, seconds: float, act: Callable[[], None]) -> None:
+    def after(self, seconds: float, act: Callable[[], object]) -> None:
         self._sequence += 1
         heapq.heappush(self._heap, (self.now + seconds, self._sequence, None, 0, act))
 
