@@ -37,7 +37,7 @@ from pyspark_zkgroup.jobs.arguments import (
 )
 from pyspark_zkgroup.jobs.batches import Batches, counted
 from pyspark_zkgroup.jobs.outcome import Job
-from pyspark_zkgroup.stopping import stop_on_sigterm
+from pyspark_zkgroup.spark.stopping import stop_on_sigterm
 
 FOLLOW_S = 1.0
 JOB = Job("stream_to_delta")

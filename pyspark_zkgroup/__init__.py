@@ -14,23 +14,23 @@ from pyspark_zkgroup._version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pyspark_zkgroup.member_progress import progress, progress_frame
-    from pyspark_zkgroup.source import DefaultSource
-    from pyspark_zkgroup.stopping import stop
+    from pyspark_zkgroup.spark.progress import progress, progress_frame
+    from pyspark_zkgroup.spark.source import DefaultSource
+    from pyspark_zkgroup.spark.stopping import stop
 
 __all__ = ["DefaultSource", "__version__", "progress", "progress_frame", "register", "stop"]
 
 _LATER = {
-    "DefaultSource": "pyspark_zkgroup.source",
-    "stop": "pyspark_zkgroup.stopping",
-    "progress": "pyspark_zkgroup.member_progress",
-    "progress_frame": "pyspark_zkgroup.member_progress",
+    "DefaultSource": "pyspark_zkgroup.spark.source",
+    "stop": "pyspark_zkgroup.spark.stopping",
+    "progress": "pyspark_zkgroup.spark.progress",
+    "progress_frame": "pyspark_zkgroup.spark.progress",
 }
 
 
 def register(spark: SparkSession) -> None:
     """For sessions in which the package was not importable when Spark looked for data sources."""
-    from pyspark_zkgroup.source import DefaultSource
+    from pyspark_zkgroup.spark.source import DefaultSource
 
     spark.dataSource.register(DefaultSource)
 

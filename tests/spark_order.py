@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pyspark_zkgroup import task
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.cluster_view import ClusterView
 from pyspark_zkgroup.membership.choice import membership
@@ -26,6 +25,7 @@ from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planner import Planner
 from pyspark_zkgroup.silence import watch
+from pyspark_zkgroup.tasks import reading as task
 from tests.waiting import REAL_TIME
 
 Row = tuple[str, int, int]

@@ -224,9 +224,9 @@ def test_the_public_names_are_sorted_and_exact() -> None:
 
 
 def test_stop_is_the_function_whatever_was_imported_before() -> None:
-    import pyspark_zkgroup.stopping
+    import pyspark_zkgroup.spark.stopping
 
-    assert pyspark_zkgroup.stop is pyspark_zkgroup.stopping.stop
+    assert pyspark_zkgroup.stop is pyspark_zkgroup.spark.stopping.stop
 
 
 IMPORT_COST = """

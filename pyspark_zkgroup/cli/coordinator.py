@@ -17,7 +17,7 @@ from pyspark_zkgroup.connect_string import PORT_MAX, parse_address, parse_connec
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.group.topics import legal_name
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
-from pyspark_zkgroup.worker_log import PrintableFormatter
+from pyspark_zkgroup.spark.worker_log import PrintableFormatter
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.coordinator.candidate import Candidate, Watching

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from pyspark_zkgroup.member_progress import read_progress, shown_offset
+from pyspark_zkgroup.spark.progress import read_progress, shown_offset
 
 _LAST_EVENT_S = 30.0
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from kafka.protocol.admin import AlterClientQuotasRequest
 
-from pyspark_zkgroup import task
 from pyspark_zkgroup.errors import FetchError, ServerError
 from pyspark_zkgroup.kafka import metadata, offsets
 from pyspark_zkgroup.kafka.connection import Cluster
@@ -27,6 +26,7 @@ from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.sandbox import Sandbox
+from pyspark_zkgroup.tasks import reading as task
 from tests.producing import produce, producer
 from tests.waiting import wait_until
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup import task
 from pyspark_zkgroup.errors import DataLossError, FetchError, ZkgroupError
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.settings import FetchSettings
@@ -23,6 +22,7 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.broker import Broker
+from pyspark_zkgroup.tasks import reading as task
 from tests.group import Group, group_of, known
 from tests.producing import produce
 from tests.spark_order import Checkpoint, Query, Row

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pyspark_zkgroup.delta import append_once, appender, session
-from pyspark_zkgroup.stopping import stop
+from pyspark_zkgroup.spark.stopping import stop
 from tests.chaos.job import Job
 from tests.spark.driver import COLUMNS, Events
 from tests.spark.sink import deliver

@@ -8,13 +8,13 @@ import uuid
 import pyarrow as pa
 import pytest
 
-from pyspark_zkgroup import task
 from pyspark_zkgroup.errors import FetchError
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.schema import arrow_schema
+from pyspark_zkgroup.tasks import reading as task
 from tests.producing import produce
 
 KEYS: list[bytes | None] = [b"", b"key", None]

@@ -19,11 +19,11 @@ from pyspark_zkgroup.cli.describe import show
 from pyspark_zkgroup.cli.offset_tables import committed_table
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.report import GroupReport, MemberRow, PartitionRow
-from pyspark_zkgroup.member_progress import read_progress
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, encode
 from pyspark_zkgroup.printable import printable
-from pyspark_zkgroup.worker_log import PrintableFormatter
+from pyspark_zkgroup.spark.progress import read_progress
+from pyspark_zkgroup.spark.worker_log import PrintableFormatter
 
 CLI = Path(__file__).resolve().parents[2] / "pyspark_zkgroup" / "cli"
 HOSTILE = [

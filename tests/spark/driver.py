@@ -29,8 +29,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from pyspark_zkgroup import progress, progress_frame
-from pyspark_zkgroup.listener import ProgressListener
-from pyspark_zkgroup.stopping import stop_on_sigterm
+from pyspark_zkgroup.spark.listener import ProgressListener
+from pyspark_zkgroup.spark.stopping import stop_on_sigterm
 from tests.spark.job import AVAILABLE_NOW, ONCE, Job
 from tests.spark.sink import deliver, write_whole
 from tests.waiting import wait_until

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.listener import ProgressListener
-from pyspark_zkgroup.member_progress import read_progress
-from pyspark_zkgroup.prometheus import Totals, text
+from pyspark_zkgroup.spark.listener import ProgressListener
+from pyspark_zkgroup.spark.progress import read_progress
+from pyspark_zkgroup.spark.prometheus import Totals, text
 
 PLAN = {
     "version": 1,

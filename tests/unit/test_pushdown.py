@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import datasource
 
-from pyspark_zkgroup.batch_source import condition_of
 from pyspark_zkgroup.group.pushdown import Condition, Narrowing, Operator, narrow, push
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.spark.batch_source import condition_of
 
 P0, P1 = (TopicPartition("orders", n) for n in range(2))
 WHOLE = {P0: OffsetRange(0, 100), P1: OffsetRange(50, 60)}

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.schema import spark_ddl
-from pyspark_zkgroup.source import DefaultSource
+from pyspark_zkgroup.spark.source import DefaultSource
 from tests.given_options import LEAST
 
 COLUMNS = (
@@ -85,7 +85,7 @@ def test_a_limit_on_a_spark_that_does_not_tell_the_trigger(
 ) -> None:
     """Else a job whose one batch is cut would end as if it had read everything."""
     source(**limits).streamReader(COLUMNS)
-    monkeypatch.setattr("pyspark_zkgroup.source.HAS_ADMISSION_CONTROL", False)
+    monkeypatch.setattr("pyspark_zkgroup.spark.source.HAS_ADMISSION_CONTROL", False)
     with pytest.raises(OptionError) as caught:
         source(**limits).streamReader(COLUMNS)
     assert all(name in caught.value.what for name in limits)

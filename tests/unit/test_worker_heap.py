@@ -8,7 +8,7 @@ import sys
 FROZEN_ONCE = """
 import gc
 from pyspark_zkgroup import task
-from pyspark_zkgroup.worker_heap import freeze_once
+from pyspark_zkgroup.tasks.worker_heap import freeze_once
 
 class Ring:
     pass
@@ -34,7 +34,7 @@ NATIVE_MISSING = """
 import sys
 sys.modules["pyspark_zkgroup.records._decoder"] = None
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.source import ZkGroupStreamReader
+from pyspark_zkgroup.spark.source import ZkGroupStreamReader
 reader = ZkGroupStreamReader(parse({
     "zookeeper.connect": "localhost:1", "group.id": "g", "subscribe": "t",
 }))

@@ -15,10 +15,10 @@ from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from pyspark_zkgroup import prometheus
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.member_progress import MemberProgress, read_progress
-from pyspark_zkgroup.prometheus import Totals
+from pyspark_zkgroup.spark import prometheus
+from pyspark_zkgroup.spark.progress import MemberProgress, read_progress
+from pyspark_zkgroup.spark.prometheus import Totals
 
 _SAID_EVERY_S = 60.0
 _log = logging.getLogger("pyspark_zkgroup.progress")

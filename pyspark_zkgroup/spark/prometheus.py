@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pyspark_zkgroup.member_progress import MemberProgress
+from pyspark_zkgroup.spark.progress import MemberProgress
 
 _Labels = Mapping[str, object]
 

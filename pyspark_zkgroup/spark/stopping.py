@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup.drain import directory_of, is_private
-from pyspark_zkgroup.member_progress import shown_offset
+from pyspark_zkgroup.spark.progress import shown_offset
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

@@ -61,15 +61,15 @@ class ZkGroupBatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         from pyspark_zkgroup.batch_read import batch_tasks
-        from pyspark_zkgroup.worker_log import log_to_stderr
+        from pyspark_zkgroup.spark.worker_log import log_to_stderr
 
         log_to_stderr()
         found = batch_tasks(self.options, self._narrowing)
         return [ZkGroupBatchPartition(task, found.settings) for task in found.tasks]
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
-        from pyspark_zkgroup import task
-        from pyspark_zkgroup.worker_heap import freeze_once
+        from pyspark_zkgroup.tasks import reading as task
+        from pyspark_zkgroup.tasks.worker_heap import freeze_once
 
         freeze_once()  # after the import, so that what it has loaded is spared too
         if type(partition) is InputPartition:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql.types import StructType
 
-    from pyspark_zkgroup.batch_source import ZkGroupBatchReader
     from pyspark_zkgroup.cluster_view import ClusterView
     from pyspark_zkgroup.coordinator.candidate import Candidate
     from pyspark_zkgroup.kafka.settings import FetchSettings
     from pyspark_zkgroup.options import Options
     from pyspark_zkgroup.plan import TaskInput
     from pyspark_zkgroup.planner import Planner
+    from pyspark_zkgroup.spark.batch_source import ZkGroupBatchReader
 
 _NO_LIMIT = 2**62
 _log = logging.getLogger("pyspark_zkgroup.source")
@@ -124,12 +124,12 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def planner(self) -> Planner:
         if self._planner is None:
             from pyspark_zkgroup.cluster_view import ClusterView
-            from pyspark_zkgroup.coordinator.beside_member import candidate_of
             from pyspark_zkgroup.membership.choice import membership
             from pyspark_zkgroup.planner import Planner
             from pyspark_zkgroup.records.choice import slow_because
             from pyspark_zkgroup.silence import watch
-            from pyspark_zkgroup.worker_log import log_to_stderr
+            from pyspark_zkgroup.spark.candidate import candidate_of
+            from pyspark_zkgroup.spark.worker_log import log_to_stderr
 
             log_to_stderr()
             slow_because()  # the tasks say so too, but who looks into executors' logs?
@@ -168,8 +168,8 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # -- in the tasks
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
-        from pyspark_zkgroup import task
-        from pyspark_zkgroup.worker_heap import freeze_once
+        from pyspark_zkgroup.tasks import reading as task
+        from pyspark_zkgroup.tasks.worker_heap import freeze_once
 
         freeze_once()  # after the import, so that what it has loaded is spared too
         assert isinstance(partition, ZkGroupPartition)
@@ -198,8 +198,8 @@ class DefaultSource(DataSource):
         return spark_ddl(parse(self.options, "either").include_headers)
 
     def reader(self, schema: StructType) -> ZkGroupBatchReader:
-        from pyspark_zkgroup.batch_source import batch_reader
         from pyspark_zkgroup.options import parse
+        from pyspark_zkgroup.spark.batch_source import batch_reader
 
         options = parse(self.options, "batch")
         _check_schema(schema, options)
