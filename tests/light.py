@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark_zkgroup.cluster_view import ClusterView
 from pyspark_zkgroup.coordinator.candidate import Watching
 from pyspark_zkgroup.coordinator.light_desk import LightDesk
 from pyspark_zkgroup.coordinator.light_office import LightOffice
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess

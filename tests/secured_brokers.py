@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pyspark_zkgroup.cluster_view import ClusterView
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options, parse
 from pyspark_zkgroup.plan import TaskInput, TaskRange
+from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.sandbox import Sandbox, access
 from pyspark_zkgroup.sandbox.certificates import KEY_PASSWORD, Certificates
 from pyspark_zkgroup.tasks import reading as task

@@ -90,8 +90,8 @@ def test_the_import_contracts_hold() -> None:
         ("group/claim.py", "import kazoo", "Decisions are pure"),
         ("group/claim.py", "import time", "Decisions are pure"),
         ("plan.py", "from random import random", "Decisions are pure"),
-        ("planner.py", "import kazoo.client", "Only zk speaks ZooKeeper"),
-        ("planner.py", "import kafka", "Only kafka and records speak Kafka"),
+        ("planning/planner.py", "import kazoo.client", "Only zk speaks ZooKeeper"),
+        ("planning/planner.py", "import kafka", "Only kafka and records speak Kafka"),
         ("membership/port.py", "from pyspark.sql import Row", "Only source, stopping, delta"),
         ("kafka/settings.py", "import pyspark_zkgroup.zk.session", "Imports point downward"),
         (
@@ -100,7 +100,11 @@ def test_the_import_contracts_hold() -> None:
             "Kafka's side reaches neither",
         ),
         ("zk/store.py", "import pyspark_zkgroup.kafka.settings", "ZooKeeper's side does not reach"),
-        ("model.py", "def f():\n    import pyspark_zkgroup.planner", "Imports point downward"),
+        (
+            "model.py",
+            "def f():\n    import pyspark_zkgroup.planning.planner",
+            "Imports point downward",
+        ),
         ("cli/main.py", "from pyspark_zkgroup import stop", "Imports point downward"),
         ("a_new_room.py", "", "Imports point downward"),
     ],

@@ -164,7 +164,7 @@ class LogEnds:
 
     def lasting_topics(self) -> Callable[[], Mapping[str, tuple[int, ...]]]:
         """For one who asks again and again: one answer alone takes no topic away."""
-        from pyspark_zkgroup.cluster_view import SeenTopics, topics_answer
+        from pyspark_zkgroup.planning.cluster_view import SeenTopics, topics_answer
 
         seen = SeenTopics(lambda last: topics_answer(self._connected(), last))
         return lambda: seen.look().partitions

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pyspark_zkgroup.batch_read import batch_tasks
 from pyspark_zkgroup.errors import PlanError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.planning.batch_read import batch_tasks
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 

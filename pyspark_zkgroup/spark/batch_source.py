@@ -60,7 +60,7 @@ class ZkGroupBatchReader(DataSourceReader):
         return {"options": None, "_narrowing": None}
 
     def partitions(self) -> Sequence[InputPartition]:
-        from pyspark_zkgroup.batch_read import batch_tasks
+        from pyspark_zkgroup.planning.batch_read import batch_tasks
         from pyspark_zkgroup.spark.worker_log import log_to_stderr
 
         log_to_stderr()

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql.types import StructType
 
-    from pyspark_zkgroup.cluster_view import ClusterView
     from pyspark_zkgroup.coordinator.candidate import Candidate
     from pyspark_zkgroup.kafka.settings import FetchSettings
     from pyspark_zkgroup.options import Options
     from pyspark_zkgroup.plan import TaskInput
-    from pyspark_zkgroup.planner import Planner
+    from pyspark_zkgroup.planning.cluster_view import ClusterView
+    from pyspark_zkgroup.planning.planner import Planner
     from pyspark_zkgroup.spark.batch_source import ZkGroupBatchReader
 
 _NO_LIMIT = 2**62
@@ -123,11 +123,11 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @property
     def planner(self) -> Planner:
         if self._planner is None:
-            from pyspark_zkgroup.cluster_view import ClusterView
             from pyspark_zkgroup.membership.choice import membership
-            from pyspark_zkgroup.planner import Planner
+            from pyspark_zkgroup.planning.cluster_view import ClusterView
+            from pyspark_zkgroup.planning.planner import Planner
+            from pyspark_zkgroup.planning.silence import watch
             from pyspark_zkgroup.records.choice import slow_because
-            from pyspark_zkgroup.silence import watch
             from pyspark_zkgroup.spark.candidate import candidate_of
             from pyspark_zkgroup.spark.worker_log import log_to_stderr
 

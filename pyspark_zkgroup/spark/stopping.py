@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark_zkgroup.drain import directory_of, is_private
+from pyspark_zkgroup.planning.drain import directory_of, is_private
 from pyspark_zkgroup.spark.progress import shown_offset
 
 if TYPE_CHECKING:

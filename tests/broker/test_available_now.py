@@ -19,8 +19,8 @@ BOTH = pytest.mark.parametrize("fail", ["true", "false"])
 @pytest.fixture(autouse=True)
 def without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """An end that is too low is soon believed."""
-    monkeypatch.setattr("pyspark_zkgroup.log_watch._BEYOND_S", 0.3)
-    monkeypatch.setattr("pyspark_zkgroup.fixed_ends._DOUBTED_S", 0.3)
+    monkeypatch.setattr("pyspark_zkgroup.planning.log_watch._BEYOND_S", 0.3)
+    monkeypatch.setattr("pyspark_zkgroup.planning.fixed_ends._DOUBTED_S", 0.3)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_what_is_refused_leaves_zookeeper_as_it_was(
     changes: dict[str, Any] = {}
     expected: type[Exception] = ServerError
     if what == "brokers":
-        monkeypatch.setattr("pyspark_zkgroup.cluster_view._TIMEOUT_S", 1.0)
+        monkeypatch.setattr("pyspark_zkgroup.planning.cluster_view._TIMEOUT_S", 1.0)
         changes["bootstrap"] = nobody_listens()
         match = changes["bootstrap"]
     elif what == "chroot":

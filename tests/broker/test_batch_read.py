@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from kafka import KafkaProducer
 
-from pyspark_zkgroup.batch_read import BatchTasks, batch_tasks
-from pyspark_zkgroup.cluster_view import ClusterView
 from pyspark_zkgroup.errors import (
     BadZnodeError,
     DataLossError,
@@ -20,6 +18,8 @@ from pyspark_zkgroup.errors import (
 from pyspark_zkgroup.group.pushdown import Condition, Narrowing, push
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.planning.batch_read import BatchTasks, batch_tasks
+from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.tasks import reading as task
 from tests.fakes.still_clock import StillClock
 from tests.group import Group

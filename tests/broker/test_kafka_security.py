@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from pyspark_zkgroup.cluster_view import ClusterView
 from pyspark_zkgroup.errors import AccessError
 from pyspark_zkgroup.group.brokers import parse_broker
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.sandbox import Sandbox, access
 from pyspark_zkgroup.sandbox.certificates import KEY_PASSWORD, Certificates
 from pyspark_zkgroup.zk.group_reader import opened

@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner, Result
 from kazoo.client import KazooClient
 
-from pyspark_zkgroup import planner
 from pyspark_zkgroup.cli import asking
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.errors import StoppedError
@@ -22,6 +21,7 @@ from pyspark_zkgroup.group.registration import (
     Subscription,
     encode_registration,
 )
+from pyspark_zkgroup.planning import planner
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, missing, settle, twice
 from tests.spark_order import Query

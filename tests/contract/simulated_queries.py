@@ -20,7 +20,7 @@ from pyspark_zkgroup.membership.light import LightMembership
 from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.plan import TaskInput
-from pyspark_zkgroup.planner import Planner
+from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import SessionEvent
 from tests.fakes.group_cluster import FakeCluster

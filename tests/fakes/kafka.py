@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from pyspark_zkgroup.cluster_view import SeenTopics
 from pyspark_zkgroup.errors import OffsetOutOfRangeError, ServerError
 from pyspark_zkgroup.group.known_topics import Answer, TopicSeen
 from pyspark_zkgroup.model import (
@@ -18,6 +17,7 @@ from pyspark_zkgroup.model import (
     StoredOffset,
     TopicPartition,
 )
+from pyspark_zkgroup.planning.cluster_view import SeenTopics
 
 RECORD_BYTES = 100
 BROKERS = (1, 2, 3)

@@ -27,12 +27,12 @@ ROOT = Path(__file__).resolve().parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent.json")
 RESULT = ROOT / "build" / "mutants.json"
 MODULES = (
-    "pyspark_zkgroup/planner.py",
+    "pyspark_zkgroup/planning/planner.py",
     "pyspark_zkgroup/plan.py",
-    "pyspark_zkgroup/batch_size.py",
-    "pyspark_zkgroup/log_watch.py",
-    "pyspark_zkgroup/fixed_ends.py",
-    "pyspark_zkgroup/silence.py",
+    "pyspark_zkgroup/planning/batch_size.py",
+    "pyspark_zkgroup/planning/log_watch.py",
+    "pyspark_zkgroup/planning/fixed_ends.py",
+    "pyspark_zkgroup/planning/silence.py",
     "pyspark_zkgroup/group/**/*.py",
     "pyspark_zkgroup/membership/*.py",
 )

@@ -28,7 +28,7 @@ from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
-from pyspark_zkgroup.planner import Planner
+from pyspark_zkgroup.planning.planner import Planner
 from tests.sim.planting import Bugs, Patches, put
 
 _ANY = -1

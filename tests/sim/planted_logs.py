@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, Final
 
-from pyspark_zkgroup import cluster_view, log_watch, planner
 from pyspark_zkgroup.group.known_topics import Answer, KnownTopics
 from pyspark_zkgroup.kafka import fetch, log_check, offsets, outcome, wire
 from pyspark_zkgroup.kafka.leader_cache import Leaders
 from pyspark_zkgroup.model import NO_MARK
 from pyspark_zkgroup.plan import Plan, TaskInput, task_inputs
+from pyspark_zkgroup.planning import cluster_view, log_watch, planner
 from tests.sim.planting import Bugs, Patches, put
 
 

@@ -24,7 +24,7 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options, parse
 from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, TaskRange, decode
-from pyspark_zkgroup.planner import Planner
+from pyspark_zkgroup.planning.planner import Planner
 from tests.fakes.kafka import FakeKafka, Pieces
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim import silence, wired
@@ -240,7 +240,7 @@ class Driver:
                 process.access.die()
 
     def _is_logged(self, _location: str, end: Offset) -> bool:
-        """As evidence.py finds it in the checkpoint's files."""
+        """As planning/evidence.py finds it in the checkpoint's files."""
         give_up_at = self.world.now + _EVIDENCE_WAIT_S
         while True:
             last = self.query.batches[-1:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark_zkgroup.silence import Silence
+from pyspark_zkgroup.planning.silence import Silence
 from tests.sim.threads import ProcessThreads
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _LOOK_S = 0.01
 
 
 def watch(driver: Driver) -> None:
-    """What pyspark_zkgroup.silence.watch does, in the world's time."""
+    """What pyspark_zkgroup.planning.silence.watch does, in the world's time."""
     world, process = driver.world, driver.process
     threads = ProcessThreads(world, process)
     limit_s = driver.options.max_poll_interval_ms / 1000.0

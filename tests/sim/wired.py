@@ -10,11 +10,11 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
-from pyspark_zkgroup.cluster_view import ClusterView
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.fetch import _Reading
 from pyspark_zkgroup.model import NO_MARK, Mark, OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.planning.cluster_view import ClusterView
 from tests.fakes.kafka import LIFE_MARK, FakeKafka, FakeView, Log, Pieces
 from tests.fakes.wire_cluster import WireCluster, batches, wire_id
 from tests.sim.copies import CopyingView

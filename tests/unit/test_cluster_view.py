@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.client_settings import ClientSettings
-from pyspark_zkgroup.cluster_view import ClusterView
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.planning.cluster_view import ClusterView
 from tests.given_options import LEAST
 
 NAMED = {**LEAST, "kafka.bootstrap.servers": "k1:9092"}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup import drain
-from pyspark_zkgroup.drain import DrainBox
+from pyspark_zkgroup.planning import drain
+from pyspark_zkgroup.planning.drain import DrainBox
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def opened(member: str, load: str, caplog: pytest.LogCaptureFixture) -> list[str]:
     caplog.clear()
-    with caplog.at_level(logging.WARNING, "pyspark_zkgroup.planner"):
+    with caplog.at_level(logging.WARNING, "pyspark_zkgroup.planning.planner"):
         DrainBox(member, "g", load).open()
     return [record.getMessage() for record in caplog.records]
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pyspark_zkgroup.silence import Silence, watch
+from pyspark_zkgroup.planning.silence import Silence, watch
 from tests.fakes.still_clock import StillClock
 from tests.waiting import wait_until
 

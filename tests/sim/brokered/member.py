@@ -155,7 +155,7 @@ class BrokeredDriver(Driver):
         super()._sleep(seconds)
 
     def _watch_silence(self, wait_s: float) -> None:
-        """As silence.py's thread does, which looks and never waits for anybody."""
+        """As planning/silence.py's thread does, which looks and never waits for anybody."""
         silence = self.planner.silence
 
         def look() -> None:

@@ -25,7 +25,7 @@ from pyspark_zkgroup.membership.kafka_keeper import GroupKeeper
 from pyspark_zkgroup.membership.kafka_requests import GroupRequests
 from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
-from pyspark_zkgroup.planner import Planner
+from pyspark_zkgroup.planning.planner import Planner
 from tests.sim.brokered.planted_refusals import REFUSAL_BUGS
 from tests.sim.planting import Bugs, Patches, put
 

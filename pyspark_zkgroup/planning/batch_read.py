@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pyspark_zkgroup.clock import SYSTEM, Clock
-from pyspark_zkgroup.cluster_view import ClusterView
 from pyspark_zkgroup.errors import BadZnodeError, DataLossError, ServerError, SubscriptionError
 from pyspark_zkgroup.group import gaps, kafka_copy, pushdown
 from pyspark_zkgroup.group.batch_ranges import BatchRanges, Committed, Logs, batch_ranges
@@ -33,6 +32,7 @@ from pyspark_zkgroup.membership.topics_view import TopicReader
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import TaskInput, TaskRange
+from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError, SessionSettings
 from pyspark_zkgroup.zk.store import Store
 
