@@ -14,11 +14,9 @@ from typing import Any
 
 from pyspark_zkgroup.errors import AssignmentError, FencedError, ServerError, SubscriptionError
 from pyspark_zkgroup.group.claim import claim_start
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ops import Done, InDoubt
 from pyspark_zkgroup.group.ownership import OffsetRead, fence_of
 from pyspark_zkgroup.group.paths import GroupPaths, coordinated_ids
-from pyspark_zkgroup.group.positions import check_partitions
 from pyspark_zkgroup.group.unowned import prove
 from pyspark_zkgroup.membership import claims, replays, unowned
 from pyspark_zkgroup.membership.commits import read_offsets
@@ -34,6 +32,8 @@ from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.ranges.gaps import Gap
+from pyspark_zkgroup.ranges.positions import check_partitions
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
 
 _ROUNDS_MAX = 4

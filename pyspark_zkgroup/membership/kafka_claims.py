@@ -11,12 +11,12 @@ from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, metadata_of, position
 from pyspark_zkgroup.group.kafka_group.member import Member
-from pyspark_zkgroup.group.positions import Starting, StartingTimes, first_positions
 from pyspark_zkgroup.kafka.member_wire import Write
 from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens
 from pyspark_zkgroup.membership.kafka_requests import GroupRequests
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions
 
 _FOR_NOW = frozenset(
     {Meaning.IN_DOUBT, Meaning.AGAIN, Meaning.REBALANCE, Meaning.GONE, Meaning.UNSENT}

@@ -17,7 +17,6 @@ from typing import Any
 from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.kafka_group.fencing import Known
 from pyspark_zkgroup.group.kafka_group.member import Member
 from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
@@ -36,6 +35,7 @@ from pyspark_zkgroup.membership.waiting import Waiting
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.ranges.gaps import Gap
 
 _ROUNDS_MAX = 4
 _JOIN_WAIT_S = 2.0

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from pyspark_zkgroup.errors import DataLossError, OffsetBeyondEndError
-from pyspark_zkgroup.group import gaps
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.kafka_group import fencing
 from pyspark_zkgroup.group.ownership import Known
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.ranges import gaps
+from pyspark_zkgroup.ranges.gaps import Gap
 
 OldEnds = Callable[[Collection[TopicPartition]], Mapping[TopicPartition, int | None]]
 K = TypeVar("K", Known, fencing.Known)

@@ -14,10 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from pyspark_zkgroup.errors import AccessError, FencedError, ServerError
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ownership import fence_of
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.positions import check_partitions
 from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.snapshot import Snapshot, topics_of
 from pyspark_zkgroup.membership import claims, commits, notes, replays
@@ -41,6 +39,8 @@ from pyspark_zkgroup.membership.waiting import Waiting
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.ranges.gaps import Gap
+from pyspark_zkgroup.ranges.positions import check_partitions
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
 
 _ROUNDS_MAX = 4

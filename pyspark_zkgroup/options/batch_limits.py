@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.limits import BatchLimits
-from pyspark_zkgroup.group.splitting import Splitting
 from pyspark_zkgroup.options import batch_options
 from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.ranges.limits import BatchLimits
+from pyspark_zkgroup.ranges.splitting import Splitting
 
 
 def limits(given: Given) -> BatchLimits:

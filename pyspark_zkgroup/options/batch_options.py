@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark_zkgroup.group.limits import DELAY_MAX_MS
 from pyspark_zkgroup.options import batch_values, values
 from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.ranges.limits import DELAY_MAX_MS
 
 SECTION: Final[Section] = "How much to read at a time"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark_zkgroup.group.endings import TO_LATEST
 from pyspark_zkgroup.options import ending_values, starting_values, values
 from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.ranges.endings import TO_LATEST
 
 SECTION: Final[Section] = "Batch reads (spark.read)"
 

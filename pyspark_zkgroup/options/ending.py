@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.endings import Ending, EndingOffsets, EndingTimes
-from pyspark_zkgroup.group.positions import Starting, StartingOffsets, StartingTimes
 from pyspark_zkgroup.options.batch_read_options import (
     ENDING_BY_TIMESTAMP,
     ENDING_OFFSETS,
@@ -15,6 +13,8 @@ from pyspark_zkgroup.options.batch_read_options import (
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option
 from pyspark_zkgroup.options.starting import starting_option
+from pyspark_zkgroup.ranges.endings import Ending, EndingOffsets, EndingTimes
+from pyspark_zkgroup.ranges.positions import Starting, StartingOffsets, StartingTimes
 
 _IN_ORDER = "A read starts where it ends, or earlier"
 

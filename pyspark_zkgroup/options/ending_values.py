@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark_zkgroup.group.endings import TO_LATEST, EndingOffsets
-from pyspark_zkgroup.group.positions import LATEST
 from pyspark_zkgroup.options.starting_values import numbers_by_partition
 from pyspark_zkgroup.options.values import Rule
+from pyspark_zkgroup.ranges.endings import TO_LATEST, EndingOffsets
+from pyspark_zkgroup.ranges.positions import LATEST
 
 
 def _ending_offsets(text: str) -> EndingOffsets:

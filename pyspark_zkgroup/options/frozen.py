@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pyspark_zkgroup.client_settings import ClientSettings
-from pyspark_zkgroup.group.endings import Ending
 from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
-from pyspark_zkgroup.group.limits import BatchLimits
-from pyspark_zkgroup.group.positions import Starting
 from pyspark_zkgroup.group.registration import Subscription
-from pyspark_zkgroup.group.splitting import Splitting
 from pyspark_zkgroup.model import Isolation, TopicPartition
+from pyspark_zkgroup.ranges.endings import Ending
+from pyspark_zkgroup.ranges.limits import BatchLimits
+from pyspark_zkgroup.ranges.positions import Starting
+from pyspark_zkgroup.ranges.splitting import Splitting
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.security.zookeeper_security import ZooKeeperSecurity

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark_zkgroup.group.positions import StartingOffsets
 from pyspark_zkgroup.options import starting_values, values
 from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.ranges.positions import StartingOffsets
 
 SECTION: Final[Section] = "Where to read"
 

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.group import patterns
-from pyspark_zkgroup.group.positions import Starting, StartingTimes, Unmatched
 from pyspark_zkgroup.group.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options.given import Given
@@ -22,6 +21,7 @@ from pyspark_zkgroup.options.reading_options import (
 )
 from pyspark_zkgroup.options.subscription import SOURCES
 from pyspark_zkgroup.options.topic_options import ASSIGN
+from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, Unmatched
 
 
 def starting(given: Given) -> Starting:

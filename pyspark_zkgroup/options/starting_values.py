@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from pyspark_zkgroup.group.positions import EARLIEST, Reset, StartingOffsets
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options.values import (
     INT_MAX,
@@ -17,6 +16,7 @@ from pyspark_zkgroup.options.values import (
     topic_name,
     whole_number,
 )
+from pyspark_zkgroup.ranges.positions import EARLIEST, Reset, StartingOffsets
 
 
 def _reset(text: str) -> StartingOffsets:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.positions import LATEST, Starting, StartingOffsets
 from pyspark_zkgroup.options import (
     batch_read_options,
     group_options,
@@ -19,6 +18,7 @@ from pyspark_zkgroup.options import (
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option
 from pyspark_zkgroup.options.starting import starting_option
+from pyspark_zkgroup.ranges.positions import LATEST, Starting, StartingOffsets
 
 Use = Literal["stream", "batch", "either"]
 

@@ -15,16 +15,11 @@ from typing import TypeVar
 
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import BadZnodeError, DataLossError, ServerError, SubscriptionError
-from pyspark_zkgroup.group import gaps, kafka_copy, pushdown
-from pyspark_zkgroup.group.batch_ranges import BatchRanges, Committed, Logs, batch_ranges
-from pyspark_zkgroup.group.endings import EndingTimes, check_ending_partitions
+from pyspark_zkgroup.group import kafka_copy
 from pyspark_zkgroup.group.ownership import parse_offset
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.patterns import INTERNAL_TOPICS
-from pyspark_zkgroup.group.positions import StartingTimes, check_partitions
-from pyspark_zkgroup.group.pushdown import Narrowing
 from pyspark_zkgroup.group.snapshot import topics_of
-from pyspark_zkgroup.group.splitting import Splitting, split
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.membership.surroundings import open_store
@@ -33,6 +28,12 @@ from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.planning.cluster_view import ClusterView
+from pyspark_zkgroup.ranges import gaps, pushdown
+from pyspark_zkgroup.ranges.batch_ranges import BatchRanges, Committed, Logs, batch_ranges
+from pyspark_zkgroup.ranges.endings import EndingTimes, check_ending_partitions
+from pyspark_zkgroup.ranges.positions import StartingTimes, check_partitions
+from pyspark_zkgroup.ranges.pushdown import Narrowing
+from pyspark_zkgroup.ranges.splitting import Splitting, split
 from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError, SessionSettings
 from pyspark_zkgroup.zk.store import Store
 

@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.ranges.gaps import Gap
 
 _DOUBTED_S = 5.0
 # As long as Kafka's own clients wait for an answer by default.

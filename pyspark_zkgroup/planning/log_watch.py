@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterable, Mapping
 
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group import gaps, log_marks
-from pyspark_zkgroup.group.gaps import Gap
-from pyspark_zkgroup.group.log_marks import Change, SeenEnd, change, cut
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import NO_MARK, LogEnd, Mark, TopicPartition
+from pyspark_zkgroup.ranges import gaps, log_marks
+from pyspark_zkgroup.ranges.gaps import Gap
+from pyspark_zkgroup.ranges.log_marks import Change, SeenEnd, change, cut
 
 _STARTS_EVERY_S = 30.0
 # A leader that was elected just now may not know yet how far the log is committed, and names an
@@ -109,7 +109,7 @@ class LogWatch:
         ends: Mapping[TopicPartition, LogEnd],
         now: float,
     ) -> list[Gap]:
-        """With what was seen of the logs: group/log_marks.py says what may have happened."""
+        """With what was seen of the logs: ranges/log_marks.py says what may have happened."""
         changes = {p: change(self._seen[p].mark, ends[p].mark) for p in ends if p in self._seen}
         later = [p for p, what in changes.items() if what == "later"]
         doubted = {p for p, what in changes.items() if what != "same"}

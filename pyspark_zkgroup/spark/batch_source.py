@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql.datasource import Filter
 
-    from pyspark_zkgroup.group.pushdown import Condition, Narrowing, Operator, Value
     from pyspark_zkgroup.kafka.settings import FetchSettings
     from pyspark_zkgroup.options import Options
     from pyspark_zkgroup.plan import TaskInput
+    from pyspark_zkgroup.ranges.pushdown import Condition, Narrowing, Operator, Value
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _OPERATORS: dict[str, Operator] = {
@@ -80,7 +80,7 @@ class ZkGroupBatchReader(DataSourceReader):
 
 class FilteringBatchReader(ZkGroupBatchReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        from pyspark_zkgroup.group.pushdown import push
+        from pyspark_zkgroup.ranges.pushdown import push
 
         self._narrowing, left = push([condition_of(one) for one in filters])
         return [filters[place] for place in left]
@@ -101,7 +101,7 @@ def condition_of(one: Any) -> Condition:
     """By the names of Spark's classes, which 4.0 does not have. What has none of these names, or is
     of a column inside another, becomes a condition on no column: Spark keeps it.
     """
-    from pyspark_zkgroup.group.pushdown import Condition
+    from pyspark_zkgroup.ranges.pushdown import Condition
 
     negated = type(one).__name__ == "Not"
     inner = one.child if negated else one

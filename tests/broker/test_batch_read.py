@@ -15,11 +15,11 @@ from pyspark_zkgroup.errors import (
     OptionError,
     SubscriptionError,
 )
-from pyspark_zkgroup.group.pushdown import Condition, Narrowing, push
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.batch_read import BatchTasks, batch_tasks
 from pyspark_zkgroup.planning.cluster_view import ClusterView
+from pyspark_zkgroup.ranges.pushdown import Condition, Narrowing, push
 from pyspark_zkgroup.tasks import reading as task
 from tests.fakes.still_clock import StillClock
 from tests.group import Group

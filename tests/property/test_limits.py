@@ -5,8 +5,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.limits import share, share_bytes
 from pyspark_zkgroup.model import Sample, TopicPartition
+from pyspark_zkgroup.ranges.limits import share, share_bytes
 
 LONG_MAX = 2**63 - 1
 

@@ -9,8 +9,8 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.pushdown import Condition, Operator, Value, narrow, push, times_wanted
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.ranges.pushdown import Condition, Operator, Value, narrow, push, times_wanted
 
 PARTITIONS = tuple(TopicPartition(topic, n) for topic in ("a", "ab", "b") for n in range(2))
 LONG = 12

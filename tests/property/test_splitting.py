@@ -5,9 +5,9 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.splitting import Splitting, split
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput, TaskRange
+from pyspark_zkgroup.ranges.splitting import Splitting, split
 
 LONG_MAX = 2**63 - 1
 

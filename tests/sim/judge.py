@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.ranges.gaps import Gap
 
 if TYPE_CHECKING:
     from tests.sim.query import Batch, Driver

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.ranges.gaps import Gap
 from tests.sim.ledger import Covered
 from tests.sim.node_checks import NodeChecks
 from tests.sim.query import Batch, Driver

@@ -18,7 +18,6 @@ from pyspark_zkgroup.group import claim, replay, settle
 from pyspark_zkgroup.group.ops import Check, Delete, NodeVersion, SetData, Transaction
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.positions import first_positions
 from pyspark_zkgroup.group.target import target
 from pyspark_zkgroup.membership import claims, commits, replays
 from pyspark_zkgroup.membership.claims import Claiming, Moved
@@ -29,6 +28,7 @@ from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.ranges.positions import first_positions
 from tests.sim.planting import Bugs, Patches, put
 
 _ANY = -1

@@ -17,7 +17,6 @@ from pyspark_zkgroup.errors import (
     ServerError,
     ZkgroupError,
 )
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import TopicPartition
@@ -25,6 +24,7 @@ from pyspark_zkgroup.options import Options, parse
 from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, TaskRange, decode
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.ranges.gaps import Gap
 from tests.fakes.kafka import FakeKafka, Pieces
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim import silence, wired

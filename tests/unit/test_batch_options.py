@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pyspark_zkgroup.group.limits import BatchLimits
-from pyspark_zkgroup.group.splitting import Splitting
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.ranges.limits import BatchLimits
+from pyspark_zkgroup.ranges.splitting import Splitting
 from tests.given_options import LEAST, refusal
 
 DURATION = (

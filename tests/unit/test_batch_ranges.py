@@ -3,22 +3,22 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.batch_ranges import BatchRanges, Committed, Logs, batch_ranges
-from pyspark_zkgroup.group.endings import (
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.ranges.batch_ranges import BatchRanges, Committed, Logs, batch_ranges
+from pyspark_zkgroup.ranges.endings import (
     TO_LATEST,
     EndingOffsets,
     EndingTimes,
     check_ending_partitions,
 )
-from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.positions import (
+from pyspark_zkgroup.ranges.positions import (
     EARLIEST,
     LATEST,
     Starting,
     StartingOffsets,
     StartingTimes,
 )
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
 P0, P1 = (TopicPartition("orders", n) for n in range(2))
 LOGS = Logs({P0: 5, P1: 0}, {P0: 10, P1: 20}, {P0: 10, P1: 20})

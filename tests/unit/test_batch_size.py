@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import pytest
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.limits import BatchLimits
 from pyspark_zkgroup.model import Sample, TopicPartition
 from pyspark_zkgroup.planning.batch_size import BatchSize
+from pyspark_zkgroup.ranges.limits import BatchLimits
 from tests.fakes.brokers import FakeBrokers
 from tests.fakes.still_clock import StillClock
 

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import DataLossError, OffsetBeyondEndError
-from pyspark_zkgroup.group import gaps
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.group.ownership import Held, Known
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.membership.footing import Holdings
 from pyspark_zkgroup.membership.losses import Losses
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.ranges import gaps
+from pyspark_zkgroup.ranges.gaps import Gap
 
 P0, P1, P2 = (TopicPartition("orders", n) for n in range(3))
 PASSED = Gap(P0, "passed", 3, 8, 9)

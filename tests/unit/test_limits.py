@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyspark_zkgroup.group.limits import backlog, is_held_back, share, share_bytes
 from pyspark_zkgroup.model import Sample, TopicPartition
+from pyspark_zkgroup.ranges.limits import backlog, is_held_back, share, share_bytes
 
 LONG_MAX = 2**63 - 1
 

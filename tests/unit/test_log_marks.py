@@ -6,10 +6,10 @@ import logging
 
 import pytest
 
-from pyspark_zkgroup.group.gaps import Gap, remedy
-from pyspark_zkgroup.group.log_marks import SeenEnd, anew, change, cut
 from pyspark_zkgroup.model import NO_MARK, LogEnd, Mark, TopicPartition
 from pyspark_zkgroup.planning.log_watch import LogWatch
+from pyspark_zkgroup.ranges.gaps import Gap, remedy
+from pyspark_zkgroup.ranges.log_marks import SeenEnd, anew, change, cut
 from tests.fakes.brokers import FakeBrokers
 from tests.fakes.still_clock import StillClock
 

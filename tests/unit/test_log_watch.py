@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 import pytest
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.model import LogEnd, TopicPartition
 from pyspark_zkgroup.planning.log_watch import LogWatch
+from pyspark_zkgroup.ranges.gaps import Gap
 from tests.fakes.brokers import FakeBrokers
 from tests.fakes.still_clock import StillClock
 

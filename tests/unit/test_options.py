@@ -9,12 +9,8 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.client_settings import ClientSettings
-from pyspark_zkgroup.group.endings import TO_LATEST
 from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
-from pyspark_zkgroup.group.limits import BatchLimits
-from pyspark_zkgroup.group.positions import StartingOffsets, StartingTimes
 from pyspark_zkgroup.group.registration import Subscription
-from pyspark_zkgroup.group.splitting import Splitting
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import (
     Options,
@@ -26,6 +22,10 @@ from pyspark_zkgroup.options import (
 from pyspark_zkgroup.options.frozen import BatchRead, LightOptions
 from pyspark_zkgroup.options.refusals import FIXED, REFUSED
 from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
+from pyspark_zkgroup.ranges.endings import TO_LATEST
+from pyspark_zkgroup.ranges.limits import BatchLimits
+from pyspark_zkgroup.ranges.positions import StartingOffsets, StartingTimes
+from pyspark_zkgroup.ranges.splitting import Splitting
 from pyspark_zkgroup.security import zookeeper_security
 from pyspark_zkgroup.security.kafka_security import OPEN
 from tests.given_options import AUTH, LEAST, WITHOUT_TOPICS, refusal

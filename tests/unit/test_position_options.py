@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.endings import TO_LATEST, EndingOffsets, EndingTimes
-from pyspark_zkgroup.group.positions import LATEST, Starting, StartingOffsets, StartingTimes
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.options.use import Use
+from pyspark_zkgroup.ranges.endings import TO_LATEST, EndingOffsets, EndingTimes
+from pyspark_zkgroup.ranges.positions import LATEST, Starting, StartingOffsets, StartingTimes
 from tests.given_options import LEAST
 
 P0 = TopicPartition("orders", 0)

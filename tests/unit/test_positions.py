@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.positions import (
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.ranges.positions import (
     EARLIEST,
     LATEST,
     StartingOffsets,
     check_partitions,
     first_positions,
 )
-from pyspark_zkgroup.model import TopicPartition
 
 P0, P1, P2 = (TopicPartition("orders", n) for n in range(3))
 FROM = {P0: 5, P1: 0, P2: 7}

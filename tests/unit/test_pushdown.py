@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import datasource
 
-from pyspark_zkgroup.group.pushdown import Condition, Narrowing, Operator, narrow, push
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.ranges.pushdown import Condition, Narrowing, Operator, narrow, push
 from pyspark_zkgroup.spark.batch_source import condition_of
 
 P0, P1 = (TopicPartition("orders", n) for n in range(2))

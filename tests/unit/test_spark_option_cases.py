@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.positions import Starting, StartingOffsets, StartingTimes
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.options.use import Use
+from pyspark_zkgroup.ranges.positions import Starting, StartingOffsets, StartingTimes
 from tests.given_options import WITHOUT_TOPICS
 
 P0, P1 = (TopicPartition("orders", n) for n in range(2))

@@ -6,9 +6,9 @@ import pickle
 
 import pytest
 
-from pyspark_zkgroup.group.splitting import Splitting, split
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput, TaskRange
+from pyspark_zkgroup.ranges.splitting import Splitting, split
 
 Range = tuple[str, int, int]
 

@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from pyspark_zkgroup.broker_codes import Meaning
-from pyspark_zkgroup.group import positions
 from pyspark_zkgroup.group.kafka_group import assignors
 from pyspark_zkgroup.group.kafka_group.assignors import GroupMember
 from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, Outcome
@@ -26,6 +25,7 @@ from pyspark_zkgroup.membership.kafka_requests import GroupRequests
 from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.ranges import positions
 from tests.sim.brokered.planted_refusals import REFUSAL_BUGS
 from tests.sim.planting import Bugs, Patches, put
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.positions import LATEST, listed
-from pyspark_zkgroup.group.times import Times
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.ranges.positions import LATEST, listed
+from pyspark_zkgroup.ranges.times import Times
 
 
 @dataclass(frozen=True, slots=True)

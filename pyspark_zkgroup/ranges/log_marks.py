@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark_zkgroup.group.gaps import Gap
 from pyspark_zkgroup.model import LogEnd, Mark, TopicPartition
+from pyspark_zkgroup.ranges.gaps import Gap
 
 Change = Literal["same", "later", "earlier", "other"]
 

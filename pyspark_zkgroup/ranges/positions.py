@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.times import Times
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.ranges.times import Times
 
 Reset = Literal["earliest", "latest"]
 Unmatched = Literal["error", "latest"]

@@ -12,17 +12,17 @@ from types import MappingProxyType
 from typing import Final
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.endings import TO_LATEST, Ending, ends, option_of
-from pyspark_zkgroup.group.gaps import Gap, Kind, remedy
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.positions import (
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
+from pyspark_zkgroup.ranges.endings import TO_LATEST, Ending, ends, option_of
+from pyspark_zkgroup.ranges.gaps import Gap, Kind, remedy
+from pyspark_zkgroup.ranges.positions import (
     EARLIEST,
     Starting,
     StartingTimes,
     first_positions,
     option_of_start,
 )
-from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
 Offsets = Mapping[TopicPartition, int]
 FoundTimes = Mapping[TopicPartition, int | None]
