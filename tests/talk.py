@@ -18,7 +18,7 @@ from pyspark_zkgroup.group.light.messages import (
     ToMember,
 )
 from pyspark_zkgroup.group.light.wire import decode_from_coordinator, encode
-from pyspark_zkgroup.group.registration import (
+from pyspark_zkgroup.jvm.registration import (
     LightSeat,
     Registration,
     Subscription,

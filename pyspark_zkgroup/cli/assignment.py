@@ -20,13 +20,13 @@ from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.assignors import STRATEGIES
 from pyspark_zkgroup.group.counted import counted
-from pyspark_zkgroup.group.java_order import compare_key
 from pyspark_zkgroup.group.jvm import imitate
 from pyspark_zkgroup.group.jvm_version import NEWEST, JvmVersion
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.report import GroupFacts, report, snapshot_of
 from pyspark_zkgroup.group.wanted import published
 from pyspark_zkgroup.group.what_if import Change, changed
+from pyspark_zkgroup.jvm.java_order import compare_key
 from pyspark_zkgroup.model import TopicPartition
 
 

@@ -15,7 +15,7 @@ from pyspark_zkgroup.cli.config_file import read_text, refuse_public
 from pyspark_zkgroup.cli.reach import LogEnds, access_given, bootstrap_option, zookeeper_option
 from pyspark_zkgroup.connect_string import PORT_MAX, parse_address, parse_connect_string
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.topics import legal_name
+from pyspark_zkgroup.jvm.topics import legal_name
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.spark.worker_log import PrintableFormatter
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.topics import legal_name
+from pyspark_zkgroup.jvm.topics import legal_name
 from pyspark_zkgroup.model import TopicPartition
 
 _OFFSET_MAX = 2**63 - 1

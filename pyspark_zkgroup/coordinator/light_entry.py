@@ -15,8 +15,8 @@ from pyspark_zkgroup.coordinator.light_nodes import (
 from pyspark_zkgroup.group.light import identity
 from pyspark_zkgroup.group.light.messages import Failed, Register, Reply
 from pyspark_zkgroup.group.ops import Create, Delete, Done, Transaction
-from pyspark_zkgroup.group.registration import encode_registration, parse_registration
-from pyspark_zkgroup.group.topics import legal_name
+from pyspark_zkgroup.jvm.registration import encode_registration, parse_registration
+from pyspark_zkgroup.jvm.topics import legal_name
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.coordinator.light_seat import Seat

@@ -64,7 +64,7 @@ from pyspark_zkgroup.group.ops import (
     Transaction,
 )
 from pyspark_zkgroup.group.paths import CoordinatedPaths
-from pyspark_zkgroup.group.registration import encode_registration, parse_registration
+from pyspark_zkgroup.jvm.registration import encode_registration, parse_registration
 from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, SessionLostError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from pyspark_zkgroup.errors import BadZnodeError, ServerError
 from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, topic_path
-from pyspark_zkgroup.group.topics import parse_topic
+from pyspark_zkgroup.jvm.topics import parse_topic
 from pyspark_zkgroup.zk.port import NodeStore
 
 _log = logging.getLogger("pyspark_zkgroup.coordinator")

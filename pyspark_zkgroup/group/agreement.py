@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark_zkgroup.group.java_order import compare_key
-from pyspark_zkgroup.group.registration import Registration
+from pyspark_zkgroup.jvm.java_order import compare_key
+from pyspark_zkgroup.jvm.registration import Registration
 
 _NAMED = 5
 

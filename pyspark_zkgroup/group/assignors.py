@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark_zkgroup.errors import AssignmentError
-from pyspark_zkgroup.group.java_order import compare_key, hash_code
+from pyspark_zkgroup.jvm.java_order import compare_key, hash_code
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 STRATEGIES = ("range", "roundrobin")

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark_zkgroup.errors import AssignmentError, SubscriptionError
-from pyspark_zkgroup.group import scala_order
 from pyspark_zkgroup.group.assignors import Assignment, range_assignment, round_robin
-from pyspark_zkgroup.group.java_json import (
+from pyspark_zkgroup.group.jvm_version import JvmVersion
+from pyspark_zkgroup.group.snapshot import Threads, threads_of
+from pyspark_zkgroup.jvm import scala_order
+from pyspark_zkgroup.jvm.java_json import (
     INT_MAX,
     INT_MIN,
     NotJsonError,
@@ -25,9 +27,7 @@ from pyspark_zkgroup.group.java_json import (
     parse_scala,
     text_of,
 )
-from pyspark_zkgroup.group.jvm_version import JvmVersion
-from pyspark_zkgroup.group.patterns import Matcher, compile_expression, is_unsupported
-from pyspark_zkgroup.group.snapshot import Threads, threads_of
+from pyspark_zkgroup.jvm.patterns import Matcher, compile_expression, is_unsupported
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 THREADS_MAX = 1_000_000

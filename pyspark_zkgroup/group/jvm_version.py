@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.assignors import STRATEGIES
-from pyspark_zkgroup.group.patterns import CONSUMER_OFFSETS, TRANSACTION_STATE
+from pyspark_zkgroup.jvm.patterns import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 NEWEST = "1.1.1"
 _FORM = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?")

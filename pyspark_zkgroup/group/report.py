@@ -21,12 +21,12 @@ from pyspark_zkgroup.group.coordination.incumbent import (
     standing,
     told,
 )
-from pyspark_zkgroup.group.java_order import compare_key
 from pyspark_zkgroup.group.ownership import consumer_of, parse_offset, thread_of
 from pyspark_zkgroup.group.paths import GroupPaths, coordinated_ids
-from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.snapshot import Snapshot, expand, read_registrations
 from pyspark_zkgroup.group.wanted import Wanted, wanted_by_rule
+from pyspark_zkgroup.jvm.java_order import compare_key
+from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 State = Literal["owned", "moving", "free", "stuck", "unread"]

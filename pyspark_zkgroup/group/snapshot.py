@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from pyspark_zkgroup.errors import BadZnodeError, SubscriptionError
-from pyspark_zkgroup.group import assignors, patterns
+from pyspark_zkgroup.group import assignors
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.patterns import Matcher
-from pyspark_zkgroup.group.registration import Registration, Subscription, parse_registration
+from pyspark_zkgroup.jvm import patterns
+from pyspark_zkgroup.jvm.patterns import Matcher
+from pyspark_zkgroup.jvm.registration import Registration, Subscription, parse_registration
 from pyspark_zkgroup.model import ThreadId
 
 Threads = dict[str, tuple[ThreadId, ...]]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.coordination.sticky import STICKY, assign_sticky
-from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.snapshot import Snapshot, expand
 from pyspark_zkgroup.group.target import target
+from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 _ASSUMED = ("range", "new")

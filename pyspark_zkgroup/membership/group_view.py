@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from pyspark_zkgroup.group.ownership import OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.registration import Subscription
 from pyspark_zkgroup.group.snapshot import Snapshot, read_snapshot
+from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.membership.topics_view import TopicReader
 from pyspark_zkgroup.model import TopicPartition

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from pyspark_zkgroup.group.registration import Registration
+from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.model import TopicPartition
 

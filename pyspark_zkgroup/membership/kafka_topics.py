@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.clock import Clock
-from pyspark_zkgroup.group import patterns
 from pyspark_zkgroup.group.kafka_group import absence
 from pyspark_zkgroup.group.snapshot import topics_of
+from pyspark_zkgroup.jvm import patterns
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options

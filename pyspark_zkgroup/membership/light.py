@@ -18,8 +18,8 @@ from pyspark_zkgroup.group.coordination.commands import Command
 from pyspark_zkgroup.group.light import identity
 from pyspark_zkgroup.group.light.messages import Hello, Told
 from pyspark_zkgroup.group.ownership import version_of
-from pyspark_zkgroup.group.registration import LightSeat, Registration, encode_registration
 from pyspark_zkgroup.group.snapshot import Snapshot
+from pyspark_zkgroup.jvm.registration import LightSeat, Registration, encode_registration
 from pyspark_zkgroup.light.session import LightSession, LightSettings
 from pyspark_zkgroup.light.store import LightStore
 from pyspark_zkgroup.membership.claims import Moved

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from pyspark_zkgroup.group.registration import Subscription
 from pyspark_zkgroup.group.snapshot import Snapshot
+from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.plan import Plan
 

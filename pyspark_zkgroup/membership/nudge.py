@@ -14,7 +14,7 @@ import logging
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.group.ops import Create, Delete
-from pyspark_zkgroup.group.registration import Registration
+from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 

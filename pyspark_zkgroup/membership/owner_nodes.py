@@ -16,8 +16,8 @@ from typing import Any
 from pyspark_zkgroup.errors import AccessError, FencedError, ServerError
 from pyspark_zkgroup.group.ownership import fence_of
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.snapshot import Snapshot, topics_of
+from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.membership import claims, commits, notes, replays
 from pyspark_zkgroup.membership.claims import Moved
 from pyspark_zkgroup.membership.first_offsets import FirstOffsets

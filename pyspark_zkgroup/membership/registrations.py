@@ -11,9 +11,9 @@ from pyspark_zkgroup.group.claim import take_over_request
 from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Transaction
 from pyspark_zkgroup.group.ownership import Held
 from pyspark_zkgroup.group.paths import coordinated_ids
-from pyspark_zkgroup.group.registration import Registration, encode_registration
 from pyspark_zkgroup.group.settle import owner_is
 from pyspark_zkgroup.group.snapshot import Snapshot
+from pyspark_zkgroup.jvm.registration import Registration, encode_registration
 from pyspark_zkgroup.membership.commits import fenced, present_offsets, read_offsets
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.group_view import read_owners

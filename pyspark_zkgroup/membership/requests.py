@@ -14,8 +14,8 @@ from collections.abc import Mapping
 
 from pyspark_zkgroup.errors import AccessError
 from pyspark_zkgroup.group.ops import Create, Delete, Done, Op, SetData
-from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.requests import Request, decode_request, encode_request, in_force
+from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.membership import commits
 from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.hand_over import outwait_readers

@@ -10,12 +10,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.errors import BadZnodeError, ServerError
-from pyspark_zkgroup.group import patterns
-from pyspark_zkgroup.group.brokers import parse_broker
 from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, broker_path, topic_path
-from pyspark_zkgroup.group.registration import Subscription
 from pyspark_zkgroup.group.snapshot import topics_of
-from pyspark_zkgroup.group.topics import parse_topic
+from pyspark_zkgroup.jvm import patterns
+from pyspark_zkgroup.jvm.brokers import parse_broker
+from pyspark_zkgroup.jvm.registration import Subscription
+from pyspark_zkgroup.jvm.topics import parse_topic
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.zk.port import NodeStore
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.group import suspicion
-from pyspark_zkgroup.group.registration import Registration
+from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 _PATIENCE_S = 10.0

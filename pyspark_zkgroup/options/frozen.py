@@ -7,7 +7,7 @@ from typing import Literal
 
 from pyspark_zkgroup.client_settings import ClientSettings
 from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
-from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import Isolation, TopicPartition
 from pyspark_zkgroup.ranges.endings import Ending
 from pyspark_zkgroup.ranges.limits import BatchLimits

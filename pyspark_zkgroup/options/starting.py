@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group import patterns
-from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.jvm import patterns
+from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pyspark_zkgroup.errors import OptionError, SubscriptionError
-from pyspark_zkgroup.group import patterns
-from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.jvm import patterns
+from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import topic_options
 from pyspark_zkgroup.options.given import Given

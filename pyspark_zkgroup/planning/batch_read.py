@@ -18,8 +18,8 @@ from pyspark_zkgroup.errors import BadZnodeError, DataLossError, ServerError, Su
 from pyspark_zkgroup.group import kafka_copy
 from pyspark_zkgroup.group.ownership import parse_offset
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.patterns import INTERNAL_TOPICS
 from pyspark_zkgroup.group.snapshot import topics_of
+from pyspark_zkgroup.jvm.patterns import INTERNAL_TOPICS
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.membership.surroundings import open_store

@@ -10,7 +10,6 @@ from operator import attrgetter
 
 from pyspark_zkgroup.connect_string import parse_connect_string
 from pyspark_zkgroup.errors import BadZnodeError, OptionError
-from pyspark_zkgroup.group.brokers import parse_broker
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import (
     BROKER_IDS,
@@ -25,7 +24,8 @@ from pyspark_zkgroup.group.paths import (
     topic_path,
 )
 from pyspark_zkgroup.group.report import GroupFacts, Seen, Written
-from pyspark_zkgroup.group.topics import parse_topic
+from pyspark_zkgroup.jvm.brokers import parse_broker
+from pyspark_zkgroup.jvm.topics import parse_topic
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
 from pyspark_zkgroup.zk.session import Session, SessionSettings

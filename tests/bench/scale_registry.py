@@ -21,7 +21,7 @@ from pyspark_zkgroup.group.coordination.commands import Started
 from pyspark_zkgroup.group.coordination.coordinator import Answered
 from pyspark_zkgroup.group.ops import Create
 from pyspark_zkgroup.group.paths import COORDINATED, CoordinatedPaths
-from pyspark_zkgroup.group.registration import Registration, Subscription, encode_registration
+from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from tests.bench.asked import Counting
 from tests.bench.scale_ground import Ground, fake, real
 

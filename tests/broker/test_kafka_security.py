@@ -9,7 +9,7 @@ import time
 import pytest
 
 from pyspark_zkgroup.errors import AccessError
-from pyspark_zkgroup.group.brokers import parse_broker
+from pyspark_zkgroup.jvm.brokers import parse_broker
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView

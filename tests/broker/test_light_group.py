@@ -29,7 +29,7 @@ from pyspark_zkgroup.group.light.messages import (
 from pyspark_zkgroup.group.light.wire import MESSAGE_BYTES_MAX, encode
 from pyspark_zkgroup.group.ops import Check, Create, Refused, SetData, Transaction
 from pyspark_zkgroup.group.paths import CoordinatedPaths
-from pyspark_zkgroup.group.registration import (
+from pyspark_zkgroup.jvm.registration import (
     LightSeat,
     Registration,
     Subscription,

@@ -15,7 +15,7 @@ from kazoo.client import KazooClient
 from pyspark_zkgroup.cli import asking
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.errors import StoppedError
-from pyspark_zkgroup.group.registration import (
+from pyspark_zkgroup.jvm.registration import (
     LightSeat,
     Registration,
     Subscription,

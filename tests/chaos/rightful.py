@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
-from pyspark_zkgroup.group.registration import Registration
 from pyspark_zkgroup.group.snapshot import Snapshot
 from pyspark_zkgroup.group.target import target
+from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from tests.chaos.values import FOREVER, Membership, Right, Span

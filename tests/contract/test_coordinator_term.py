@@ -15,7 +15,7 @@ from pyspark_zkgroup.group.coordination.command_json import decode_command
 from pyspark_zkgroup.group.coordination.commands import Assigned, Command, Start
 from pyspark_zkgroup.group.ops import Create, Delete, SetData
 from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, COORDINATED, CoordinatedPaths
-from pyspark_zkgroup.group.registration import Registration, Subscription, encode_registration
+from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.port import Children
 from pyspark_zkgroup.zk.store import Store

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from pyspark_zkgroup.cli.assignment import assignment
-from pyspark_zkgroup.group.registration import encode_registration
 from pyspark_zkgroup.group.snapshot import read_snapshot
 from pyspark_zkgroup.group.target import target
+from pyspark_zkgroup.jvm.registration import encode_registration
 
 # The order of colliding topics in strict versions; what is an internal topic before 0.11.
 OF_ITS_VERSION_ONLY = {"colliding_topics_roundrobin_0.10.1.1", "internal_topics_range_0.10.2.2"}

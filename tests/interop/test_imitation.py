@@ -11,10 +11,10 @@ from random import Random
 import pytest
 
 from pyspark_zkgroup.errors import SubscriptionError
-from pyspark_zkgroup.group import scala_order
 from pyspark_zkgroup.group.jvm import imitate
 from pyspark_zkgroup.group.jvm_version import JvmVersion
-from pyspark_zkgroup.group.patterns import clean, compile_expression, is_unsupported
+from pyspark_zkgroup.jvm import scala_order
+from pyspark_zkgroup.jvm.patterns import clean, compile_expression, is_unsupported
 from tests.interop.old_kafka import command
 from tests.interop.random_expressions import NAMES, random_expression
 from tests.interop.random_groups import RandomGroup, random_group

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pyspark_zkgroup.group.coordination.coordinator import MembersChanged
 from pyspark_zkgroup.group.coordination.rebalance import threads_of_group
-from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from tests.coordinated import World
 

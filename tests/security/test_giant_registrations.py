@@ -9,12 +9,6 @@ import pytest
 from pyspark_zkgroup.errors import BadZnodeError, SubscriptionError
 from pyspark_zkgroup.group.coordination.command_json import PARTITIONS_MAX, decode_command
 from pyspark_zkgroup.group.coordination.sticky import assign_sticky
-from pyspark_zkgroup.group.registration import (
-    REGISTRATION_THREADS_MAX,
-    THREADS_MAX,
-    Subscription,
-    parse_registration,
-)
 from pyspark_zkgroup.group.snapshot import (
     GROUP_THREADS_MAX,
     PLACES_MAX,
@@ -23,6 +17,12 @@ from pyspark_zkgroup.group.snapshot import (
     read_snapshot,
 )
 from pyspark_zkgroup.group.target import target
+from pyspark_zkgroup.jvm.registration import (
+    REGISTRATION_THREADS_MAX,
+    THREADS_MAX,
+    Subscription,
+    parse_registration,
+)
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from tests.security.spent import MIB, spent_on
 

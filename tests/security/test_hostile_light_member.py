@@ -27,7 +27,7 @@ from pyspark_zkgroup.group.light.messages import (
 )
 from pyspark_zkgroup.group.ops import Create, Delete, Done, SetData, Transaction
 from pyspark_zkgroup.group.paths import CoordinatedPaths
-from pyspark_zkgroup.group.registration import parse_registration
+from pyspark_zkgroup.jvm.registration import parse_registration
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.certificates import Certificates, Identity

@@ -14,10 +14,10 @@ from typing import Any
 from pyspark_zkgroup.errors import BadZnodeError, ServerError
 from pyspark_zkgroup.group.ops import Create, Delete, Op, SetData
 from pyspark_zkgroup.group.ownership import parse_offset
-from pyspark_zkgroup.group.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.group.snapshot import read_snapshot
 from pyspark_zkgroup.group.target import target
-from pyspark_zkgroup.group.topics import parse_topic
+from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
+from pyspark_zkgroup.jvm.topics import parse_topic
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.session import (
     DisconnectedError,

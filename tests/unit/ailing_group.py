@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.group.ailments import Ailment, Case, Look, ailments
-from pyspark_zkgroup.group.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.group.report import GroupFacts, Seen, Written, report
+from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.model import TopicPartition
 
 T = [TopicPartition("t", n) for n in range(4)]

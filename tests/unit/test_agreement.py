@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pyspark_zkgroup.group.agreement import conflict
-from pyspark_zkgroup.group.registration import Registration, Subscription
+from pyspark_zkgroup.jvm.registration import Registration, Subscription
 
 
 def member(strategy: str | None, order: str | None = "new") -> Registration:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.brokers import parse_broker
+from pyspark_zkgroup.jvm.brokers import parse_broker
 
 PATH = "/brokers/ids/1"
 

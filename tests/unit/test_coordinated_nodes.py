@@ -6,13 +6,13 @@ import pytest
 
 from pyspark_zkgroup.group.coordination.sticky import STICKY
 from pyspark_zkgroup.group.paths import CoordinatedPaths, GroupPaths
-from pyspark_zkgroup.group.registration import (
+from pyspark_zkgroup.group.report import GroupFacts, Seen, report
+from pyspark_zkgroup.jvm.registration import (
     Registration,
     Subscription,
     encode_registration,
     parse_registration,
 )
-from pyspark_zkgroup.group.report import GroupFacts, Seen, report
 from pyspark_zkgroup.model import TopicPartition
 
 

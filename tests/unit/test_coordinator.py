@@ -18,7 +18,7 @@ from pyspark_zkgroup.group.coordination.coordinator import (
 )
 from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.coordination.rebalance import GroupRead, Member
-from pyspark_zkgroup.group.registration import Subscription
+from pyspark_zkgroup.jvm.registration import Subscription
 from tests.coordinated import World
 
 T = Subscription.static({"t": 1})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyspark_zkgroup.group.java_json import NotJsonError, parse_jackson, parse_scala, text_of
+from pyspark_zkgroup.jvm.java_json import NotJsonError, parse_jackson, parse_scala, text_of
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyspark_zkgroup.group.java_order import compare_key, hash_code, signed
+from pyspark_zkgroup.jvm.java_order import compare_key, hash_code, signed
 
 
 @pytest.mark.parametrize(

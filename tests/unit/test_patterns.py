@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from pyspark_zkgroup.errors import SubscriptionError
-from pyspark_zkgroup.group.patterns import clean, compile_expression, is_unsupported
+from pyspark_zkgroup.jvm.patterns import clean, compile_expression, is_unsupported
 
 NAMES = ["a", "b", "A", "ab", "aab", "abab", "a-b", "a.b", "a_b", "b1", "1", "_", "wl.one", "Zed"]
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from pyspark_zkgroup.errors import BadZnodeError, SubscriptionError
-from pyspark_zkgroup.group.java_json import parse_jackson, parse_scala
-from pyspark_zkgroup.group.registration import (
+from pyspark_zkgroup.jvm.java_json import parse_jackson, parse_scala
+from pyspark_zkgroup.jvm.registration import (
     THREADS_MAX,
     Registration,
     Subscription,

@@ -10,12 +10,6 @@ from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candi
 from pyspark_zkgroup.group.coordination.command_json import encode
 from pyspark_zkgroup.group.coordination.commands import Assigned, Command, Start, Stop
 from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.registration import (
-    LightSeat,
-    Registration,
-    Subscription,
-    encode_registration,
-)
 from pyspark_zkgroup.group.report import (
     GroupFacts,
     GroupReport,
@@ -24,6 +18,12 @@ from pyspark_zkgroup.group.report import (
     report,
     stuck,
     topics_read,
+)
+from pyspark_zkgroup.jvm.registration import (
+    LightSeat,
+    Registration,
+    Subscription,
+    encode_registration,
 )
 from pyspark_zkgroup.model import TopicPartition
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyspark_zkgroup.group.scala_order import children, immutable_map, mutable_map
+from pyspark_zkgroup.jvm.scala_order import children, immutable_map, mutable_map
 
 MANY = [*(f"t{n}" for n in range(1, 14)), "AaAa", "BBBB", "AaBB", "BBAa"]
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import AssignmentError
-from pyspark_zkgroup.group.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.group.snapshot import (
     Snapshot,
     expand,
@@ -11,6 +10,7 @@ from pyspark_zkgroup.group.snapshot import (
     topics_of,
 )
 from pyspark_zkgroup.group.target import target
+from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 TOPICS = {"a": (0, 1), "b": (0,), "wl.x": (0, 1, 2), "__consumer_offsets": (0,)}

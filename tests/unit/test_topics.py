@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.topics import legal_name, parse_topic
+from pyspark_zkgroup.jvm.topics import legal_name, parse_topic
 
 PATH = "/brokers/topics/t"
 

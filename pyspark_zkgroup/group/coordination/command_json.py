@@ -33,7 +33,7 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stopped,
 )
 from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.registration import THREADS_MAX
+from pyspark_zkgroup.jvm.registration import THREADS_MAX
 from pyspark_zkgroup.model import TopicPartition
 
 VERSION = 1

@@ -16,7 +16,7 @@ from pyspark_zkgroup.group.coordination.command_json import decode_command
 from pyspark_zkgroup.group.coordination.commands import Command, Start, Stop
 from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.paths import COORDINATOR
-from pyspark_zkgroup.group.registration import Registration
+from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 

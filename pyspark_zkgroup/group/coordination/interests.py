@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.group.coordination.rebalance import Member, Topics
-from pyspark_zkgroup.group.patterns import INTERNAL_TOPICS
 from pyspark_zkgroup.group.snapshot import topics_of
+from pyspark_zkgroup.jvm.patterns import INTERNAL_TOPICS
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,9 @@ from pyspark_zkgroup.group.coordination.commands import (
 )
 from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.coordination.sticky import assign_sticky
-from pyspark_zkgroup.group.patterns import INTERNAL_TOPICS
-from pyspark_zkgroup.group.registration import Subscription
 from pyspark_zkgroup.group.snapshot import threads_by_topic, topics_of
+from pyspark_zkgroup.jvm.patterns import INTERNAL_TOPICS
+from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 Topics = Mapping[str, tuple[int, ...]]

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 
-from pyspark_zkgroup.group.registration import LightSeat
+from pyspark_zkgroup.jvm.registration import LightSeat
 
 INCARNATION_LENGTH_MIN = 32
 _SHOWN_AS = "sha256:"

@@ -18,7 +18,7 @@ from pyspark_zkgroup.group.light.messages import Hello
 from pyspark_zkgroup.group.ops import ANY_VERSION, Check, Create, Delete, Op, SetData, Transaction
 from pyspark_zkgroup.group.ownership import parse_offset, thread_of
 from pyspark_zkgroup.group.paths import BROKER_TOPICS, CoordinatedPaths
-from pyspark_zkgroup.group.topics import legal_name
+from pyspark_zkgroup.jvm.topics import legal_name
 
 TIMEOUT_MS_MIN, TIMEOUT_MS_MAX = 1000, 3_600_000
 PATHS_MAX = 2000

@@ -27,7 +27,7 @@ from pyspark_zkgroup.group.light.messages import (
     ToMember,
 )
 from pyspark_zkgroup.group.ops import Create, Delete, SetData, Transaction
-from pyspark_zkgroup.group.registration import parse_registration
+from pyspark_zkgroup.jvm.registration import parse_registration
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.light_stream import FakeStream
 from tests.sim.light.member import LightDriver

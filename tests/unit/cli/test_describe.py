@@ -11,13 +11,13 @@ from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candi
 from pyspark_zkgroup.group.coordination.command_json import encode
 from pyspark_zkgroup.group.coordination.commands import Stop
 from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.registration import (
+from pyspark_zkgroup.group.report import GroupFacts, GroupReport, Seen, Written, report
+from pyspark_zkgroup.jvm.registration import (
     LightSeat,
     Registration,
     Subscription,
     encode_registration,
 )
-from pyspark_zkgroup.group.report import GroupFacts, GroupReport, Seen, Written, report
 from pyspark_zkgroup.model import TopicPartition
 
 T = [TopicPartition("orders", n) for n in range(8)]

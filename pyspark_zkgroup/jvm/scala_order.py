@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pyspark_zkgroup.group.java_order import hash_code, signed
+from pyspark_zkgroup.jvm.java_order import hash_code, signed
 
 _SMALL_MAP = 4
 _MASK = 0xFFFFFFFF

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pyspark_zkgroup.errors import BadZnodeError, SubscriptionError
-from pyspark_zkgroup.group import topics
-from pyspark_zkgroup.group.java_json import NotJsonError, parse_jackson, text_of
-from pyspark_zkgroup.group.scala_order import immutable_map
+from pyspark_zkgroup.jvm import topics
+from pyspark_zkgroup.jvm.java_json import NotJsonError, parse_jackson, text_of
+from pyspark_zkgroup.jvm.scala_order import immutable_map
 
 Pattern = Literal["static", "white_list", "black_list"]
 

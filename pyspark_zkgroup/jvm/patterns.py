@@ -9,7 +9,7 @@ from typing import Any
 import re2
 
 from pyspark_zkgroup.errors import SubscriptionError
-from pyspark_zkgroup.group.safe_pattern import (
+from pyspark_zkgroup.jvm.safe_pattern import (
     Alternative,
     InvalidPatternError,
     UnsupportedPatternError,
