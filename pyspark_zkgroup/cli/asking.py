@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.group.ops import Done
-from pyspark_zkgroup.group.report import GroupReport, MemberRow
 from pyspark_zkgroup.group.requests import Kind, Request, is_over
+from pyspark_zkgroup.inspect.report import GroupReport, MemberRow
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.zk.member_nodes import Standing
+    from pyspark_zkgroup.inspect.member_nodes import Standing
     from pyspark_zkgroup.zk.store import Store
 
 PENDING = 4
@@ -75,7 +75,7 @@ class Asking:
         self._rested: set[str] = set()
 
     def send(self, kind: Kind, consumers: Sequence[str]) -> None:
-        from pyspark_zkgroup.zk import member_nodes
+        from pyspark_zkgroup.inspect import member_nodes
 
         self._tidy()
         at_ms = int(time.time() * 1000)
@@ -139,7 +139,7 @@ class Asking:
 
     def resume(self, consumer: str) -> bool:
         """False where nothing was asked of it."""
-        from pyspark_zkgroup.zk import member_nodes
+        from pyspark_zkgroup.inspect import member_nodes
 
         at = self._standings([consumer])[consumer]
         if at.version < 0:
@@ -152,13 +152,13 @@ class Asking:
         return True
 
     def _standings(self, consumers: Sequence[str]) -> dict[str, Standing]:
-        from pyspark_zkgroup.zk import member_nodes
+        from pyspark_zkgroup.inspect import member_nodes
 
         return member_nodes.read_standings(self._store, self._group, consumers)
 
     def _forget(self, outcomes: Collection[Outcome]) -> None:
         """Of a process that has ended nobody will read its request any more."""
-        from pyspark_zkgroup.zk import member_nodes
+        from pyspark_zkgroup.inspect import member_nodes
 
         over = [one.consumer for one in outcomes if one.state in ("ended", "gone")]
         for consumer, at in self._standings(over).items():
@@ -166,7 +166,7 @@ class Asking:
                 member_nodes.withdraw(self._store, self._group, consumer, at.version)
 
     def _tidy(self) -> None:
-        from pyspark_zkgroup.zk import member_nodes
+        from pyspark_zkgroup.inspect import member_nodes
 
         now_ms = int(time.time() * 1000)
         asked = member_nodes.read_asked(self._store, self._group)

@@ -14,18 +14,18 @@ from rich.table import Table
 
 from pyspark_zkgroup.cli.asking import chosen
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
+from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.group_file import PARTITIONS_MAX, BadInput, Question, bad, read_question
 from pyspark_zkgroup.cli.reach import config_option, store_of
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.assignors import STRATEGIES
-from pyspark_zkgroup.group.counted import counted
-from pyspark_zkgroup.group.jvm import imitate
-from pyspark_zkgroup.group.jvm_version import NEWEST, JvmVersion
 from pyspark_zkgroup.group.ownership import consumer_of
-from pyspark_zkgroup.group.report import GroupFacts, report, snapshot_of
-from pyspark_zkgroup.group.wanted import published
-from pyspark_zkgroup.group.what_if import Change, changed
+from pyspark_zkgroup.inspect.jvm_consumers import imitate
+from pyspark_zkgroup.inspect.jvm_version import NEWEST, JvmVersion
+from pyspark_zkgroup.inspect.report import GroupFacts, report, snapshot_of
+from pyspark_zkgroup.inspect.wanted import published
+from pyspark_zkgroup.inspect.what_if import Change, changed
 from pyspark_zkgroup.jvm.java_order import compare_key
 from pyspark_zkgroup.model import TopicPartition
 
@@ -170,7 +170,7 @@ def _live(
         bad("--group", group, "the name of a node, without a slash")
     _check_rule(change.strategy, version)
     # Here, so that a question about a file starts without a ZooKeeper client.
-    from pyspark_zkgroup.zk.group_reader import read_group, read_topics
+    from pyspark_zkgroup.inspect.group_reader import read_group, read_topics
 
     with store_of(connect) as store:
         facts = read_group(store, group, read_topics(store))

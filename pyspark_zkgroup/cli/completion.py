@@ -32,7 +32,7 @@ def complete_group(
 ) -> list[CompletionItem]:
     """Live ones. A shell waits for this, and shows nothing of what goes wrong."""
     from pyspark_zkgroup.cli.reach import store_of
-    from pyspark_zkgroup.zk.group_reader import read_groups
+    from pyspark_zkgroup.inspect.group_reader import read_groups
 
     connect = _place(context)
     if not connect:
@@ -50,8 +50,8 @@ def complete_member(
     context: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     from pyspark_zkgroup.cli.reach import store_of
-    from pyspark_zkgroup.zk.group_reader import read_group
-    from pyspark_zkgroup.zk.member_nodes import read_asked
+    from pyspark_zkgroup.inspect.group_reader import read_group
+    from pyspark_zkgroup.inspect.member_nodes import read_asked
 
     connect, group = _place(context), context.params.get("group")
     if not connect or not group:

@@ -15,17 +15,17 @@ from rich.text import Text
 
 from pyspark_zkgroup.cli.cells import add_row, cell, table_title
 from pyspark_zkgroup.cli.completion import complete_group
+from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.lag import lag_text
 from pyspark_zkgroup.cli.live import live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
 from pyspark_zkgroup.cli.wide import console
-from pyspark_zkgroup.group.age import age
-from pyspark_zkgroup.group.ailments import far_behind, has_nothing
 from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.coordination.incumbent import Incumbent
-from pyspark_zkgroup.group.counted import counted
 from pyspark_zkgroup.group.ownership import consumer_of
-from pyspark_zkgroup.group.report import GroupReport, MemberRow, PartitionRow
+from pyspark_zkgroup.inspect.age import age
+from pyspark_zkgroup.inspect.findings import far_behind, has_nothing
+from pyspark_zkgroup.inspect.report import GroupReport, MemberRow, PartitionRow
 
 _NAMED = 5
 _NARROW = 100

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from pyspark_zkgroup.group.jvm_version import NEWEST, JvmVersion
+from pyspark_zkgroup.inspect.jvm_version import NEWEST, JvmVersion
 from pyspark_zkgroup.jvm.topics import legal_name
 
 PARTITIONS_MAX = 1_000_000

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.finding import Finding, State
 from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.reach import checked_group
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.ailments import Case, Look, ailments, needs_second_look
-from pyspark_zkgroup.group.counted import counted
+from pyspark_zkgroup.inspect.findings import Case, Look, ailments, needs_second_look
 from pyspark_zkgroup.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def of_groups(
     """None for all that are there. Where something waits or moves, the second look tells what
     becomes of it; the time between the looks is the same for all.
     """
-    from pyspark_zkgroup.zk.group_reader import read_groups
+    from pyspark_zkgroup.inspect.group_reader import read_groups
 
     names = read_groups(store) if wanted is None else map(checked_group, wanted)
     lives = {

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pyspark_zkgroup.cli.cells import add_row, table_title
+from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.reach import json_option, store_of, zookeeper_option
-from pyspark_zkgroup.group.counted import counted
-from pyspark_zkgroup.group.report import stuck
+from pyspark_zkgroup.inspect.report import stuck
 
 
 @click.command("groups")
@@ -23,7 +23,7 @@ def groups(connect: str, as_json: bool) -> None:
     Of the partitions, those that members own are counted apart from those that are stuck: owned by
     somebody who is not registered.
     """
-    from pyspark_zkgroup.zk.group_reader import read_group, read_groups
+    from pyspark_zkgroup.inspect.group_reader import read_group, read_groups
 
     rows = []
     with store_of(connect) as store:

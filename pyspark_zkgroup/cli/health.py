@@ -55,7 +55,7 @@ def of_servers(
     all that are there.
     """
     from pyspark_zkgroup.cli.group_health import of_groups
-    from pyspark_zkgroup.zk.group_reader import read_brokers
+    from pyspark_zkgroup.inspect.group_reader import read_brokers
 
     if not connect:
         with closing(LogEnds(bootstrap, ())) as ends:
@@ -81,7 +81,7 @@ def of_servers(
 def _who_may_change(store: Store, groups: Sequence[str] | None) -> Finding:
     """Offsets and owners of groups, the coordinator's node, and where brokers register."""
     from pyspark_zkgroup.group.paths import BROKER_IDS, COORDINATOR, GroupPaths
-    from pyspark_zkgroup.zk.group_reader import read_groups
+    from pyspark_zkgroup.inspect.group_reader import read_groups
     from pyspark_zkgroup.zk.open_nodes import open_to_all
 
     names = read_groups(store) if groups is None else tuple(groups)

@@ -18,12 +18,12 @@ from rich.table import Table
 
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group
+from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.live import LiveGroup, live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
 from pyspark_zkgroup.cli.wide import console
-from pyspark_zkgroup.group.age import clock_time
-from pyspark_zkgroup.group.counted import counted
-from pyspark_zkgroup.group.report import GroupReport, PartitionRow
+from pyspark_zkgroup.inspect.age import clock_time
+from pyspark_zkgroup.inspect.report import GroupReport, PartitionRow
 
 ABOVE = 3
 """Exit status when the lag is above --fail-above."""

@@ -13,8 +13,8 @@ from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import OffsetRead
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.report import GroupFacts, GroupReport, report, topics_read
-from pyspark_zkgroup.group.reset import LogSpan, Move, parents, writes
+from pyspark_zkgroup.inspect.report import GroupFacts, GroupReport, report, topics_read
+from pyspark_zkgroup.inspect.reset import LogSpan, Move, parents, writes
 from pyspark_zkgroup.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class LiveGroup:
         self.group = group
 
     def facts(self) -> GroupFacts:
-        from pyspark_zkgroup.zk.group_reader import read_group, read_topics
+        from pyspark_zkgroup.inspect.group_reader import read_group, read_topics
 
         facts = read_group(self._store, self.group, read_topics(self._store))
         if not self._may_be_new:
@@ -134,7 +134,7 @@ def live_group(
     exclude_internal: bool = True,
     may_be_new: bool = False,
 ) -> Iterator[LiveGroup]:
-    from pyspark_zkgroup.zk.group_reader import read_brokers
+    from pyspark_zkgroup.inspect.group_reader import read_brokers
 
     name = checked_group(group)
     with store_of(connect) as store:

@@ -19,6 +19,7 @@ from pyspark_zkgroup.cli.asking import (
 )
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
+from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.reach import (
     checked_group,
     facts_of,
@@ -29,16 +30,15 @@ from pyspark_zkgroup.cli.reach import (
 from pyspark_zkgroup.cli.stop import timeout_option
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.age import age
-from pyspark_zkgroup.group.counted import counted
-from pyspark_zkgroup.group.eviction import Belongings, deletions, has_moved, why_not
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.report import GroupReport, report
+from pyspark_zkgroup.inspect.age import age
+from pyspark_zkgroup.inspect.eviction import Belongings, deletions, has_moved, why_not
+from pyspark_zkgroup.inspect.report import GroupReport, report
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.zk.member_nodes import Standing
+    from pyspark_zkgroup.inspect.member_nodes import Standing
     from pyspark_zkgroup.zk.store import Store
 
 _group = click.argument("group", shell_complete=complete_group)
@@ -88,7 +88,7 @@ def drain(group: str, member: str, timeout_s: float, connect: str, as_json: bool
     Its process lives on: end it, or let it join again with `zkgroup members resume`. Exit status 0
     when it has left, 4 when it has not yet: the request stands.
     """
-    from pyspark_zkgroup.zk.member_nodes import read_asked, read_standings
+    from pyspark_zkgroup.inspect.member_nodes import read_asked, read_standings
 
     name = checked_group(group)
     with store_of(connect) as store:
@@ -120,7 +120,7 @@ def _outside(consumer: str, at: Standing) -> list[Outcome]:
 @json_option
 def resume(group: str, member: str, connect: str, as_json: bool) -> None:
     """Withdraw what was asked of MEMBER: one that was drained joins GROUP again."""
-    from pyspark_zkgroup.zk.member_nodes import read_asked
+    from pyspark_zkgroup.inspect.member_nodes import read_asked
 
     name = checked_group(group)
     with store_of(connect) as store:
@@ -147,7 +147,7 @@ def evict(
     are deleted: its batch under way comes twice, as after a crash, and it does not come back by
     itself. One that works is left alone. Exit status 0 when it is out, 3 when it was left alone.
     """
-    from pyspark_zkgroup.zk.member_nodes import read_belongings
+    from pyspark_zkgroup.inspect.member_nodes import read_belongings
 
     name = checked_group(group)
     with store_of(connect) as store:
@@ -181,8 +181,8 @@ ALONE = 3
 
 
 def _evict(store: Store, before: Belongings, group: str, timeout_s: float) -> Outcome:
-    from pyspark_zkgroup.zk.group_reader import read_group
-    from pyspark_zkgroup.zk.member_nodes import read_belongings
+    from pyspark_zkgroup.inspect.group_reader import read_group
+    from pyspark_zkgroup.inspect.member_nodes import read_belongings
 
     consumer = before.consumer
     asking = Asking(store, group)
@@ -216,7 +216,7 @@ def _evict(store: Store, before: Belongings, group: str, timeout_s: float) -> Ou
 
 
 def _rows(store: Store, seen: GroupReport) -> list[dict[str, Any]]:
-    from pyspark_zkgroup.zk.member_nodes import read_asked, read_standings
+    from pyspark_zkgroup.inspect.member_nodes import read_asked, read_standings
 
     of = {member.consumer: member for member in seen.members}
     standings = read_standings(store, seen.group, sorted({*of, *read_asked(store, seen.group)}))

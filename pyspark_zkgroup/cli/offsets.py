@@ -22,8 +22,8 @@ from pyspark_zkgroup.cli.offset_tables import committed_table, kafka_table, move
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.group.ownership import parse_offset
-from pyspark_zkgroup.group.report import GroupFacts, topics_read
-from pyspark_zkgroup.group.reset import Move, moves, shifted
+from pyspark_zkgroup.inspect.report import GroupFacts, topics_read
+from pyspark_zkgroup.inspect.reset import Move, moves, shifted
 from pyspark_zkgroup.model import TopicPartition
 
 _TOPIC = re.compile(r"([a-zA-Z0-9._-]+)(?::([0-9]{1,10}(?:,[0-9]{1,10})*))?")

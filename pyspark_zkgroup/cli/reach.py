@@ -13,7 +13,7 @@ import click
 from pyspark_zkgroup.cli.config_file import Access, read_access
 from pyspark_zkgroup.connect_string import parse_connect_string
 from pyspark_zkgroup.errors import OptionError, ServerError
-from pyspark_zkgroup.group.report import GroupFacts
+from pyspark_zkgroup.inspect.report import GroupFacts
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def checked_group(name: str) -> str:
 @contextmanager
 def store_of(connect: str) -> Iterator[Store]:
     """A session of its own; an ensemble that stops answering meanwhile is a ServerError as well."""
-    from pyspark_zkgroup.zk.group_reader import opened
+    from pyspark_zkgroup.inspect.group_reader import opened
     from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError, UnreachedError
 
     access = access_given()
@@ -128,7 +128,7 @@ def _unresolved(connect: str) -> str:
 
 def refuse_missing(store: Store, facts: GroupFacts) -> None:
     """A group is there as well where all that is left of it was asked to stay outside."""
-    from pyspark_zkgroup.zk.member_nodes import read_asked
+    from pyspark_zkgroup.inspect.member_nodes import read_asked
 
     if not facts.is_there and not read_asked(store, facts.group):
         raise OptionError(
@@ -139,7 +139,7 @@ def refuse_missing(store: Store, facts: GroupFacts) -> None:
 
 def facts_of(store: Store, group: str) -> GroupFacts:
     """What the nodes tell of a group that is there; of topics nothing."""
-    from pyspark_zkgroup.zk.group_reader import read_group
+    from pyspark_zkgroup.inspect.group_reader import read_group
 
     facts = read_group(store, group, {})
     refuse_missing(store, facts)

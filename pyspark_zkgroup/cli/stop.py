@@ -53,8 +53,8 @@ def stop(
     Exit status 0 when they have ended, 4 when one has not yet: the request stands, and `zkgroup
     members resume` withdraws it.
     """
-    from pyspark_zkgroup.group.report import report
-    from pyspark_zkgroup.zk.member_nodes import read_asked, read_standings
+    from pyspark_zkgroup.inspect.member_nodes import read_asked, read_standings
+    from pyspark_zkgroup.inspect.report import report
 
     if bool(members) == everybody:
         raise click.UsageError("name members (`zkgroup members list`), or give --all")

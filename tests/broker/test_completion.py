@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from pyspark_zkgroup.cli.main import main
+from pyspark_zkgroup.inspect.group_reader import opened
 from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.zk.group_reader import opened
 
 BIN = Path(sys.executable).parent
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from pyspark_zkgroup.group.report import GroupReport, report
+from pyspark_zkgroup.inspect.group_reader import opened, read_group
+from pyspark_zkgroup.inspect.report import GroupReport, report
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.zk.group_reader import opened, read_group
 from pyspark_zkgroup.zk.store import Store
 
 GROUP = "g"

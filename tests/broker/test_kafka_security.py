@@ -9,13 +9,13 @@ import time
 import pytest
 
 from pyspark_zkgroup.errors import AccessError
+from pyspark_zkgroup.inspect.group_reader import opened
 from pyspark_zkgroup.jvm.brokers import parse_broker
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.sandbox import Sandbox, access
 from pyspark_zkgroup.sandbox.certificates import KEY_PASSWORD, Certificates
-from pyspark_zkgroup.zk.group_reader import opened
 from tests.planted_secrets import PASSWORD, TOKEN, WRONG_PASSWORD, leaks_of
 from tests.producing import produce
 from tests.secured_brokers import (

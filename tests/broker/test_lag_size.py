@@ -18,9 +18,9 @@ import pytest
 from pyspark_zkgroup.cli.live import live_group
 from pyspark_zkgroup.group.ops import Create, Done
 from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.inspect.group_reader import opened
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.zk.group_reader import opened
 
 TOPICS, EACH = 20, 500
 RUNS = 5

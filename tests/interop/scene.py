@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from kazoo.exceptions import NoNodeError
 
-from pyspark_zkgroup.group.jvm import imitate
-from pyspark_zkgroup.group.jvm_version import JvmVersion
+from pyspark_zkgroup.inspect.jvm_consumers import imitate
+from pyspark_zkgroup.inspect.jvm_version import JvmVersion
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox.produce import Paced, Produced
 from tests.group import Group

@@ -11,8 +11,8 @@ from random import Random
 import pytest
 
 from pyspark_zkgroup.errors import SubscriptionError
-from pyspark_zkgroup.group.jvm import imitate
-from pyspark_zkgroup.group.jvm_version import JvmVersion
+from pyspark_zkgroup.inspect.jvm_consumers import imitate
+from pyspark_zkgroup.inspect.jvm_version import JvmVersion
 from pyspark_zkgroup.jvm import scala_order
 from pyspark_zkgroup.jvm.patterns import clean, compile_expression, is_unsupported
 from tests.interop.old_kafka import command

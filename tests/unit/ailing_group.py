@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.group.ailments import Ailment, Case, Look, ailments
-from pyspark_zkgroup.group.report import GroupFacts, Seen, Written, report
+from pyspark_zkgroup.inspect.findings import Ailment, Case, Look, ailments
+from pyspark_zkgroup.inspect.report import GroupFacts, Seen, Written, report
 from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.model import TopicPartition
 

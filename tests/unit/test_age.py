@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pyspark_zkgroup.group.age import age, clock_time
+from pyspark_zkgroup.inspect.age import age, clock_time
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from pyspark_zkgroup.group.ailments import needs_second_look
 from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
-from pyspark_zkgroup.group.report import Seen, Written
+from pyspark_zkgroup.inspect.findings import needs_second_look
+from pyspark_zkgroup.inspect.report import Seen, Written
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
 from tests.unit.ailing_group import NOW_MS, Group, T, codes, found, fresh, member, owner

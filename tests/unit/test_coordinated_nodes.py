@@ -6,7 +6,7 @@ import pytest
 
 from pyspark_zkgroup.group.coordination.sticky import STICKY
 from pyspark_zkgroup.group.paths import CoordinatedPaths, GroupPaths
-from pyspark_zkgroup.group.report import GroupFacts, Seen, report
+from pyspark_zkgroup.inspect.report import GroupFacts, Seen, report
 from pyspark_zkgroup.jvm.registration import (
     Registration,
     Subscription,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import AssignmentError
-from pyspark_zkgroup.group.jvm import imitate
-from pyspark_zkgroup.group.jvm_version import JvmVersion
+from pyspark_zkgroup.inspect.jvm_consumers import imitate
+from pyspark_zkgroup.inspect.jvm_version import JvmVersion
 
 TOPICS = {"a": range(2), "b": range(3)}
 GOOD = {"version": 1, "subscription": {"a": 1}, "pattern": "static", "timestamp": "1"}

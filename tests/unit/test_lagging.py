@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyspark_zkgroup.group.ailments import Case, ailments
+from pyspark_zkgroup.inspect.findings import Case, ailments
 from pyspark_zkgroup.model import TopicPartition
 from tests.unit.ailing_group import Group, T, codes, found, fresh, owner
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from pyspark_zkgroup.cli.asking import Outcome, outcome_of, status_of
-from pyspark_zkgroup.group.eviction import Belongings, NodeSeen, deletions, has_moved, why_not
 from pyspark_zkgroup.group.ops import Check, Delete, NodeVersion
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.requests import (
@@ -17,8 +16,9 @@ from pyspark_zkgroup.group.requests import (
     in_force,
     is_over,
 )
+from pyspark_zkgroup.inspect.eviction import Belongings, NodeSeen, deletions, has_moved, why_not
+from pyspark_zkgroup.inspect.member_nodes import Standing
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.zk.member_nodes import Standing
 
 ASKED = Request("drain", "ann@host", 1_000, 0x10)
 DONE = ASKED.answered("left the group", 2_000)

@@ -10,7 +10,7 @@ from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candi
 from pyspark_zkgroup.group.coordination.command_json import encode
 from pyspark_zkgroup.group.coordination.commands import Assigned, Command, Start, Stop
 from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.report import (
+from pyspark_zkgroup.inspect.report import (
     GroupFacts,
     GroupReport,
     Seen,

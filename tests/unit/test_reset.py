@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark_zkgroup.group.ops import Create, NodeVersion, SetData
 from pyspark_zkgroup.group.ownership import OffsetRead
-from pyspark_zkgroup.group.reset import LogSpan, Move, moves, parents, shifted, writes
+from pyspark_zkgroup.inspect.reset import LogSpan, Move, moves, parents, shifted, writes
 from pyspark_zkgroup.model import TopicPartition
 
 P0, P1, P2 = (TopicPartition("t", n) for n in range(3))

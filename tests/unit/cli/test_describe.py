@@ -11,7 +11,7 @@ from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candi
 from pyspark_zkgroup.group.coordination.command_json import encode
 from pyspark_zkgroup.group.coordination.commands import Stop
 from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.report import GroupFacts, GroupReport, Seen, Written, report
+from pyspark_zkgroup.inspect.report import GroupFacts, GroupReport, Seen, Written, report
 from pyspark_zkgroup.jvm.registration import (
     LightSeat,
     Registration,

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from pyspark_zkgroup.cli import lag
 from pyspark_zkgroup.cli.main import main
-from pyspark_zkgroup.group.report import GroupFacts, GroupReport, report
+from pyspark_zkgroup.inspect.report import GroupFacts, GroupReport, report
 from pyspark_zkgroup.model import TopicPartition
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.cli.offset_tables import kafka_table, moves_table, outcome
 from pyspark_zkgroup.cli.offsets import _time_ms
-from pyspark_zkgroup.group.reset import Move
+from pyspark_zkgroup.inspect.reset import Move
 from pyspark_zkgroup.model import TopicPartition
 
 RUBBISH = b"\x89\xff\x00\xfe"

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from pyspark_zkgroup.cli.main import main
+from pyspark_zkgroup.inspect import group_reader
 from pyspark_zkgroup.sandbox.ports import LOOPBACK, free_ports
-from pyspark_zkgroup.zk import group_reader
 
 REMEDY = "Check --zookeeper or ZKGROUP_ZOOKEEPER, and that a server runs there"
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyspark_zkgroup.group.age import age, clock_time
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.group.report import GroupFacts, GroupReport, MemberRow, PartitionRow
+from pyspark_zkgroup.inspect.age import age, clock_time
+from pyspark_zkgroup.inspect.report import GroupFacts, GroupReport, MemberRow, PartitionRow
 from pyspark_zkgroup.model import TopicPartition
 
 _NAMED = 5

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from pyspark_zkgroup.group.age import age
-from pyspark_zkgroup.group.ailments.case import Ailment, Case, named, partitions_of
-from pyspark_zkgroup.group.report import PartitionRow
+from pyspark_zkgroup.inspect.age import age
+from pyspark_zkgroup.inspect.findings.case import Ailment, Case, named, partitions_of
+from pyspark_zkgroup.inspect.report import PartitionRow
 from pyspark_zkgroup.model import TopicPartition
 
 _LAG_MIN = 1000

@@ -16,8 +16,8 @@ from typing import Any
 
 from pyspark_zkgroup.errors import AssignmentError, SubscriptionError
 from pyspark_zkgroup.group.assignors import Assignment, range_assignment, round_robin
-from pyspark_zkgroup.group.jvm_version import JvmVersion
 from pyspark_zkgroup.group.snapshot import Threads, threads_of
+from pyspark_zkgroup.inspect.jvm_version import JvmVersion
 from pyspark_zkgroup.jvm import scala_order
 from pyspark_zkgroup.jvm.java_json import (
     INT_MAX,

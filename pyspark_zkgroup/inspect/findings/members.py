@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from pyspark_zkgroup.group.ailments.case import Ailment, Case, has_nothing, named, partitions_of
 from pyspark_zkgroup.group.ownership import consumer_of
-from pyspark_zkgroup.group.report import MemberRow, snapshot_of
 from pyspark_zkgroup.group.snapshot import Snapshot, expand, topics_of
-from pyspark_zkgroup.group.wanted import published, rule_of
+from pyspark_zkgroup.inspect.findings.case import Ailment, Case, has_nothing, named, partitions_of
+from pyspark_zkgroup.inspect.report import MemberRow, snapshot_of
+from pyspark_zkgroup.inspect.wanted import published, rule_of
 from pyspark_zkgroup.jvm import patterns
 from pyspark_zkgroup.jvm.java_order import compare_key
 from pyspark_zkgroup.jvm.registration import Registration

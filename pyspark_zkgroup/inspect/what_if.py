@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pyspark_zkgroup.errors import AssignmentError
-from pyspark_zkgroup.group.report import GroupFacts, Seen, snapshot_of
+from pyspark_zkgroup.inspect.report import GroupFacts, Seen, snapshot_of
 from pyspark_zkgroup.jvm.java_order import compare_key
 from pyspark_zkgroup.jvm.registration import encode_registration
 from pyspark_zkgroup.jvm.topics import legal_name

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.eviction import Belongings, NodeSeen
 from pyspark_zkgroup.group.ops import Create, Delete, Done, Op, Outcome, SetData
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import GroupPaths, coordinated_ids
-from pyspark_zkgroup.group.report import GroupFacts
 from pyspark_zkgroup.group.requests import Request, decode_request, encode_request
+from pyspark_zkgroup.inspect.eviction import Belongings, NodeSeen
+from pyspark_zkgroup.inspect.report import GroupFacts
 from pyspark_zkgroup.jvm.registration import parse_registration
 from pyspark_zkgroup.zk.store import Node, Store
 

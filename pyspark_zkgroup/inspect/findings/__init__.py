@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyspark_zkgroup.group.ailments.case import Ailment, Case, Look, has_nothing
-from pyspark_zkgroup.group.ailments.lag import far_behind, lagging
-from pyspark_zkgroup.group.ailments.members import divided, headless, idle, mixed, nobody
-from pyspark_zkgroup.group.ailments.offsets import beyond, deleted, made_anew, missing
-from pyspark_zkgroup.group.ailments.owners import lasting, silent, strangers, unclaimed
+from pyspark_zkgroup.inspect.findings.case import Ailment, Case, Look, has_nothing
+from pyspark_zkgroup.inspect.findings.lag import far_behind, lagging
+from pyspark_zkgroup.inspect.findings.members import divided, headless, idle, mixed, nobody
+from pyspark_zkgroup.inspect.findings.offsets import beyond, deleted, made_anew, missing
+from pyspark_zkgroup.inspect.findings.owners import lasting, silent, strangers, unclaimed
 
 __all__ = ["Ailment", "Case", "Look", "ailments", "far_behind", "has_nothing", "needs_second_look"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pyspark_zkgroup.group.ailments.case import Ailment, Case, named, partitions_of
-from pyspark_zkgroup.group.report import PartitionRow, Written
+from pyspark_zkgroup.inspect.findings.case import Ailment, Case, named, partitions_of
+from pyspark_zkgroup.inspect.report import PartitionRow, Written
 from pyspark_zkgroup.model import TopicPartition
 
 _APART_MS = 10_000

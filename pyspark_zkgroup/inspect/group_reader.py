@@ -23,7 +23,7 @@ from pyspark_zkgroup.group.paths import (
     coordinated_ids,
     topic_path,
 )
-from pyspark_zkgroup.group.report import GroupFacts, Seen, Written
+from pyspark_zkgroup.inspect.report import GroupFacts, Seen, Written
 from pyspark_zkgroup.jvm.brokers import parse_broker
 from pyspark_zkgroup.jvm.topics import parse_topic
 from pyspark_zkgroup.model import TopicPartition

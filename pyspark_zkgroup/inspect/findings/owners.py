@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pyspark_zkgroup.group.ailments.case import Ailment, Case, named, partitions_of
-from pyspark_zkgroup.group.ailments.offsets import lacking
 from pyspark_zkgroup.group.ownership import consumer_of
-from pyspark_zkgroup.group.report import PartitionRow
+from pyspark_zkgroup.inspect.findings.case import Ailment, Case, named, partitions_of
+from pyspark_zkgroup.inspect.findings.offsets import lacking
+from pyspark_zkgroup.inspect.report import PartitionRow
 
 _AWAITED_S = 30.0
 _SILENT_S = 300.0
