@@ -16,7 +16,7 @@ from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.consumer.group import OffsetCommitRequest, OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
-from pyspark_zkgroup.broker_codes import GROUP_ID_NOT_FOUND
+from pyspark_zkgroup.kafka.error_codes import GROUP_ID_NOT_FOUND
 from pyspark_zkgroup.kafka.wire import BrokerError, error_of
 from pyspark_zkgroup.model import BrokerMember, StoredOffset, TopicPartition
 

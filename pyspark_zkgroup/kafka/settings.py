@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.client_settings import ClientSettings
+from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.model import Isolation
 from pyspark_zkgroup.security.kafka_security import OPEN, KafkaSecurity
 

@@ -25,9 +25,9 @@ from kafka.protocol.consumer import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
-from pyspark_zkgroup import broker_codes
-from pyspark_zkgroup.broker_codes import Meaning, Request
+from pyspark_zkgroup.kafka import error_codes as broker_codes
 from pyspark_zkgroup.kafka import fetch_response
+from pyspark_zkgroup.kafka.error_codes import Meaning, Request
 from pyspark_zkgroup.kafka.fetch_response import FetchResponse
 from pyspark_zkgroup.model import AbortedTransaction, Isolation, TopicPartition
 

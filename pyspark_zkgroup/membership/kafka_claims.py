@@ -7,10 +7,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 
-from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, metadata_of, position
 from pyspark_zkgroup.group.kafka_group.member import Member
+from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.member_wire import Write
 from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens
 from pyspark_zkgroup.membership.kafka_requests import GroupRequests

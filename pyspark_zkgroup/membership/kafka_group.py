@@ -14,12 +14,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pyspark_zkgroup import broker_codes as codes
-from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.kafka_group.fencing import Known
 from pyspark_zkgroup.group.kafka_group.member import Member
 from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
+from pyspark_zkgroup.kafka import error_codes as codes
+from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.membership.kafka_claims import KafkaClaims
 from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens

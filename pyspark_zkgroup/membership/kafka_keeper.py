@@ -12,8 +12,6 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from pyspark_zkgroup import broker_codes as codes
-from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.kafka_group.assignors import GroupMember, assign
 from pyspark_zkgroup.group.kafka_group.commit_verdict import CommitVerdict
@@ -39,7 +37,9 @@ from pyspark_zkgroup.group.kafka_group.member import (
     sync_answered,
 )
 from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
+from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka import member_wire, metadata
+from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership
 from pyspark_zkgroup.membership.surroundings import Surroundings

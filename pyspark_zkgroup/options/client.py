@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyspark_zkgroup.client_settings import ClientSettings
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.options import client_options as names
 from pyspark_zkgroup.options import kafka_options
 from pyspark_zkgroup.options.given import Given

@@ -10,10 +10,10 @@ from typing import Final
 
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.known_topics import Answer, KnownTopics, TopicSeen
 from pyspark_zkgroup.kafka import access, leaders, metadata, offsets, samples
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
+from pyspark_zkgroup.kafka.known_topics import Answer, KnownTopics, TopicSeen
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import (
     BrokerMember,
@@ -36,7 +36,7 @@ NOTHING_HELD: Final[Mapping[TopicPartition, str]] = MappingProxyType({})
 
 
 class SeenTopics:
-    """The topics of a cluster, by the rules of group/known_topics.py. `ask` gives one broker's
+    """The topics of a cluster, by the rules of kafka/known_topics.py. `ask` gives one broker's
     answer, if possible not that of a broker that it is given.
     """
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup.client_settings import ClientSettings
 from pyspark_zkgroup.kafka import leaders
+from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.kafka.connection import Call, Cluster, Request
 from pyspark_zkgroup.kafka.fetch import read_ranges
 from pyspark_zkgroup.kafka.leader_cache import Leader

@@ -11,12 +11,12 @@ from typing import Any, Protocol, cast
 
 import pytest
 
-from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
     MemberSubscription,
     encode_subscription,
 )
+from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka import group_wire, member_wire, metadata
 from pyspark_zkgroup.kafka.connection import Call, Cluster, Lost
 from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership, Write

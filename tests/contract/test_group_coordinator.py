@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from pyspark_zkgroup import broker_codes as codes
+from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.model import TopicPartition
 from tests.contract.group_coordinators import (
     ANOTHER,

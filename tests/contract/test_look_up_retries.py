@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.client_settings import ClientSettings
 from pyspark_zkgroup.kafka import offsets
+from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.model import TopicPartition
 from tests.contract.fetching import TIMEOUT_S, settings_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from pyspark_zkgroup import broker_codes as codes
+from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.broker_group import Group, GroupMember, Stored
 

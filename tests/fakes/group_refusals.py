@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark_zkgroup import broker_codes as codes
+from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.broker_group import Reply
 from tests.fakes.group_answers import WORDS, refused

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark_zkgroup import broker_codes as codes
+from pyspark_zkgroup.kafka import error_codes as codes
 from tests.fakes.broker_group import Group, GroupLooker, GroupMember, Reply
 from tests.fakes.group_answers import joined, not_joined, synced
 from tests.fakes.zookeeper import Time

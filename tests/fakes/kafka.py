@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from pyspark_zkgroup.errors import OffsetOutOfRangeError, ServerError
-from pyspark_zkgroup.group.known_topics import Answer, TopicSeen
+from pyspark_zkgroup.kafka.known_topics import Answer, TopicSeen
 from pyspark_zkgroup.model import (
     NO_MARK,
     LogEnd,

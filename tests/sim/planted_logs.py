@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, Final
 
-from pyspark_zkgroup.group.known_topics import Answer, KnownTopics
 from pyspark_zkgroup.kafka import fetch, log_check, offsets, outcome, wire
+from pyspark_zkgroup.kafka.known_topics import Answer, KnownTopics
 from pyspark_zkgroup.kafka.leader_cache import Leaders
 from pyspark_zkgroup.model import NO_MARK
 from pyspark_zkgroup.plan import Plan, TaskInput, task_inputs

@@ -7,8 +7,8 @@ from collections import Counter
 import kafka.errors
 import pytest
 
-from pyspark_zkgroup import broker_codes as codes
-from pyspark_zkgroup.broker_codes import REQUESTS, Meaning, Request, meaning_of
+from pyspark_zkgroup.kafka import error_codes as codes
+from pyspark_zkgroup.kafka.error_codes import REQUESTS, Meaning, Request, meaning_of
 
 ALL = range(-2, 200)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.client_settings import ClientSettings
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark_zkgroup.group.known_topics import MISSING_S, Answer, KnownTopics, TopicSeen
+from pyspark_zkgroup.kafka.known_topics import MISSING_S, Answer, KnownTopics, TopicSeen
 from pyspark_zkgroup.model import TopicPartition
 
 FOUR = TopicSeen((0, 1, 2, 3), "a")

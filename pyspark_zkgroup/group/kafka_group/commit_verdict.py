@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from pyspark_zkgroup import broker_codes as codes
-from pyspark_zkgroup.broker_codes import Meaning
+from pyspark_zkgroup.kafka import error_codes as codes
+from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.model import TopicPartition
 
 # What the member acts on comes first; below GONE nothing concerns the member.

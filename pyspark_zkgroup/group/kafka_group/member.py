@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pyspark_zkgroup import broker_codes as codes
-from pyspark_zkgroup.broker_codes import Meaning, Request
 from pyspark_zkgroup.group.kafka_group.consumer_protocol import NO_GENERATION, MemberAssignment
+from pyspark_zkgroup.kafka import error_codes as codes
+from pyspark_zkgroup.kafka.error_codes import Meaning, Request
 from pyspark_zkgroup.model import TopicPartition
 
 Phase = Literal["unjoined", "rebalancing", "stable"]

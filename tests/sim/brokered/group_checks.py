@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pyspark_zkgroup import broker_codes as codes
-from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.errors import AccessError, FencedError, ServerError, ZkgroupError
 from pyspark_zkgroup.group.kafka_group.fencing import Committed, replayed
+from pyspark_zkgroup.kafka import error_codes as codes
+from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
 from tests.fakes.broker_group import Group, GroupMember, Stored

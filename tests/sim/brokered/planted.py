@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from pyspark_zkgroup.broker_codes import Meaning
 from pyspark_zkgroup.group.kafka_group import assignors
 from pyspark_zkgroup.group.kafka_group.assignors import GroupMember
 from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, Outcome
 from pyspark_zkgroup.group.kafka_group.member import Member, Turn
+from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.member_wire import Write
 from pyspark_zkgroup.membership import kafka_claims, kafka_keeper, kafka_replay
 from pyspark_zkgroup.membership.kafka_claims import KafkaClaims

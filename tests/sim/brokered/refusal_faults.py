@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark_zkgroup import broker_codes as codes
-from pyspark_zkgroup.broker_codes import Meaning, Request
+from pyspark_zkgroup.kafka import error_codes as codes
+from pyspark_zkgroup.kafka.error_codes import Meaning, Request
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.group_refusals import Odd
 from tests.sim.driver_faults import any_driver

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.errors import AccessError
+from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.membership import kafka_requests
 from pyspark_zkgroup.membership.kafka_refusals import refused
 from pyspark_zkgroup.model import TopicPartition

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_zkgroup import broker_codes as codes
 from pyspark_zkgroup.group.kafka_group.consumer_protocol import NO_GENERATION, MemberAssignment
 from pyspark_zkgroup.group.kafka_group.member import (
     FENCED,
@@ -24,6 +23,7 @@ from pyspark_zkgroup.group.kafka_group.member import (
     offsets_refused,
     sync_answered,
 )
+from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.model import TopicPartition
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
