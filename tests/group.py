@@ -11,7 +11,7 @@ from typing import Any
 
 from kazoo.client import KazooClient
 
-from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
+from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.produced_topics import ProducedTopics
 from tests.spark_order import Checkpoint, Query, Row

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from pyspark_zkgroup.clock import Clock
-from pyspark_zkgroup.membership.choice import membership
-from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.planning.silence import watch
+from pyspark_zkgroup.protocols.choice import membership
+from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
 from pyspark_zkgroup.tasks import reading as task
 from tests.waiting import REAL_TIME
 

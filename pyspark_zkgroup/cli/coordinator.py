@@ -106,7 +106,7 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
     from pyspark_zkgroup.clock import SYSTEM
     from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
     from pyspark_zkgroup.group.coordination.candidacy import Candidacy
-    from pyspark_zkgroup.membership.surroundings import unique_name
+    from pyspark_zkgroup.protocols.environment import unique_name
     from pyspark_zkgroup.zk.session import SessionSettings
 
     try:

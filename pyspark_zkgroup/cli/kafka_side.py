@@ -7,9 +7,14 @@ from dataclasses import dataclass
 
 from pyspark_zkgroup.cli.reach import LogEnds
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.kafka_copy import is_copy, live_group, note_of, refusal_text
 from pyspark_zkgroup.inspect.reset import Move
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
+from pyspark_zkgroup.protocols.owned.rules.kafka_copy import (
+    is_copy,
+    live_group,
+    note_of,
+    refusal_text,
+)
 
 _BY_HAND = "by hand"
 

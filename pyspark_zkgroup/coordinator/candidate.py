@@ -23,7 +23,7 @@ from pyspark_zkgroup.group.coordination.candidacy import (
 )
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt
 from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
-from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
+from pyspark_zkgroup.protocols.environment import REAL, Surroundings
 from pyspark_zkgroup.zk.port import (
     DisconnectedError,
     NodeStore,

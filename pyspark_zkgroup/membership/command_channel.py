@@ -25,8 +25,8 @@ from pyspark_zkgroup.group.coordination.commands import (
 from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Refused
 from pyspark_zkgroup.group.paths import CoordinatedPaths
-from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 _log = logging.getLogger("pyspark_zkgroup.group")

@@ -14,17 +14,18 @@ from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.coordination.sticky import STICKY
 from pyspark_zkgroup.group.paths import CoordinatedPaths, topic_path
 from pyspark_zkgroup.group.snapshot import Snapshot
-from pyspark_zkgroup.membership import claims, commits, notes
-from pyspark_zkgroup.membership.claims import Moved
 from pyspark_zkgroup.membership.command_channel import CommandChannel
-from pyspark_zkgroup.membership.emptiness import Emptiness
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.owner_nodes import OwnerNodeMembership
-from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka, Standing
-from pyspark_zkgroup.membership.registrations import refuse_offsets_beyond_end
-from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.protocols import notes
+from pyspark_zkgroup.protocols.emptiness import Emptiness
+from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.owned import claims, commits
+from pyspark_zkgroup.protocols.owned.claims import Moved
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.membership import OwnerNodeMembership
+from pyspark_zkgroup.protocols.owned.registrations import refuse_offsets_beyond_end
+from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka, Standing
 
 _AGAIN_S = 1.0
 _UNTOLD = "no coordinator has told this member yet what to read"

@@ -14,8 +14,8 @@ from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.member_wire import Write
 from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens
 from pyspark_zkgroup.membership.kafka_requests import GroupRequests
-from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions
 
 _FOR_NOW = frozenset(

@@ -28,13 +28,13 @@ from pyspark_zkgroup.membership.kafka_refusals import refused
 from pyspark_zkgroup.membership.kafka_replay import KafkaReplay
 from pyspark_zkgroup.membership.kafka_requests import GroupRequests
 from pyspark_zkgroup.membership.kafka_topics import KafkaTopics
-from pyspark_zkgroup.membership.losses import Losses
-from pyspark_zkgroup.membership.port import Brokers, Position, Standing
-from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
-from pyspark_zkgroup.membership.waiting import Waiting
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.losses import Losses
+from pyspark_zkgroup.protocols.port import Brokers, Position, Standing
+from pyspark_zkgroup.protocols.waiting import Waiting
 from pyspark_zkgroup.ranges.gaps import Gap
 
 _ROUNDS_MAX = 4

@@ -42,8 +42,8 @@ from pyspark_zkgroup.kafka import member_wire, metadata
 from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership
-from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.environment import Surroundings
 from pyspark_zkgroup.threads import Running
 
 _GRACE_S = 5.0

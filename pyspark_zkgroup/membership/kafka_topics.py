@@ -8,9 +8,9 @@ from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.group.kafka_group import absence
 from pyspark_zkgroup.group.snapshot import topics_of
 from pyspark_zkgroup.jvm import patterns
-from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.positions import check_partitions
 
 _LOOK_AGAIN_S = 1.0

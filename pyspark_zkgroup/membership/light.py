@@ -22,18 +22,18 @@ from pyspark_zkgroup.group.snapshot import Snapshot
 from pyspark_zkgroup.jvm.registration import LightSeat, Registration, encode_registration
 from pyspark_zkgroup.light.session import LightSession, LightSettings
 from pyspark_zkgroup.light.store import LightStore
-from pyspark_zkgroup.membership.claims import Moved
 from pyspark_zkgroup.membership.command_channel import CommandChannel, CommandRead
-from pyspark_zkgroup.membership.commits import fenced
 from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka
-from pyspark_zkgroup.membership.registrations import take_over_owners
-from pyspark_zkgroup.membership.requests import Requests
-from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.owned.claims import Moved
+from pyspark_zkgroup.protocols.owned.commits import fenced
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.registrations import take_over_owners
+from pyspark_zkgroup.protocols.owned.requests import Requests
+from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka
 from pyspark_zkgroup.zk.port import SessionEvent, SessionLostError, SessionSettings
 
 _PREDECESSOR_SHARE = 2.0

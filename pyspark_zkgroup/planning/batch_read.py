@@ -15,19 +15,19 @@ from typing import TypeVar
 
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import BadZnodeError, DataLossError, ServerError, SubscriptionError
-from pyspark_zkgroup.group import kafka_copy
 from pyspark_zkgroup.group.ownership import parse_offset
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.snapshot import topics_of
 from pyspark_zkgroup.jvm.patterns import INTERNAL_TOPICS
 from pyspark_zkgroup.kafka.settings import FetchSettings
-from pyspark_zkgroup.membership.port import Brokers
-from pyspark_zkgroup.membership.surroundings import open_store
-from pyspark_zkgroup.membership.topics_view import TopicReader
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.planning.cluster_view import ClusterView
+from pyspark_zkgroup.protocols.environment import open_store
+from pyspark_zkgroup.protocols.owned.rules import kafka_copy
+from pyspark_zkgroup.protocols.owned.topics_view import TopicReader
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges import gaps, pushdown
 from pyspark_zkgroup.ranges.batch_ranges import BatchRanges, Committed, Logs, batch_ranges
 from pyspark_zkgroup.ranges.endings import EndingTimes, check_ending_partitions

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import Sample, TopicPartition
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.limits import BatchLimits, backlog, is_held_back, share, share_bytes
 
 # Each request for samples brings one of at least one partition; this is for many at their first.

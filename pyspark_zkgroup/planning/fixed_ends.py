@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.gaps import Gap
 
 _DOUBTED_S = 5.0

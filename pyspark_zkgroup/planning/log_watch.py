@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import NO_MARK, LogEnd, Mark, TopicPartition
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges import gaps, log_marks
 from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.ranges.log_marks import Change, SeenEnd, change, cut

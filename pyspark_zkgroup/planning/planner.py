@@ -15,7 +15,6 @@ from typing import Any
 
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.errors import PlanError, ServerError, StoppedError
-from pyspark_zkgroup.membership.port import Brokers, Membership, Position, Standing
 from pyspark_zkgroup.model import LogEnd, OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, decode, encode, task_inputs
@@ -25,6 +24,7 @@ from pyspark_zkgroup.planning.evidence import batch_is_committed
 from pyspark_zkgroup.planning.fixed_ends import FixedEnds
 from pyspark_zkgroup.planning.log_watch import LogWatch
 from pyspark_zkgroup.planning.silence import Silence
+from pyspark_zkgroup.protocols.port import Brokers, Membership, Position, Standing
 from pyspark_zkgroup.ranges.limits import share
 from pyspark_zkgroup.ranges.splitting import split
 

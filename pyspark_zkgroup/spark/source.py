@@ -123,10 +123,10 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @property
     def planner(self) -> Planner:
         if self._planner is None:
-            from pyspark_zkgroup.membership.choice import membership
             from pyspark_zkgroup.planning.cluster_view import ClusterView
             from pyspark_zkgroup.planning.planner import Planner
             from pyspark_zkgroup.planning.silence import watch
+            from pyspark_zkgroup.protocols.choice import membership
             from pyspark_zkgroup.records.choice import slow_because
             from pyspark_zkgroup.spark.candidate import candidate_of
             from pyspark_zkgroup.spark.worker_log import log_to_stderr

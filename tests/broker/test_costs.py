@@ -10,10 +10,10 @@ import pytest
 from kazoo.client import KazooClient
 
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.membership.claims import Claiming
-from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.protocols.owned.claims import Claiming
+from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.fakes.brokers import FakeBrokers
 from tests.group import Group, settle

@@ -120,7 +120,7 @@ def test_a_partition_nobody_claims_although_the_target_gives_it_away_is_named(
     group: Group, stranger: KazooClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A JVM member that assigns differently never claims what our target gives it."""
-    monkeypatch.setattr("pyspark_zkgroup.membership.unread._PATIENCE_S", 0.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.zookeeper.unread._PATIENCE_S", 0.0)
     topic = group.topic(4)
     path = f"/consumers/{group.name}/ids/{group.name}_aaa"
     registration = (
@@ -140,7 +140,7 @@ def test_a_partition_nobody_claims_although_the_target_gives_it_away_is_named(
 def test_a_jvm_member_that_gave_up_is_woken_by_a_node_that_nobody_sees(
     group: Group, stranger: KazooClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyspark_zkgroup.membership.unread._PATIENCE_S", 0.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.zookeeper.unread._PATIENCE_S", 0.0)
     topic = group.topic(4)
     path = f"/consumers/{group.name}/ids"
     registration = (

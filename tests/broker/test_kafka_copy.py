@@ -9,8 +9,8 @@ import pytest
 
 from pyspark_zkgroup.clock import SystemClock
 from pyspark_zkgroup.errors import AssignmentError, ServerError
-from pyspark_zkgroup.membership import first_offsets
-from pyspark_zkgroup.membership.footing import Footing
+from pyspark_zkgroup.protocols.owned import first_offsets
+from pyspark_zkgroup.protocols.owned.footing import Footing
 from tests.group import Group, known, missing, settle, twice, waits_for
 from tests.kafka import members as in_brokers
 from tests.kafka.members import kafka_group_of

@@ -132,7 +132,7 @@ def test_what_nobody_makes_again_starts_at_its_beginning_after_a_while(
         f"the partition last may restore it within "
     )
     assert group.offsets(topic) == {}
-    monkeypatch.setattr("pyspark_zkgroup.membership.first_offsets._RESTORE_S", 0.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.owned.first_offsets._RESTORE_S", 0.0)
     spare.until(10)
     assert rebuilt(caplog) == [
         f"the group has no offset of {topic}-{p} any more: rebuilt from the log's start, as nobody "
@@ -208,7 +208,7 @@ def test_a_memory_that_another_member_has_outrun_is_the_last_resort(
     assert missing(group, rows) == [] == twice(rows)
     b.crash()
     lose_everything(group)
-    monkeypatch.setattr("pyspark_zkgroup.membership.first_offsets._RESTORE_S", 0.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.owned.first_offsets._RESTORE_S", 0.0)
     settle(a, deadline_s=30)
     # Better than the log's beginning.
     assert (

@@ -74,7 +74,7 @@ def test_a_topic_that_is_not_there_and_a_member_too_many_are_said(
 def test_a_member_without_a_coordinator_says_so(
     sandbox: Sandbox, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyspark_zkgroup.membership.emptiness._PATIENCE_S", 0.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.emptiness._PATIENCE_S", 0.0)
     told = ToldGroup(sandbox)
     try:
         untold = told.query(told.topic(1), protocol="coordinator", coordinator_candidate="false")
@@ -90,7 +90,7 @@ def test_what_a_member_waits_for_it_does_not_lay_to_its_own_batch(
     group: Group, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Offsets are gone with their reader: the other leaves them to it for a while."""
-    monkeypatch.setattr("pyspark_zkgroup.membership.unread._PATIENCE_S", 0.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.zookeeper.unread._PATIENCE_S", 0.0)
     topic = group.topic(2)
     group.produce(topic, 2)
     left, dead = (group.query(topic, threads="1", session="1000") for _ in range(2))

@@ -20,10 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyspark_zkgroup.membership import kafka_keeper, session_keeper
-from pyspark_zkgroup.membership.claims import Moved
+from pyspark_zkgroup.membership import kafka_keeper
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.planning import silence
+from pyspark_zkgroup.protocols.owned import session_keeper
+from pyspark_zkgroup.protocols.owned.claims import Moved
 from tests.chaos import report
 from tests.chaos.bag import drawn, paired
 from tests.chaos.kinds import KINDS, kinds_of, may_overlap

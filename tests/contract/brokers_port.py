@@ -10,10 +10,10 @@ from typing import Protocol
 
 import pytest
 
-from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.fakes.kafka import FakeKafka, FakeView
 from tests.given_options import LEAST

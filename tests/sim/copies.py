@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import TYPE_CHECKING
 
-from pyspark_zkgroup.group import kafka_copy
 from pyspark_zkgroup.group.ownership import parse_offset
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
+from pyspark_zkgroup.protocols.owned.rules import kafka_copy
 from tests.fakes.kafka import FakeKafka, FakeView
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from pyspark_zkgroup.group.ops import (
     Transaction,
 )
 from pyspark_zkgroup.group.settle import NotHeld, Verdict
-from pyspark_zkgroup.membership import first_offsets, registrations
+from pyspark_zkgroup.protocols.owned import first_offsets, registrations
 from tests.fakes.store import FakeStore
 
 counts: Counter[str] = Counter()

@@ -19,15 +19,15 @@ from pyspark_zkgroup.group.ops import Check, Delete, NodeVersion, SetData, Trans
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.target import target
-from pyspark_zkgroup.membership import claims, commits, replays
-from pyspark_zkgroup.membership.claims import Claiming, Moved
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.group_view import GroupReader, GroupView
-from pyspark_zkgroup.membership.session_keeper import SessionKeeper
-from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.protocols.owned import claims, commits, replays
+from pyspark_zkgroup.protocols.owned.claims import Claiming, Moved
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.group_view import GroupReader, GroupView
+from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
+from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
 from pyspark_zkgroup.ranges.positions import first_positions
 from tests.sim.planting import Bugs, Patches, put
 
@@ -102,7 +102,11 @@ def _latest_for_what_appears_later() -> Patches:
         return real(starting, False, *ends, may_lose=may_lose)
 
     return [
-        put(import_module("pyspark_zkgroup.membership.first_offsets"), "first_positions", positions)
+        put(
+            import_module("pyspark_zkgroup.protocols.owned.first_offsets"),
+            "first_positions",
+            positions,
+        )
     ]
 
 
@@ -184,7 +188,9 @@ def _members_that_count_differently() -> Patches:
         odd = zlib.crc32(current_thread().name.encode()) % 2
         return real(snapshot, "roundrobin", "old" if odd else "new", exclude_internal)
 
-    return [put(import_module("pyspark_zkgroup.membership.zookeeper"), "target", differently)]
+    return [
+        put(import_module("pyspark_zkgroup.protocols.zookeeper.membership"), "target", differently)
+    ]
 
 
 def _commit_at_any_end() -> Patches:

@@ -17,13 +17,13 @@ from pyspark_zkgroup.errors import (
     ServerError,
     ZkgroupError,
 )
-from pyspark_zkgroup.membership.surroundings import Surroundings
-from pyspark_zkgroup.membership.zookeeper import ZookeeperMembership
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options, parse
 from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, TaskRange, decode
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
 from pyspark_zkgroup.ranges.gaps import Gap
 from tests.fakes.kafka import FakeKafka, Pieces
 from tests.fakes.zookeeper import FakeZookeeper

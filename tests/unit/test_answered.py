@@ -6,9 +6,9 @@ import pytest
 
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.group.ownership import Known, OffsetRead, answered, fence_of, unanswered_of
-from pyspark_zkgroup.membership import replays
 from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
+from pyspark_zkgroup.protocols.owned import replays
 
 TP = TopicPartition("t", 3)
 FENCE = NodeVersion(70, 4)

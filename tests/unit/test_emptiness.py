@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyspark_zkgroup.membership.emptiness import Emptiness
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.emptiness import Emptiness
 from tests.fakes.still_clock import StillClock
 
 T = [TopicPartition("t", n) for n in range(3)]

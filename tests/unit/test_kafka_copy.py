@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pyspark_zkgroup.group.kafka_copy import (
+from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
+    MemberSubscription,
+    encode_subscription,
+)
+from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
+from pyspark_zkgroup.protocols.owned.rules.kafka_copy import (
     REFRESH_S,
     Copied,
     both_named,
@@ -17,11 +22,6 @@ from pyspark_zkgroup.group.kafka_copy import (
     refusal_text,
     switched,
 )
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
-    MemberSubscription,
-    encode_subscription,
-)
-from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 
 P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
 OURS = note_of("billing_host-1-0a")

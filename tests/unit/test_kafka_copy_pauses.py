@@ -11,10 +11,10 @@ import pytest
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.group.ownership import Held, Known
-from pyspark_zkgroup.membership.footing import Footing, Holdings
-from pyspark_zkgroup.membership.kafka_copy import KafkaCopy
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.protocols.owned.footing import Footing, Holdings
+from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
 from tests.fakes.still_clock import StillClock
 from tests.given_options import LEAST
 

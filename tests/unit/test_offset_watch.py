@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from pyspark_zkgroup.group.ops import NodeVersion
-from pyspark_zkgroup.membership.offset_watch import OffsetWatch
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.owned.offset_watch import OffsetWatch
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 P = TopicPartition("t", 0)

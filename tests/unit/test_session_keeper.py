@@ -9,10 +9,10 @@ from typing import Any, cast
 import pytest
 
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.membership.footing import Holdings
-from pyspark_zkgroup.membership.session_keeper import SessionKeeper
-from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.owned.footing import Holdings
+from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent, SessionSettings
 from tests.fakes.still_clock import StillClock
 from tests.given_options import LEAST

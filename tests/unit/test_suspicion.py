@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from pyspark_zkgroup.group.suspicion import BOUNDARIES, Unread, busy_text, text
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.zookeeper.rules.suspicion import BOUNDARIES, Unread, busy_text, text
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 TARGET = {P0: ThreadId("a", 0), P1: ThreadId("b", 0)}

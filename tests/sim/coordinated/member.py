@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
-from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.protocols.environment import Surroundings
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.coordinated.office import Looker, Office

@@ -18,11 +18,11 @@ from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.coordination.rebalance import Commands, GroupRead, GroupState
 from pyspark_zkgroup.group.ops import Delete, InDoubt
 from pyspark_zkgroup.group.paths import COORDINATOR
-from pyspark_zkgroup.membership import claims
-from pyspark_zkgroup.membership.claims import Moved
 from pyspark_zkgroup.membership.command_channel import CommandChannel
-from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.owned import claims
+from pyspark_zkgroup.protocols.owned.claims import Moved
+from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.zk.port import Children
 from pyspark_zkgroup.zk.session import SessionEvent
 from pyspark_zkgroup.zk.store import Store

@@ -17,9 +17,9 @@ from pyspark_zkgroup.group.light.messages import (
 from pyspark_zkgroup.light.session import LightSession, LightSettings
 from pyspark_zkgroup.light.stream import Inbox
 from pyspark_zkgroup.membership.light import LightMembership
-from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.protocols.environment import Surroundings
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent
 from tests.fakes.kafka import FakeKafka, Pieces

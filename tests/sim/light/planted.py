@@ -26,8 +26,8 @@ from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.light.session import LightSession
 from pyspark_zkgroup.light.stream import Stream
 from pyspark_zkgroup.membership.command_channel import CommandChannel
-from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.membership.light import StreamChannel
+from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.zk.port import Node, NodeStore
 from tests.sim.planted import forget_what_was_closed
 from tests.sim.planting import Bugs, Patches, put

@@ -17,21 +17,22 @@ from pyspark_zkgroup.group.claim import claim_start
 from pyspark_zkgroup.group.ops import Done, InDoubt
 from pyspark_zkgroup.group.ownership import OffsetRead, fence_of
 from pyspark_zkgroup.group.paths import GroupPaths, coordinated_ids
-from pyspark_zkgroup.group.unowned import prove
-from pyspark_zkgroup.membership import claims, replays, unowned
-from pyspark_zkgroup.membership.commits import read_offsets
-from pyspark_zkgroup.membership.first_offsets import FirstOffsets
-from pyspark_zkgroup.membership.footing import Footing, Holdings
-from pyspark_zkgroup.membership.group_view import GroupReader
-from pyspark_zkgroup.membership.kafka_copy import KafkaCopy
-from pyspark_zkgroup.membership.losses import Losses
-from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka, Position, Standing
-from pyspark_zkgroup.membership.registrations import refuse_offsets_beyond_end
-from pyspark_zkgroup.membership.session_keeper import SessionKeeper
-from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.assign import commits as unowned
+from pyspark_zkgroup.protocols.assign.rules.unowned import prove
+from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.losses import Losses
+from pyspark_zkgroup.protocols.owned import claims, replays
+from pyspark_zkgroup.protocols.owned.commits import read_offsets
+from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
+from pyspark_zkgroup.protocols.owned.footing import Footing, Holdings
+from pyspark_zkgroup.protocols.owned.group_view import GroupReader
+from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.owned.registrations import refuse_offsets_beyond_end
+from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
+from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka, Position, Standing
 from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.ranges.positions import check_partitions
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError

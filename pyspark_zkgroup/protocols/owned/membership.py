@@ -18,27 +18,28 @@ from pyspark_zkgroup.group.ownership import fence_of
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.snapshot import Snapshot, topics_of
 from pyspark_zkgroup.jvm.registration import Registration
-from pyspark_zkgroup.membership import claims, commits, notes, replays
-from pyspark_zkgroup.membership.claims import Moved
-from pyspark_zkgroup.membership.first_offsets import FirstOffsets
-from pyspark_zkgroup.membership.footing import Footing, Holdings
-from pyspark_zkgroup.membership.group_view import GroupReader
-from pyspark_zkgroup.membership.kafka_copy import KafkaCopy
-from pyspark_zkgroup.membership.losses import Losses
-from pyspark_zkgroup.membership.offset_watch import OffsetWatch
-from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka, Position, Standing
-from pyspark_zkgroup.membership.registrations import (
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols import notes
+from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.losses import Losses
+from pyspark_zkgroup.protocols.owned import claims, commits, replays
+from pyspark_zkgroup.protocols.owned.claims import Moved
+from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
+from pyspark_zkgroup.protocols.owned.footing import Footing, Holdings
+from pyspark_zkgroup.protocols.owned.group_view import GroupReader
+from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.owned.offset_watch import OffsetWatch
+from pyspark_zkgroup.protocols.owned.registrations import (
     Joining,
     refuse_offsets_beyond_end,
     take_over_owners,
 )
-from pyspark_zkgroup.membership.requests import Requests
-from pyspark_zkgroup.membership.session_keeper import SessionKeeper
-from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
-from pyspark_zkgroup.membership.waiting import Waiting
-from pyspark_zkgroup.model import ThreadId, TopicPartition
-from pyspark_zkgroup.options import Options
-from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.owned.requests import Requests
+from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
+from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka, Position, Standing
+from pyspark_zkgroup.protocols.waiting import Waiting
 from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.ranges.positions import check_partitions
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError

@@ -16,7 +16,7 @@ from pyspark_zkgroup.jvm import patterns
 from pyspark_zkgroup.jvm.brokers import parse_broker
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.jvm.topics import parse_topic
-from pyspark_zkgroup.membership.port import Brokers
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.zk.port import NodeStore
 
 _log = logging.getLogger("pyspark_zkgroup.group")

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.jvm.registration import Registration
-from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 
 _READ_THEN_CLAIM_S = 1.0
 

@@ -15,8 +15,8 @@ from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.group.ops import Create, Delete
 from pyspark_zkgroup.jvm.registration import Registration
-from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.owned.footing import Footing
 
 _PAUSE_S_MIN = 10.0
 _PAUSE_S_MAX = 600.0

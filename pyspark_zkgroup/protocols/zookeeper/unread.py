@@ -11,9 +11,9 @@ import logging
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.clock import EventClock
-from pyspark_zkgroup.group import suspicion
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.zookeeper.rules import suspicion
 
 _PATIENCE_S = 10.0
 _log = logging.getLogger("pyspark_zkgroup.group")

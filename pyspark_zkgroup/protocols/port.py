@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from pyspark_zkgroup.membership.losses import Losses
 from pyspark_zkgroup.model import (
     BrokerMember,
     CommitRefused,
@@ -21,6 +20,7 @@ from pyspark_zkgroup.model import (
     TopicPartition,
 )
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.losses import Losses
 from pyspark_zkgroup.ranges.gaps import Gap
 
 

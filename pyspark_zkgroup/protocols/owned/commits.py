@@ -13,9 +13,9 @@ from pyspark_zkgroup.group import settle
 from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Refused, Transaction
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead, answered
 from pyspark_zkgroup.group.settle import NotHeld, Resolution, Verdict
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.group_view import read_owners
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.group_view import read_owners
 from pyspark_zkgroup.zk.port import DisconnectedError, partitions_below
 
 # A commit is refused only if somebody else touched the node in the same moment.

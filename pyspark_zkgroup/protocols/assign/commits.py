@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from pyspark_zkgroup.group import unowned
 from pyspark_zkgroup.group.ops import Done, InDoubt
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead
-from pyspark_zkgroup.membership.commits import read_offsets
-from pyspark_zkgroup.membership.footing import Footing
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.assign.rules import unowned
+from pyspark_zkgroup.protocols.owned.commits import read_offsets
+from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 _log = logging.getLogger("pyspark_zkgroup.group")

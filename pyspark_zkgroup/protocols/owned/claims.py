@@ -10,11 +10,11 @@ from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group import claim, obstacle
 from pyspark_zkgroup.group.ops import Done, InDoubt, Refused
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
-from pyspark_zkgroup.membership import commits
-from pyspark_zkgroup.membership.first_offsets import FirstOffsets
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.group_view import read_owned, read_owners
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.owned import commits
+from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.group_view import read_owned, read_owners
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 _ROUNDS_MAX = 4

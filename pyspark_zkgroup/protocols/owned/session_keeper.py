@@ -7,10 +7,10 @@ import queue
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.membership.footing import Footing, Holdings
-from pyspark_zkgroup.membership.rebalance_callback import RebalanceCallback
-from pyspark_zkgroup.membership.surroundings import Surroundings
 from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.owned.footing import Footing, Holdings
+from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.zk.port import (
     DisconnectedError,
     NodeSession,

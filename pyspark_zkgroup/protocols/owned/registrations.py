@@ -14,13 +14,13 @@ from pyspark_zkgroup.group.paths import coordinated_ids
 from pyspark_zkgroup.group.settle import owner_is
 from pyspark_zkgroup.group.snapshot import Snapshot
 from pyspark_zkgroup.jvm.registration import Registration, encode_registration
-from pyspark_zkgroup.membership.commits import fenced, present_offsets, read_offsets
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.group_view import read_owners
-from pyspark_zkgroup.membership.port import Brokers
-from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.owned.commits import fenced, present_offsets, read_offsets
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.group_view import read_owners
+from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 _PREDECESSOR_SHARE = 2.0

@@ -8,24 +8,25 @@ from collections.abc import Mapping
 from pyspark_zkgroup.group.agreement import conflict
 from pyspark_zkgroup.group.snapshot import Snapshot
 from pyspark_zkgroup.group.target import target
-from pyspark_zkgroup.membership import claims, commits, notes
-from pyspark_zkgroup.membership.claims import Moved
-from pyspark_zkgroup.membership.emptiness import Emptiness
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.group_view import GroupView
-from pyspark_zkgroup.membership.hand_over import outwait_readers
-from pyspark_zkgroup.membership.nudge import Nudge
-from pyspark_zkgroup.membership.owner_nodes import OwnerNodeMembership
-from pyspark_zkgroup.membership.port import Brokers, OffsetsInKafka, Standing
-from pyspark_zkgroup.membership.registrations import (
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.protocols import notes
+from pyspark_zkgroup.protocols.emptiness import Emptiness
+from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.owned import claims, commits
+from pyspark_zkgroup.protocols.owned.claims import Moved
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.group_view import GroupView
+from pyspark_zkgroup.protocols.owned.hand_over import outwait_readers
+from pyspark_zkgroup.protocols.owned.membership import OwnerNodeMembership
+from pyspark_zkgroup.protocols.owned.nudge import Nudge
+from pyspark_zkgroup.protocols.owned.registrations import (
     refuse_conflict,
     refuse_coordinated,
     refuse_unsupported,
 )
-from pyspark_zkgroup.membership.surroundings import REAL, Surroundings
-from pyspark_zkgroup.membership.unread import UnreadPartitions
-from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka, Standing
+from pyspark_zkgroup.protocols.zookeeper.unread import UnreadPartitions
 
 _log = logging.getLogger("pyspark_zkgroup.group")
 

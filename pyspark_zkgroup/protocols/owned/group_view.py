@@ -15,9 +15,9 @@ from pyspark_zkgroup.group.ownership import OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.snapshot import Snapshot, read_snapshot
 from pyspark_zkgroup.jvm.registration import Subscription
-from pyspark_zkgroup.membership.port import Brokers
-from pyspark_zkgroup.membership.topics_view import TopicReader
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.owned.topics_view import TopicReader
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.zk.port import NodeStore, partitions_below
 
 _LOOKS_MAX = 5

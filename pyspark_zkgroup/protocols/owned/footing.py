@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.group.ownership import Held, Known
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.membership.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.zk.port import NodeStore
 
 

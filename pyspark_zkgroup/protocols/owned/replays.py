@@ -18,11 +18,11 @@ from pyspark_zkgroup.group.ownership import (
     unanswered_of,
     version_of,
 )
-from pyspark_zkgroup.membership.commits import read_offsets
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.group_view import read_owners
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
+from pyspark_zkgroup.protocols.owned.commits import read_offsets
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.group_view import read_owners
 
 # Our predecessor's session may have been given more time than ours; after twice ours its nodes are
 # moved away from.

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark_zkgroup.membership import commits
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.session_keeper import SessionKeeper
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.owned import commits
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
 
 # Nothing to read for so long is a rest. Queries of small batches pause for less after each.

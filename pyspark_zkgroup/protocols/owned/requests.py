@@ -16,11 +16,11 @@ from pyspark_zkgroup.errors import AccessError
 from pyspark_zkgroup.group.ops import Create, Delete, Done, Op, SetData
 from pyspark_zkgroup.group.requests import Request, decode_request, encode_request, in_force
 from pyspark_zkgroup.jvm.registration import Registration
-from pyspark_zkgroup.membership import commits
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.hand_over import outwait_readers
-from pyspark_zkgroup.membership.kafka_copy import KafkaCopy
-from pyspark_zkgroup.membership.session_keeper import SessionKeeper
+from pyspark_zkgroup.protocols.owned import commits
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.hand_over import outwait_readers
+from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 
 _log = logging.getLogger("pyspark_zkgroup.group")
 

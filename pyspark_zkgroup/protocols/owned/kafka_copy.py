@@ -17,12 +17,12 @@ from collections.abc import Collection, Iterable, Mapping
 
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group import kafka_copy
-from pyspark_zkgroup.group.kafka_copy import Copied
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.port import OffsetsInKafka
 from pyspark_zkgroup.model import CommitRefused, StoredOffset, TopicPartition
 from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.rules import kafka_copy
+from pyspark_zkgroup.protocols.owned.rules.kafka_copy import Copied
+from pyspark_zkgroup.protocols.port import OffsetsInKafka
 
 _START_S = 10.0
 _NAME_S = 3.0

@@ -14,12 +14,12 @@ from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group import obstacle
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt, NodeVersion
 from pyspark_zkgroup.group.ownership import OffsetRead
-from pyspark_zkgroup.membership.commits import present_offsets, read_offsets
-from pyspark_zkgroup.membership.footing import Footing
-from pyspark_zkgroup.membership.kafka_copy import KafkaCopy
-from pyspark_zkgroup.membership.losses import Losses
-from pyspark_zkgroup.membership.port import Brokers
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
+from pyspark_zkgroup.protocols.losses import Losses
+from pyspark_zkgroup.protocols.owned.commits import present_offsets, read_offsets
+from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions
 from pyspark_zkgroup.zk.port import DisconnectedError
