@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyspark_zkgroup.coordinator.candidate import Watching
-from pyspark_zkgroup.coordinator.light_desk import LightDesk
-from pyspark_zkgroup.coordinator.light_office import LightOffice
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView
+from pyspark_zkgroup.protocols.light.desk import LightDesk
+from pyspark_zkgroup.protocols.light.listening_candidate import LightOffice
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess

@@ -8,8 +8,15 @@ from collections.abc import Iterator
 import grpc
 
 from pyspark_zkgroup.group.coordination.sticky import STICKY
-from pyspark_zkgroup.group.light import identity
-from pyspark_zkgroup.group.light.messages import (
+from pyspark_zkgroup.jvm.registration import (
+    LightSeat,
+    Registration,
+    Subscription,
+    encode_registration,
+)
+from pyspark_zkgroup.protocols.light.access import METHOD, metadata, open_channel
+from pyspark_zkgroup.protocols.light.rules import identity
+from pyspark_zkgroup.protocols.light.rules.messages import (
     Hello,
     Ping,
     Register,
@@ -17,14 +24,7 @@ from pyspark_zkgroup.group.light.messages import (
     ToCoordinator,
     ToMember,
 )
-from pyspark_zkgroup.group.light.wire import decode_from_coordinator, encode
-from pyspark_zkgroup.jvm.registration import (
-    LightSeat,
-    Registration,
-    Subscription,
-    encode_registration,
-)
-from pyspark_zkgroup.light.access import METHOD, metadata, open_channel
+from pyspark_zkgroup.protocols.light.rules.wire import decode_from_coordinator, encode
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from tests.planted_secrets import COORDINATOR_TOKEN

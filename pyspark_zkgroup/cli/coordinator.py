@@ -21,7 +21,7 @@ from pyspark_zkgroup.spark.worker_log import PrintableFormatter
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
-    from pyspark_zkgroup.coordinator.light_office import LightOffice
+    from pyspark_zkgroup.protocols.light.listening_candidate import LightOffice
     from pyspark_zkgroup.security.stream_access import StreamAccess
     from pyspark_zkgroup.zk.session import SessionSettings
 
@@ -165,8 +165,8 @@ def _office(
     stream_access: StreamAccess,
 ) -> LightOffice:
     try:
-        from pyspark_zkgroup.coordinator.light_desk import LightDesk
-        from pyspark_zkgroup.coordinator.light_office import LightOffice
+        from pyspark_zkgroup.protocols.light.desk import LightDesk
+        from pyspark_zkgroup.protocols.light.listening_candidate import LightOffice
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "grpc":
             raise

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark_zkgroup.coordinator.light_desk import LIGHT, LightDesk
 from pyspark_zkgroup.coordinator.term import Term
 from pyspark_zkgroup.coordinator.topics import Topics
 from pyspark_zkgroup.errors import AccessError, BadZnodeError, ServerError
@@ -24,6 +23,7 @@ from pyspark_zkgroup.group.coordination.candidacy import (
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt
 from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.light.desk import LIGHT, LightDesk
 from pyspark_zkgroup.zk.port import (
     DisconnectedError,
     NodeStore,

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable
 
 from pyspark_zkgroup.clock import EventClock
-from pyspark_zkgroup.coordinator.light_desk import LightDesk
 from pyspark_zkgroup.coordinator.registry import Registry
 from pyspark_zkgroup.coordinator.topics import TopicList, Topics
 from pyspark_zkgroup.group.coordination import coordinator as core
@@ -26,6 +25,7 @@ from pyspark_zkgroup.group.coordination.coordinator import (
 from pyspark_zkgroup.group.coordination.rebalance import Commands
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt, Outcome
 from pyspark_zkgroup.group.paths import BROKER_IDS, COORDINATED, CoordinatedPaths
+from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore
 
 # The server's limit of a packet is 1 MiB unless it was set otherwise.

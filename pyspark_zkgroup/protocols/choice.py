@@ -44,7 +44,7 @@ def membership(options: Options, kafka: Kafka, surroundings: Surroundings = REAL
 
 def _light(options: Options, kafka: Kafka, surroundings: Surroundings) -> Membership:
     try:
-        from pyspark_zkgroup.membership.light import LightMembership
+        from pyspark_zkgroup.protocols.light.membership import LightMembership
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "grpc":
             raise

@@ -20,7 +20,7 @@ from pyspark_zkgroup.threads import SYSTEM_THREADS, Threads
 from pyspark_zkgroup.zk.port import NodeStore, SessionEvent, SessionSettings
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.light.session import LightSession, LightSettings
+    from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
     from pyspark_zkgroup.zk.store import Store
 
 
@@ -63,8 +63,8 @@ def open_store(settings: SessionSettings, events: queue.SimpleQueue[SessionEvent
 def open_light(settings: LightSettings, events: queue.SimpleQueue[SessionEvent]) -> LightSession:
     """A light member's session, taken in by a coordinator, or the error that says why not."""
     # Only here: other members may have no gRPC.
-    from pyspark_zkgroup.light.call import Call
-    from pyspark_zkgroup.light.session import LightSession
+    from pyspark_zkgroup.protocols.light.call import Call
+    from pyspark_zkgroup.protocols.light.session import LightSession
 
     session = LightSession(settings, events, Call)
     session.open()

@@ -12,14 +12,20 @@ from typing import Protocol
 
 import grpc
 
-from pyspark_zkgroup.coordinator.light_desk import LightDesk
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.messages import Hello, Ping, Pong, ToCoordinator, ToMember
-from pyspark_zkgroup.light.call import Call
-from pyspark_zkgroup.light.conversation import Conversation, Greet, Outbox
-from pyspark_zkgroup.light.server import Listener
-from pyspark_zkgroup.light.session import LightSession, LightSettings
-from pyspark_zkgroup.light.stream import Inbox, Stream
+from pyspark_zkgroup.protocols.light.call import Call
+from pyspark_zkgroup.protocols.light.conversation import Conversation, Greet, Outbox
+from pyspark_zkgroup.protocols.light.desk import LightDesk
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.messages import (
+    Hello,
+    Ping,
+    Pong,
+    ToCoordinator,
+    ToMember,
+)
+from pyspark_zkgroup.protocols.light.server import Listener
+from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.stream import Inbox, Stream
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import SessionEvent
 from tests.bench.asked import Asked

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from pyspark_zkgroup.clock import SYSTEM
-from pyspark_zkgroup.light.conversation import Greet
+from pyspark_zkgroup.protocols.light.conversation import Greet
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.zk.session import Session, SessionEvent, SessionSettings
 from pyspark_zkgroup.zk.store import Store

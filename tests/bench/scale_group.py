@@ -13,9 +13,9 @@ from pyspark_zkgroup.coordinator.term import Term
 from pyspark_zkgroup.group.ops import Create
 from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
 from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
-from pyspark_zkgroup.membership.light import LightMembership
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.light.membership import LightMembership
 from pyspark_zkgroup.protocols.owned.membership import OwnerNodeMembership
 from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
 from pyspark_zkgroup.zk.session import SessionEvent

@@ -14,19 +14,6 @@ import pytest
 
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError
 from pyspark_zkgroup.group.coordination.sticky import STICKY
-from pyspark_zkgroup.group.light import identity
-from pyspark_zkgroup.group.light.messages import (
-    Accepted,
-    Commit,
-    Executed,
-    Failed,
-    Hello,
-    Leave,
-    Read,
-    Register,
-    Rejected,
-)
-from pyspark_zkgroup.group.light.wire import MESSAGE_BYTES_MAX, encode
 from pyspark_zkgroup.group.ops import Check, Create, Refused, SetData, Transaction
 from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.jvm.registration import (
@@ -37,6 +24,19 @@ from pyspark_zkgroup.jvm.registration import (
     parse_registration,
 )
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.light.rules import identity
+from pyspark_zkgroup.protocols.light.rules.messages import (
+    Accepted,
+    Commit,
+    Executed,
+    Failed,
+    Hello,
+    Leave,
+    Read,
+    Register,
+    Rejected,
+)
+from pyspark_zkgroup.protocols.light.rules.wire import MESSAGE_BYTES_MAX, encode
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.cut import Cut
 from tests.group import all_rows, known, missing, settle, twice

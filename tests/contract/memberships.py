@@ -14,11 +14,11 @@ from typing import NamedTuple, Protocol
 
 import pytest
 
-from pyspark_zkgroup.coordinator.light_desk import LightDesk
-from pyspark_zkgroup.group.light.sessions import Life, Sessions
 from pyspark_zkgroup.kafka import group_wire, member_wire
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.protocols.light.desk import LightDesk
+from pyspark_zkgroup.protocols.light.rules.sessions import Life, Sessions
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.spark.candidate import candidate_of
 from tests.contract.simulated_groups import (

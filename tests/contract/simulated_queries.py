@@ -12,14 +12,14 @@ from random import Random
 from typing import Any
 
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
-from pyspark_zkgroup.light.session import LightSession, LightSettings
-from pyspark_zkgroup.light.stream import Inbox
 from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
 from pyspark_zkgroup.membership.kafka_group import KafkaMembership
-from pyspark_zkgroup.membership.light import LightMembership
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.light.membership import LightMembership
+from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.stream import Inbox
 from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import SessionEvent

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.messages import (
+from pyspark_zkgroup.protocols.light.call import Call
+from pyspark_zkgroup.protocols.light.conversation import Conversation, Outbox
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
     Elsewhere,
     Executed,
@@ -21,10 +23,8 @@ from pyspark_zkgroup.group.light.messages import (
     ToCoordinator,
     ToMember,
 )
-from pyspark_zkgroup.light.call import Call
-from pyspark_zkgroup.light.conversation import Conversation, Outbox
-from pyspark_zkgroup.light.server import Listener
-from pyspark_zkgroup.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.server import Listener
+from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
 from pyspark_zkgroup.sandbox.certificates import Certificates, Identity
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
@@ -93,7 +93,7 @@ def test_a_member_that_shows_what_is_wanted_is_let_in(certificates: Certificates
 def test_who_shows_no_good_certificate_is_not_let_in(
     case: str, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyspark_zkgroup.light.session._OPEN_S_MIN", 1.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.light.session._OPEN_S_MIN", 1.0)
     shown = {"a stranger's": certificates.stranger, "expired": certificates.expired}.get(case)
     given = StreamAccess() if case == "plain" else access(certificates.ca, shown)
     own = access(certificates.ca, certificates.server)
@@ -104,7 +104,7 @@ def test_who_shows_no_good_certificate_is_not_let_in(
 def test_a_coordinator_of_another_authority_is_not_trusted(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyspark_zkgroup.light.session._OPEN_S_MIN", 1.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.light.session._OPEN_S_MIN", 1.0)
     own = access(None, certificates.server)
     with listening(own, Accepted(1, 0)) as listener:
         come(listener, access(certificates.ca))
@@ -125,7 +125,7 @@ def test_a_coordinator_of_another_authority_is_not_trusted(
 def test_who_cannot_be_served_is_told_why(
     answer: ToMember, error: type[Exception], named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyspark_zkgroup.light.session._OPEN_S_MIN", 1.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.light.session._OPEN_S_MIN", 1.0)
     with listening(StreamAccess(), answer) as listener, pytest.raises(error, match=named):
         come(listener, StreamAccess())
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, Protocol, TypeAlias
 
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.messages import (
+from pyspark_zkgroup.protocols.light.conversation import Conversation, Outbox, converse
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.messages import (
     Commit,
     Hello,
     Leave,
@@ -20,8 +21,7 @@ from pyspark_zkgroup.group.light.messages import (
     ToCoordinator,
     ToMember,
 )
-from pyspark_zkgroup.light.conversation import Conversation, Outbox, converse
-from pyspark_zkgroup.light.stream import Inbox
+from pyspark_zkgroup.protocols.light.stream import Inbox
 from tests.fakes.session import Access
 
 _REQUESTS = (Register, Read, Commit, Leave)

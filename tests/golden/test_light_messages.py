@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 
 from pyspark_zkgroup.group.coordination.commands import Assigned, Start, Started
 from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.light.messages import (
+from pyspark_zkgroup.group.ops import (
+    Check,
+    Create,
+    Delete,
+    Done,
+    InDoubt,
+    NodeVersion,
+    Refused,
+    SetData,
+)
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
     ChildrenRead,
     Commit,
@@ -32,23 +43,12 @@ from pyspark_zkgroup.group.light.messages import (
     Told,
     ToMember,
 )
-from pyspark_zkgroup.group.light.wire import (
+from pyspark_zkgroup.protocols.light.rules.wire import (
     BadMessageError,
     decode_from_coordinator,
     decode_from_member,
     encode,
 )
-from pyspark_zkgroup.group.ops import (
-    Check,
-    Create,
-    Delete,
-    Done,
-    InDoubt,
-    NodeVersion,
-    Refused,
-    SetData,
-)
-from pyspark_zkgroup.model import TopicPartition
 
 FILES = Path(__file__).parent / "light"
 WHEN, LIFE = Generation(4294967318, 7), 4294967401

@@ -14,7 +14,7 @@ from pyspark_zkgroup.cli.config_file import read_access
 from pyspark_zkgroup.cli.coordinator import TOKEN_LENGTH_MIN, _group_tokens, _warn
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.light.refusal_log import RefusalLog
+from pyspark_zkgroup.protocols.light.refusal_log import RefusalLog
 from pyspark_zkgroup.sandbox.certificates import Certificates
 from pyspark_zkgroup.security.private_file import refusal_of_mode
 from pyspark_zkgroup.security.secret import Secret

@@ -12,7 +12,11 @@ import grpc
 import pytest
 
 from pyspark_zkgroup.errors import AccessError
-from pyspark_zkgroup.group.light.messages import (
+from pyspark_zkgroup.group.ops import Create, Delete, Done, SetData, Transaction
+from pyspark_zkgroup.group.paths import CoordinatedPaths
+from pyspark_zkgroup.jvm.registration import parse_registration
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
     Commit,
     Executed,
@@ -25,10 +29,6 @@ from pyspark_zkgroup.group.light.messages import (
     Registered,
     Rejected,
 )
-from pyspark_zkgroup.group.ops import Create, Delete, Done, SetData, Transaction
-from pyspark_zkgroup.group.paths import CoordinatedPaths
-from pyspark_zkgroup.jvm.registration import parse_registration
-from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.certificates import Certificates, Identity
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
@@ -354,8 +354,8 @@ def test_a_flood_of_requests_of_one_member_does_not_stop_another(group: LightGro
 def test_a_group_makes_no_more_nodes_than_its_quota(
     group: LightGroup, hostile: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyspark_zkgroup.coordinator.light_quota.NODES_MAX", 10)
-    monkeypatch.setattr("pyspark_zkgroup.coordinator.light_quota.TOPICS_MAX", 5)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.light.quota.NODES_MAX", 10)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.light.quota.TOPICS_MAX", 5)
     hello = Hello(group.name, f"{group.name}_x", SECRET, 5000)
     topic = group.topic(1)
     hostile.ask(hello)

@@ -13,8 +13,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from pyspark_zkgroup.group.light.messages import Accepted, Hello
-from pyspark_zkgroup.light.access import open_channel
+from pyspark_zkgroup.protocols.light.access import open_channel
+from pyspark_zkgroup.protocols.light.rules.messages import Accepted, Hello
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.ports import free_ports
 from pyspark_zkgroup.security.stream_access import StreamAccess

@@ -10,11 +10,11 @@ import pytest
 from pyspark_zkgroup.cli.config_file import Access
 from pyspark_zkgroup.cli.reach import LogEnds
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.messages import Accepted, Hello
-from pyspark_zkgroup.light.conversation import Conversation, Outbox
-from pyspark_zkgroup.light.server import Listener
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.protocols.light.conversation import Conversation, Outbox
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.messages import Accepted, Hello
+from pyspark_zkgroup.protocols.light.server import Listener
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.sandbox.certificates import Certificates
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.group.claim import claim_request, proof_request, release_request
-from pyspark_zkgroup.group.light.permits import (
+from pyspark_zkgroup.group.ops import Check, Create, Delete, NodeVersion, SetData, Transaction
+from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead
+from pyspark_zkgroup.group.paths import CoordinatedPaths
+from pyspark_zkgroup.group.settle import commit_held
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.light.rules.permits import (
     OPERATIONS_MAX,
     PATHS_MAX,
     owners_beside,
@@ -15,11 +20,6 @@ from pyspark_zkgroup.group.light.permits import (
     refusal_of_write,
     settles,
 )
-from pyspark_zkgroup.group.ops import Check, Create, Delete, NodeVersion, SetData, Transaction
-from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead
-from pyspark_zkgroup.group.paths import CoordinatedPaths
-from pyspark_zkgroup.group.settle import commit_held
-from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 PATHS = CoordinatedPaths("g")
 P = TopicPartition("t", 3)

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.light import search as searching
-from pyspark_zkgroup.group.light import sessions as keeping
-from pyspark_zkgroup.group.light.lease import (
+from pyspark_zkgroup.protocols.light.rules import search as searching
+from pyspark_zkgroup.protocols.light.rules import sessions as keeping
+from pyspark_zkgroup.protocols.light.rules.lease import (
     beat_every_s,
     counted_dead_at,
     member_may_plan_until,
     stream_silent_at,
 )
-from pyspark_zkgroup.group.light.search import Search
-from pyspark_zkgroup.group.light.sessions import Heard, Life, Sessions
+from pyspark_zkgroup.protocols.light.rules.search import Search
+from pyspark_zkgroup.protocols.light.rules.sessions import Heard, Life, Sessions
 
 A = Life("g", "g_a", 10)
 B = Life("g", "g_b", 20)

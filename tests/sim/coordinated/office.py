@@ -11,11 +11,11 @@ import traceback
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
-from pyspark_zkgroup.coordinator.light_desk import LightDesk
 from pyspark_zkgroup.coordinator.term import Term
 from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.group.coordination.candidacy import Candidacy
 from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.zk.session import SessionEvent, SessionLostError, SessionSettings
 from pyspark_zkgroup.zk.store import Store
 from tests.fakes.kafka import FakeKafka, FakeView

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup.group.coordination.commands import Started, Stopped
 from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.light.messages import (
+from pyspark_zkgroup.group.ops import Create, Delete, SetData, Transaction
+from pyspark_zkgroup.jvm.registration import parse_registration
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.light.rules.messages import (
     Commit,
     Hello,
     Leave,
@@ -26,9 +29,6 @@ from pyspark_zkgroup.group.light.messages import (
     Told,
     ToMember,
 )
-from pyspark_zkgroup.group.ops import Create, Delete, SetData, Transaction
-from pyspark_zkgroup.jvm.registration import parse_registration
-from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.light_stream import FakeStream
 from tests.sim.light.member import LightDriver
 from tests.sim.process import Process

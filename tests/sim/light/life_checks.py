@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.coordination.commands import Answer, Command, Stopped
-from pyspark_zkgroup.group.light import identity
-from pyspark_zkgroup.group.light.messages import Hello
 from pyspark_zkgroup.jvm.registration import LightSeat, parse_registration
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.light.rules import identity
+from pyspark_zkgroup.protocols.light.rules.messages import Hello
 from pyspark_zkgroup.zk.port import Node
 from tests.fakes.zookeeper import Change, Write
 from tests.sim.coordinated.command_checks import CommandChecks

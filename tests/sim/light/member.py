@@ -7,19 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.light.identity import INCARNATION_LENGTH_MIN
-from pyspark_zkgroup.group.light.messages import (
-    Commit,
-    Read,
-    Reply,
-    ToCoordinator,
-)
-from pyspark_zkgroup.light.session import LightSession, LightSettings
-from pyspark_zkgroup.light.stream import Inbox
-from pyspark_zkgroup.membership.light import LightMembership
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.light.membership import LightMembership
+from pyspark_zkgroup.protocols.light.rules.identity import INCARNATION_LENGTH_MIN
+from pyspark_zkgroup.protocols.light.rules.messages import Commit, Read, Reply, ToCoordinator
+from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.stream import Inbox
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent
 from tests.fakes.kafka import FakeKafka, Pieces

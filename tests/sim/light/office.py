@@ -5,13 +5,13 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Sequence
 
-from pyspark_zkgroup.coordinator.light_desk import LightDesk
-from pyspark_zkgroup.coordinator.light_seat import Seat
 from pyspark_zkgroup.group.coordination.commands import Answer, Command
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.messages import Hello
 from pyspark_zkgroup.group.ops import NodeVersion, Op
-from pyspark_zkgroup.light.conversation import Conversation, Outbox
+from pyspark_zkgroup.protocols.light.conversation import Conversation, Outbox
+from pyspark_zkgroup.protocols.light.desk import LightDesk
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.messages import Hello
+from pyspark_zkgroup.protocols.light.seat import Seat
 from pyspark_zkgroup.zk.store import Store
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.light_stream import Arriving, FakeStream

@@ -13,20 +13,22 @@ from dataclasses import replace
 from threading import local
 from typing import Any, Final
 
-from pyspark_zkgroup.coordinator import light_desk, light_nodes, light_seat
-from pyspark_zkgroup.coordinator.light_desk import LightDesk
-from pyspark_zkgroup.coordinator.light_seat import Seat
 from pyspark_zkgroup.group.coordination.commands import Answer, Stop, Stopped
-from pyspark_zkgroup.group.light import identity
-from pyspark_zkgroup.group.light import sessions as keeping
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.messages import Accepted, Reply
-from pyspark_zkgroup.group.light.sessions import Life, Sessions
 from pyspark_zkgroup.group.ops import NodeVersion
-from pyspark_zkgroup.light.session import LightSession
-from pyspark_zkgroup.light.stream import Stream
 from pyspark_zkgroup.membership.command_channel import CommandChannel
-from pyspark_zkgroup.membership.light import StreamChannel
+from pyspark_zkgroup.protocols.light import desk as light_desk
+from pyspark_zkgroup.protocols.light import nodes as light_nodes
+from pyspark_zkgroup.protocols.light import seat as light_seat
+from pyspark_zkgroup.protocols.light.desk import LightDesk
+from pyspark_zkgroup.protocols.light.membership import StreamChannel
+from pyspark_zkgroup.protocols.light.rules import identity
+from pyspark_zkgroup.protocols.light.rules import sessions as keeping
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.messages import Accepted, Reply
+from pyspark_zkgroup.protocols.light.rules.sessions import Life, Sessions
+from pyspark_zkgroup.protocols.light.seat import Seat
+from pyspark_zkgroup.protocols.light.session import LightSession
+from pyspark_zkgroup.protocols.light.stream import Stream
 from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.zk.port import Node, NodeStore
 from tests.sim.planted import forget_what_was_closed

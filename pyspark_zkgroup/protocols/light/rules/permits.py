@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from pyspark_zkgroup.group.light.identity import INCARNATION_LENGTH_MIN
-from pyspark_zkgroup.group.light.messages import Hello
 from pyspark_zkgroup.group.ops import ANY_VERSION, Check, Create, Delete, Op, SetData, Transaction
 from pyspark_zkgroup.group.ownership import parse_offset, thread_of
 from pyspark_zkgroup.group.paths import BROKER_TOPICS, CoordinatedPaths
 from pyspark_zkgroup.jvm.topics import legal_name
+from pyspark_zkgroup.protocols.light.rules.identity import INCARNATION_LENGTH_MIN
+from pyspark_zkgroup.protocols.light.rules.messages import Hello
 
 TIMEOUT_MS_MIN, TIMEOUT_MS_MAX = 1000, 3_600_000
 PATHS_MAX = 2000

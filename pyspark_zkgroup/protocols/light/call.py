@@ -9,10 +9,14 @@ from typing import Any
 
 import grpc
 
-from pyspark_zkgroup.group.light.messages import ToCoordinator
-from pyspark_zkgroup.group.light.wire import BadMessageError, decode_from_coordinator, encode
-from pyspark_zkgroup.light.access import METHOD, metadata, open_channel
-from pyspark_zkgroup.light.stream import Inbox, NotLetInError
+from pyspark_zkgroup.protocols.light.access import METHOD, metadata, open_channel
+from pyspark_zkgroup.protocols.light.rules.messages import ToCoordinator
+from pyspark_zkgroup.protocols.light.rules.wire import (
+    BadMessageError,
+    decode_from_coordinator,
+    encode,
+)
+from pyspark_zkgroup.protocols.light.stream import Inbox, NotLetInError
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
 

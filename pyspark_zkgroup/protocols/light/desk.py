@@ -17,9 +17,6 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from pyspark_zkgroup.clock import SYSTEM, EventClock
-from pyspark_zkgroup.coordinator.light_nodes import delete_life, read_light, registered_brokers
-from pyspark_zkgroup.coordinator.light_quota import Quota
-from pyspark_zkgroup.coordinator.light_seat import Office, Seat
 from pyspark_zkgroup.group.coordination.candidacy import Candidacy
 from pyspark_zkgroup.group.coordination.commands import (
     Answer,
@@ -32,18 +29,27 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stopped,
 )
 from pyspark_zkgroup.group.coordination.coordinator import Answered
-from pyspark_zkgroup.group.light import identity
-from pyspark_zkgroup.group.light import sessions as keeping
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.messages import Accepted, Elsewhere, Hello, Rejected, Tell
-from pyspark_zkgroup.group.light.permits import refusal_of_hello
-from pyspark_zkgroup.group.light.sessions import Heard, Life, Sessions
-from pyspark_zkgroup.light.refusal_log import RefusalLog
+from pyspark_zkgroup.protocols.light.nodes import delete_life, read_light, registered_brokers
+from pyspark_zkgroup.protocols.light.quota import Quota
+from pyspark_zkgroup.protocols.light.refusal_log import RefusalLog
+from pyspark_zkgroup.protocols.light.rules import identity
+from pyspark_zkgroup.protocols.light.rules import sessions as keeping
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.messages import (
+    Accepted,
+    Elsewhere,
+    Hello,
+    Rejected,
+    Tell,
+)
+from pyspark_zkgroup.protocols.light.rules.permits import refusal_of_hello
+from pyspark_zkgroup.protocols.light.rules.sessions import Heard, Life, Sessions
+from pyspark_zkgroup.protocols.light.seat import Office, Seat
 from pyspark_zkgroup.threads import SYSTEM_THREADS, Threads
 from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore, SessionLostError
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.light.conversation import Outbox
+    from pyspark_zkgroup.protocols.light.conversation import Outbox
 
 LIGHT = "light members"
 """The path of the event that a light member has answered."""

@@ -15,19 +15,19 @@ from typing import Any, cast
 
 from pyspark_zkgroup.errors import FencedError, ServerError
 from pyspark_zkgroup.group.coordination.commands import Command
-from pyspark_zkgroup.group.light import identity
-from pyspark_zkgroup.group.light.messages import Hello, Told
 from pyspark_zkgroup.group.ownership import version_of
 from pyspark_zkgroup.group.snapshot import Snapshot
 from pyspark_zkgroup.jvm.registration import LightSeat, Registration, encode_registration
-from pyspark_zkgroup.light.session import LightSession, LightSettings
-from pyspark_zkgroup.light.store import LightStore
 from pyspark_zkgroup.membership.command_channel import CommandChannel, CommandRead
 from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.light.rules import identity
+from pyspark_zkgroup.protocols.light.rules.messages import Hello, Told
+from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.store import LightStore
 from pyspark_zkgroup.protocols.owned.claims import Moved
 from pyspark_zkgroup.protocols.owned.commits import fenced
 from pyspark_zkgroup.protocols.owned.footing import Footing

@@ -17,12 +17,9 @@ from typing import TypeAlias
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
 from pyspark_zkgroup.group.coordination.commands import Command
-from pyspark_zkgroup.group.light import search as searching
-from pyspark_zkgroup.group.light.lease import (
-    member_may_plan_until,
-    stream_silent_at,
-)
-from pyspark_zkgroup.group.light.messages import (
+from pyspark_zkgroup.protocols.light.rules import search as searching
+from pyspark_zkgroup.protocols.light.rules.lease import member_may_plan_until, stream_silent_at
+from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
     ChildrenRead,
     Elsewhere,
@@ -40,8 +37,8 @@ from pyspark_zkgroup.group.light.messages import (
     ToCoordinator,
     ToMember,
 )
-from pyspark_zkgroup.group.light.search import Search
-from pyspark_zkgroup.light.stream import NotLetInError, OpenStream, Stream
+from pyspark_zkgroup.protocols.light.rules.search import Search
+from pyspark_zkgroup.protocols.light.stream import NotLetInError, OpenStream, Stream
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.threads import SYSTEM_THREADS, Threads
 from pyspark_zkgroup.zk.port import (

@@ -13,19 +13,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyspark_zkgroup.coordinator.light_entry import register
-from pyspark_zkgroup.coordinator.light_nodes import (
+from pyspark_zkgroup.errors import AccessError, BadZnodeError
+from pyspark_zkgroup.group.coordination.commands import Started
+from pyspark_zkgroup.group.ops import (
+    Create,
+    Delete,
+    Done,
+    InDoubt,
+    Outcome,
+    Refused,
+    SetData,
+    Transaction,
+)
+from pyspark_zkgroup.group.paths import CoordinatedPaths
+from pyspark_zkgroup.jvm.registration import encode_registration, parse_registration
+from pyspark_zkgroup.protocols.light.entry import register
+from pyspark_zkgroup.protocols.light.nodes import (
     consumer_of_owner,
     delete_life,
     owner_of,
     read_light,
 )
-from pyspark_zkgroup.errors import AccessError, BadZnodeError
-from pyspark_zkgroup.group.coordination.commands import Started
-from pyspark_zkgroup.group.light import identity
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.lease import beat_every_s
-from pyspark_zkgroup.group.light.messages import (
+from pyspark_zkgroup.protocols.light.rules import identity
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.lease import beat_every_s
+from pyspark_zkgroup.protocols.light.rules.messages import (
     ChildrenRead,
     Commit,
     Executed,
@@ -44,7 +56,7 @@ from pyspark_zkgroup.group.light.messages import (
     ToCoordinator,
     Told,
 )
-from pyspark_zkgroup.group.light.permits import (
+from pyspark_zkgroup.protocols.light.rules.permits import (
     owners_beside,
     owners_written,
     refusal_of_ensure,
@@ -52,25 +64,13 @@ from pyspark_zkgroup.group.light.permits import (
     refusal_of_write,
     settles,
 )
-from pyspark_zkgroup.group.light.sessions import Life
-from pyspark_zkgroup.group.ops import (
-    Create,
-    Delete,
-    Done,
-    InDoubt,
-    Outcome,
-    Refused,
-    SetData,
-    Transaction,
-)
-from pyspark_zkgroup.group.paths import CoordinatedPaths
-from pyspark_zkgroup.jvm.registration import encode_registration, parse_registration
+from pyspark_zkgroup.protocols.light.rules.sessions import Life
 from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, SessionLostError
 
 if TYPE_CHECKING:
     # A candidate that listens to nobody needs no gRPC.
-    from pyspark_zkgroup.coordinator.light_desk import LightDesk
-    from pyspark_zkgroup.light.conversation import Outbox
+    from pyspark_zkgroup.protocols.light.conversation import Outbox
+    from pyspark_zkgroup.protocols.light.desk import LightDesk
 
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 

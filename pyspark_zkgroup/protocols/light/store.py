@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from pyspark_zkgroup.group.light.messages import (
+from pyspark_zkgroup.group.ops import Done, InDoubt, NodeVersion, Outcome, Transaction
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.light.rules.messages import (
     ChildrenRead,
     Commit,
     Executed,
@@ -19,10 +21,8 @@ from pyspark_zkgroup.group.light.messages import (
     Register,
     Registered,
 )
-from pyspark_zkgroup.group.light.permits import OPERATIONS_MAX, PATHS_MAX
-from pyspark_zkgroup.group.ops import Done, InDoubt, NodeVersion, Outcome, Transaction
-from pyspark_zkgroup.light.session import LightSession
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.light.rules.permits import OPERATIONS_MAX, PATHS_MAX
+from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.zk.port import Children, DisconnectedError, Node, SessionLostError
 
 T = TypeVar("T")

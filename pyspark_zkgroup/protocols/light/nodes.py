@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.light.sessions import Life
 from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Transaction
 from pyspark_zkgroup.group.ownership import thread_of
 from pyspark_zkgroup.group.paths import BROKER_IDS, CoordinatedPaths, broker_path
 from pyspark_zkgroup.jvm.brokers import parse_broker
 from pyspark_zkgroup.jvm.registration import LightSeat, parse_registration
+from pyspark_zkgroup.protocols.light.rules.sessions import Life
 from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, partitions_below
 
 # A transaction of ZooKeeper has the size of a packet at most, 1 MiB.

@@ -6,20 +6,15 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark_zkgroup.coordinator.light_nodes import (
-    LightNode,
-    consumer_of_owner,
-    light_of,
-    read_light,
-)
-from pyspark_zkgroup.group.light import identity
-from pyspark_zkgroup.group.light.messages import Failed, Register, Reply
 from pyspark_zkgroup.group.ops import Create, Delete, Done, Transaction
 from pyspark_zkgroup.jvm.registration import encode_registration, parse_registration
 from pyspark_zkgroup.jvm.topics import legal_name
+from pyspark_zkgroup.protocols.light.nodes import LightNode, consumer_of_owner, light_of, read_light
+from pyspark_zkgroup.protocols.light.rules import identity
+from pyspark_zkgroup.protocols.light.rules.messages import Failed, Register, Reply
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.coordinator.light_seat import Seat
+    from pyspark_zkgroup.protocols.light.seat import Seat
 
 _REGISTRATION_BYTES_MAX = 512 * 1024
 _log = logging.getLogger("pyspark_zkgroup.coordinator")

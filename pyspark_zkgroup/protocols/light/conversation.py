@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeAlias
 
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.messages import Hello, ToCoordinator, ToMember
-from pyspark_zkgroup.group.light.wire import BadMessageError
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.messages import Hello, ToCoordinator, ToMember
+from pyspark_zkgroup.protocols.light.rules.wire import BadMessageError
 
 _QUEUE_MAX = 1000
 

@@ -18,11 +18,11 @@ from typing import Any
 import grpc
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.wire import BadMessageError, decode_from_member, encode
-from pyspark_zkgroup.light.access import METHOD, add_port, caller_of, server_options
-from pyspark_zkgroup.light.conversation import Greet, NotAdmittedError, Outbox, converse
-from pyspark_zkgroup.light.refusal_log import RefusalLog
+from pyspark_zkgroup.protocols.light.access import METHOD, add_port, caller_of, server_options
+from pyspark_zkgroup.protocols.light.conversation import Greet, NotAdmittedError, Outbox, converse
+from pyspark_zkgroup.protocols.light.refusal_log import RefusalLog
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.wire import BadMessageError, decode_from_member, encode
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
 _HELLO_S = 10.0

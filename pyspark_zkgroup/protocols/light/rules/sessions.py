@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from pyspark_zkgroup.group.light.lease import counted_dead_at
+from pyspark_zkgroup.protocols.light.rules.lease import counted_dead_at
 
 
 @dataclass(frozen=True, order=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
-from pyspark_zkgroup.coordinator.light_desk import LightDesk
 from pyspark_zkgroup.group.coordination.candidacy import Candidacy
-from pyspark_zkgroup.light.server import Listener
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.light.desk import LightDesk
+from pyspark_zkgroup.protocols.light.server import Listener
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import SessionSettings
 

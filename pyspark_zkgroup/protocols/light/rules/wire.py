@@ -18,7 +18,20 @@ from typing import Any, TypeVar
 
 from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.coordination import command_json
-from pyspark_zkgroup.group.light.messages import (
+from pyspark_zkgroup.group.ops import (
+    Check,
+    Create,
+    Delete,
+    Done,
+    InDoubt,
+    NodeVersion,
+    Op,
+    Outcome,
+    Refused,
+    SetData,
+)
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
     ChildrenRead,
     Commit,
@@ -40,19 +53,6 @@ from pyspark_zkgroup.group.light.messages import (
     Told,
     ToMember,
 )
-from pyspark_zkgroup.group.ops import (
-    Check,
-    Create,
-    Delete,
-    Done,
-    InDoubt,
-    NodeVersion,
-    Op,
-    Outcome,
-    Refused,
-    SetData,
-)
-from pyspark_zkgroup.model import TopicPartition
 
 VERSION = 2
 """2: what names a process is a secret. With 1 it lay in ZooKeeper, to be read by all."""

@@ -6,7 +6,7 @@ import queue
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from pyspark_zkgroup.group.light.messages import ToCoordinator, ToMember
+from pyspark_zkgroup.protocols.light.rules.messages import ToCoordinator, ToMember
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
 Inbox: TypeAlias = "queue.SimpleQueue[ToMember | Exception]"

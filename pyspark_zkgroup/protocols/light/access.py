@@ -8,8 +8,8 @@ from typing import Any
 
 import grpc
 
-from pyspark_zkgroup.group.light.identity import Caller
-from pyspark_zkgroup.group.light.wire import MESSAGE_BYTES_MAX
+from pyspark_zkgroup.protocols.light.rules.identity import Caller
+from pyspark_zkgroup.protocols.light.rules.wire import MESSAGE_BYTES_MAX
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
