@@ -9,20 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.group.coordination import coordinator as core
-from pyspark_zkgroup.group.coordination.command_json import decode_answer, decode_command, encode
-from pyspark_zkgroup.group.coordination.commands import Start, Started, Stop, Stopped
-from pyspark_zkgroup.group.coordination.coordinator import (
+from pyspark_zkgroup.jvm.registration import Subscription
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules import decisions as core
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import (
+    decode_answer,
+    decode_command,
+    encode,
+)
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Start, Started, Stop, Stopped
+from pyspark_zkgroup.protocols.coordinator.rules.decisions import (
     Answered,
     Event,
     GroupsSeen,
     MembersChanged,
     TopicsSeen,
 )
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.coordination.rebalance import GroupRead, Member
-from pyspark_zkgroup.jvm.registration import Subscription
-from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
+from pyspark_zkgroup.protocols.coordinator.rules.rebalance import GroupRead, Member
 
 
 @dataclass

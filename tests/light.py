@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark_zkgroup.coordinator.candidate import Watching
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView
+from pyspark_zkgroup.protocols.coordinator.candidate import Watching
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.listening_candidate import LightOffice
 from pyspark_zkgroup.sandbox import Sandbox

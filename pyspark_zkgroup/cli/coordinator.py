@@ -20,7 +20,7 @@ from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.spark.worker_log import PrintableFormatter
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
+    from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
     from pyspark_zkgroup.protocols.light.listening_candidate import LightOffice
     from pyspark_zkgroup.security.stream_access import StreamAccess
     from pyspark_zkgroup.zk.session import SessionSettings
@@ -104,8 +104,8 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
     Where drivers have coordinator.candidate=false, run two of these on different machines.
     """
     from pyspark_zkgroup.clock import SYSTEM
-    from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
-    from pyspark_zkgroup.group.coordination.candidacy import Candidacy
+    from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
+    from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
     from pyspark_zkgroup.protocols.environment import unique_name
     from pyspark_zkgroup.zk.session import SessionSettings
 

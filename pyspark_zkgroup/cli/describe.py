@@ -20,12 +20,12 @@ from pyspark_zkgroup.cli.lag import lag_text
 from pyspark_zkgroup.cli.live import live_group
 from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
 from pyspark_zkgroup.cli.wide import console
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.coordination.incumbent import Incumbent
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.inspect.age import age
 from pyspark_zkgroup.inspect.findings import far_behind, has_nothing
 from pyspark_zkgroup.inspect.report import GroupReport, MemberRow, PartitionRow
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
+from pyspark_zkgroup.protocols.coordinator.rules.incumbent import Incumbent
 
 _NAMED = 5
 _NARROW = 100

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pyspark_zkgroup.group.coordination.incumbent import Incumbent
 from pyspark_zkgroup.group.snapshot import Snapshot
+from pyspark_zkgroup.protocols.coordinator.rules.incumbent import Incumbent
 
 _NAMED = 5
 

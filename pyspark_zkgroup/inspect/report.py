@@ -11,15 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pyspark_zkgroup.group.coordination.commands import Command
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.coordination.incumbent import (
-    Incumbent,
-    incumbent_of,
-    newest,
-    standing,
-    told,
-)
 from pyspark_zkgroup.group.ownership import consumer_of, parse_offset, thread_of
 from pyspark_zkgroup.group.paths import GroupPaths, coordinated_ids
 from pyspark_zkgroup.group.snapshot import Snapshot, expand, read_registrations
@@ -28,6 +19,15 @@ from pyspark_zkgroup.inspect.wanted import Wanted, wanted_by_rule
 from pyspark_zkgroup.jvm.java_order import compare_key
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Command
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
+from pyspark_zkgroup.protocols.coordinator.rules.incumbent import (
+    Incumbent,
+    incumbent_of,
+    newest,
+    standing,
+    told,
+)
 
 State = Literal["owned", "moving", "free", "stuck", "unread"]
 Protocol = Literal["zookeeper", "coordinator", "light"]

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.errors import AssignmentError
-from pyspark_zkgroup.group.coordination.sticky import STICKY, assign_sticky
 from pyspark_zkgroup.group.snapshot import Snapshot, expand
 from pyspark_zkgroup.group.target import target
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.sticky import STICKY, assign_sticky
 
 _ASSUMED = ("range", "new")
 _MIXED = "unknown: members of two protocols"

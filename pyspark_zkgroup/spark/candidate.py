@@ -6,10 +6,10 @@ them. While it is in office they keep what they have, and find nobody to registe
 
 from __future__ import annotations
 
-from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
-from pyspark_zkgroup.group.coordination.candidacy import Candidacy
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.planning.cluster_view import ClusterView
+from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
 from pyspark_zkgroup.zk.port import SessionSettings
 
 

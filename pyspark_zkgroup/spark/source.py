@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql.types import StructType
 
-    from pyspark_zkgroup.coordinator.candidate import Candidate
     from pyspark_zkgroup.kafka.settings import FetchSettings
     from pyspark_zkgroup.options import Options
     from pyspark_zkgroup.plan import TaskInput
     from pyspark_zkgroup.planning.cluster_view import ClusterView
     from pyspark_zkgroup.planning.planner import Planner
+    from pyspark_zkgroup.protocols.coordinator.candidate import Candidate
     from pyspark_zkgroup.spark.batch_source import ZkGroupBatchReader
 
 _NO_LIMIT = 2**62

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark_zkgroup.clock import SYSTEM
-from pyspark_zkgroup.coordinator.term import Term
 from pyspark_zkgroup.group.ops import Create
 from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
-from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
+from pyspark_zkgroup.protocols.coordinator.term import Term
 from pyspark_zkgroup.protocols.environment import Surroundings
 from pyspark_zkgroup.protocols.light.membership import LightMembership
 from pyspark_zkgroup.protocols.owned.membership import OwnerNodeMembership

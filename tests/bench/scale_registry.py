@@ -16,12 +16,12 @@ import sys
 import time
 
 from pyspark_zkgroup.clock import SYSTEM
-from pyspark_zkgroup.coordinator.term import Term
-from pyspark_zkgroup.group.coordination.commands import Started
-from pyspark_zkgroup.group.coordination.coordinator import Answered
 from pyspark_zkgroup.group.ops import Create
 from pyspark_zkgroup.group.paths import COORDINATED, CoordinatedPaths
 from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Started
+from pyspark_zkgroup.protocols.coordinator.rules.decisions import Answered
+from pyspark_zkgroup.protocols.coordinator.term import Term
 from tests.bench.asked import Counting
 from tests.bench.scale_ground import Ground, fake, real
 

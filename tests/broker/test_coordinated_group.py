@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.coordinator.candidate import Candidate
 from pyspark_zkgroup.errors import AssignmentError
-from pyspark_zkgroup.group.coordination.candidacy import Candidacy, parse_candidacy
 from pyspark_zkgroup.inspect.group_reader import opened, read_group, read_groups, read_topics
 from pyspark_zkgroup.inspect.report import report
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.protocols.coordinator.candidate import Candidate
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy, parse_candidacy
 from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.spark.candidate import candidate_of
 from tests.group import all_rows, known, missing, settle, twice

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 from kazoo.exceptions import NoNodeError
 
-from pyspark_zkgroup.group.coordination.candidacy import parse_candidacy
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import parse_candidacy
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, all_rows, missing, settle, twice
 from tests.spark_order import Query

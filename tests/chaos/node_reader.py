@@ -11,9 +11,9 @@ from kazoo.exceptions import NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
-from pyspark_zkgroup.group.coordination.candidacy import parse_candidacy
 from pyspark_zkgroup.group.paths import COORDINATOR, GroupPaths
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import parse_candidacy
 from tests.chaos.watch import Look
 
 ANSWER_S = 2.0

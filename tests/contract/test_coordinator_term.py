@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.clock import SYSTEM
-from pyspark_zkgroup.coordinator.registry import surely_the_same
-from pyspark_zkgroup.coordinator.term import Term
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.coordination.command_json import decode_command
-from pyspark_zkgroup.group.coordination.commands import Assigned, Command, Start
 from pyspark_zkgroup.group.ops import Create, Delete, SetData
 from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, COORDINATED, CoordinatedPaths
 from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.registry import surely_the_same
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import decode_command
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Assigned, Command, Start
+from pyspark_zkgroup.protocols.coordinator.term import Term
 from pyspark_zkgroup.zk.port import Children
 from pyspark_zkgroup.zk.store import Store
 from tests.contract.ensembles import made

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.coordination.command_json import decode_answer, decode_command, encode
-from pyspark_zkgroup.group.coordination.commands import (
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import (
+    decode_answer,
+    decode_command,
+    encode,
+)
+from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Answer,
     Assigned,
     Command,
@@ -19,8 +24,7 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stop,
     Stopped,
 )
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 FILES = Path(__file__).parent / "commands"
 WHEN, LIFE = Generation(4294967318, 7), 4294967401

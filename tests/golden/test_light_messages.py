@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.coordination.commands import Assigned, Start, Started
-from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.ops import (
     Check,
     Create,
@@ -21,6 +19,8 @@ from pyspark_zkgroup.group.ops import (
     SetData,
 )
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Assigned, Start, Started
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
     ChildrenRead,

@@ -7,10 +7,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.coordination.coordinator import MembersChanged
-from pyspark_zkgroup.group.coordination.rebalance import threads_of_group
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.decisions import MembersChanged
+from pyspark_zkgroup.protocols.coordinator.rules.rebalance import threads_of_group
 from tests.coordinated import World
 
 GROUPS = ("g", "h")

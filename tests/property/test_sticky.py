@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyspark_zkgroup.group.assignors import Assignment
-from pyspark_zkgroup.group.coordination.sticky import assign_sticky
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.sticky import assign_sticky
 
 TOPICS = ("a", "b", "c")
 SIZES = st.fixed_dictionaries(dict.fromkeys(TOPICS, st.integers(0, 9)))

@@ -7,8 +7,6 @@ import json
 import pytest
 
 from pyspark_zkgroup.errors import BadZnodeError, SubscriptionError
-from pyspark_zkgroup.group.coordination.command_json import PARTITIONS_MAX, decode_command
-from pyspark_zkgroup.group.coordination.sticky import assign_sticky
 from pyspark_zkgroup.group.snapshot import (
     GROUP_THREADS_MAX,
     PLACES_MAX,
@@ -24,6 +22,8 @@ from pyspark_zkgroup.jvm.registration import (
     parse_registration,
 )
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import PARTITIONS_MAX, decode_command
+from pyspark_zkgroup.protocols.coordinator.rules.sticky import assign_sticky
 from tests.security.spent import MIB, spent_on
 
 ORDERS = TopicPartition("orders", 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyspark_zkgroup.group.coordination.candidacy import parse_candidacy
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import parse_candidacy
 from tests.spark.scene import PATIENCE_S, Scene
 from tests.waiting import wait_until
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from kazoo.exceptions import NoNodeError
 
-from pyspark_zkgroup.group.coordination.candidacy import parse_candidacy
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import parse_candidacy
 from pyspark_zkgroup.sandbox.ports import free_ports
 from tests.planted_secrets import COORDINATOR_TOKEN
 from tests.spark.scene import PATIENCE_S, Scene

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
 from pyspark_zkgroup.inspect.findings import needs_second_look
 from pyspark_zkgroup.inspect.report import Seen, Written
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy, encode_candidacy
 from tests.unit.ailing_group import NOW_MS, Group, T, codes, found, fresh, member, owner
 
 IN_OFFICE = Seen(encode_candidacy(Candidacy("one")), 5, 3000, life=90)

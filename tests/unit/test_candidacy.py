@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.coordination.candidacy import (
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import (
     Candidacy,
     encode_candidacy,
     parse_candidacy,

@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.coordination.command_json import decode_answer, decode_command, encode
-from pyspark_zkgroup.group.coordination.commands import (
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import (
+    decode_answer,
+    decode_command,
+    encode,
+)
+from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Answer,
     Assigned,
     Command,
@@ -22,8 +27,7 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stop,
     Stopped,
 )
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 NUMBERS = st.integers(0, 2**63 - 1)
 GENERATIONS = st.builds(Generation, NUMBERS, NUMBERS)

@@ -6,19 +6,19 @@ from collections import Counter
 
 import pytest
 
-from pyspark_zkgroup.group.coordination import coordinator as core
-from pyspark_zkgroup.group.coordination.command_json import decode_command
-from pyspark_zkgroup.group.coordination.commands import Start, Started, Stop, Stopped
-from pyspark_zkgroup.group.coordination.coordinator import (
+from pyspark_zkgroup.jvm.registration import Subscription
+from pyspark_zkgroup.protocols.coordinator.rules import decisions as core
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import decode_command
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Start, Started, Stop, Stopped
+from pyspark_zkgroup.protocols.coordinator.rules.decisions import (
     Answered,
     GroupsSeen,
     MembersChanged,
     ReadFailed,
     TopicsSeen,
 )
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.coordination.rebalance import GroupRead, Member
-from pyspark_zkgroup.jvm.registration import Subscription
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
+from pyspark_zkgroup.protocols.coordinator.rules.rebalance import GroupRead, Member
 from tests.coordinated import World
 
 T = Subscription.static({"t": 1})

@@ -6,10 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
-from pyspark_zkgroup.group.coordination.command_json import encode
-from pyspark_zkgroup.group.coordination.commands import Assigned, Command, Start, Stop
-from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.inspect.report import (
     GroupFacts,
     GroupReport,
@@ -26,6 +22,10 @@ from pyspark_zkgroup.jvm.registration import (
     encode_registration,
 )
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy, encode_candidacy
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import encode
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Assigned, Command, Start, Stop
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

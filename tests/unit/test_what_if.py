@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import AssignmentError
-from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
 from pyspark_zkgroup.inspect.report import GroupFacts, Seen, report
 from pyspark_zkgroup.inspect.what_if import Change, changed
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy, encode_candidacy
 from tests.unit.ailing_group import T, member, owner
 
 TOLD = frozenset({"a", "b"})

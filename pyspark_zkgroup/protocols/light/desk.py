@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from pyspark_zkgroup.clock import SYSTEM, EventClock
-from pyspark_zkgroup.group.coordination.candidacy import Candidacy
-from pyspark_zkgroup.group.coordination.commands import (
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
+from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Answer,
     Command,
     Holding,
@@ -28,7 +28,7 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stop,
     Stopped,
 )
-from pyspark_zkgroup.group.coordination.coordinator import Answered
+from pyspark_zkgroup.protocols.coordinator.rules.decisions import Answered
 from pyspark_zkgroup.protocols.light.nodes import delete_life, read_light, registered_brokers
 from pyspark_zkgroup.protocols.light.quota import Quota
 from pyspark_zkgroup.protocols.light.refusal_log import RefusalLog

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
-from pyspark_zkgroup.group.coordination.candidacy import Candidacy
+from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.server import Listener

@@ -14,15 +14,15 @@ from dataclasses import replace
 from typing import Any, cast
 
 from pyspark_zkgroup.errors import FencedError, ServerError
-from pyspark_zkgroup.group.coordination.commands import Command
 from pyspark_zkgroup.group.ownership import version_of
 from pyspark_zkgroup.group.snapshot import Snapshot
 from pyspark_zkgroup.jvm.registration import LightSeat, Registration, encode_registration
-from pyspark_zkgroup.membership.command_channel import CommandChannel, CommandRead
-from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.coordinator.command_channel import CommandChannel, CommandRead
+from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Command
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules.messages import Hello, Told

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.group.coordination.command_json import PARTITIONS_MAX
 from pyspark_zkgroup.group.ops import Create, Delete, Done, Op, Outcome, Transaction
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import PARTITIONS_MAX
 
 TOPICS_MAX = 20_000
 """Each has a node below owners/ and one below offsets/."""

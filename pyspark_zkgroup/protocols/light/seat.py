@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.errors import AccessError, BadZnodeError
-from pyspark_zkgroup.group.coordination.commands import Started
 from pyspark_zkgroup.group.ops import (
     Create,
     Delete,
@@ -27,6 +26,7 @@ from pyspark_zkgroup.group.ops import (
 )
 from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.jvm.registration import encode_registration, parse_registration
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Started
 from pyspark_zkgroup.protocols.light.entry import register
 from pyspark_zkgroup.protocols.light.nodes import (
     consumer_of_owner,

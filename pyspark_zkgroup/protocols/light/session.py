@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
-from pyspark_zkgroup.group.coordination.commands import Command
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Command
 from pyspark_zkgroup.protocols.light.rules import search as searching
 from pyspark_zkgroup.protocols.light.rules.lease import member_may_plan_until, stream_silent_at
 from pyspark_zkgroup.protocols.light.rules.messages import (

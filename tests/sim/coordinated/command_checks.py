@@ -8,11 +8,11 @@ it has told to read it may still do so, and to bring the group to an even share 
 from __future__ import annotations
 
 from pyspark_zkgroup.errors import AssignmentError, BadZnodeError
-from pyspark_zkgroup.group.coordination.command_json import decode_answer, decode_command
-from pyspark_zkgroup.group.coordination.commands import Command, Start, Stop, Stopped
-from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.paths import COORDINATOR, CoordinatedPaths
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import decode_answer, decode_command
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Command, Start, Stop, Stopped
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import Change, FakeZookeeper, Write
 from tests.sim.checkers import Checkers

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyspark_zkgroup.membership.coordinator import CoordinatorMembership
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
 from pyspark_zkgroup.protocols.environment import Surroundings
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper

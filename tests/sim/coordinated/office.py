@@ -10,10 +10,10 @@ import queue
 import traceback
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.coordinator.candidate import Candidate, Watching
-from pyspark_zkgroup.coordinator.term import Term
 from pyspark_zkgroup.errors import AccessError, ServerError
-from pyspark_zkgroup.group.coordination.candidacy import Candidacy
+from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
+from pyspark_zkgroup.protocols.coordinator.term import Term
 from pyspark_zkgroup.protocols.environment import Surroundings
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.zk.session import SessionEvent, SessionLostError, SessionSettings

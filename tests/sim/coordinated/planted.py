@@ -8,18 +8,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from pyspark_zkgroup.coordinator import registry, term
-from pyspark_zkgroup.coordinator.candidate import Candidate
-from pyspark_zkgroup.coordinator.registry import Registry
-from pyspark_zkgroup.coordinator.term import Term
-from pyspark_zkgroup.group.coordination import rebalance
-from pyspark_zkgroup.group.coordination.commands import Answer, Command, Start, Stopped
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.coordination.rebalance import Commands, GroupRead, GroupState
 from pyspark_zkgroup.group.ops import Delete, InDoubt
 from pyspark_zkgroup.group.paths import COORDINATOR
-from pyspark_zkgroup.membership.command_channel import CommandChannel
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator import registry, term
+from pyspark_zkgroup.protocols.coordinator.candidate import Candidate
+from pyspark_zkgroup.protocols.coordinator.command_channel import CommandChannel
+from pyspark_zkgroup.protocols.coordinator.registry import Registry
+from pyspark_zkgroup.protocols.coordinator.rules import rebalance
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Command, Start, Stopped
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
+from pyspark_zkgroup.protocols.coordinator.rules.rebalance import Commands, GroupRead, GroupState
+from pyspark_zkgroup.protocols.coordinator.term import Term
 from pyspark_zkgroup.protocols.owned import claims
 from pyspark_zkgroup.protocols.owned.claims import Moved
 from pyspark_zkgroup.protocols.owned.footing import Footing

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from pyspark_zkgroup.group.coordination.commands import Started, Stopped
-from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.ops import Create, Delete, SetData, Transaction
 from pyspark_zkgroup.jvm.registration import parse_registration
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Started, Stopped
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Commit,
     Hello,

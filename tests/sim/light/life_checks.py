@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.coordination.commands import Answer, Command, Stopped
 from pyspark_zkgroup.jvm.registration import LightSeat, parse_registration
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Command, Stopped
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules.messages import Hello
 from pyspark_zkgroup.zk.port import Node

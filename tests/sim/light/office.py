@@ -5,8 +5,8 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Sequence
 
-from pyspark_zkgroup.group.coordination.commands import Answer, Command
 from pyspark_zkgroup.group.ops import NodeVersion, Op
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Command
 from pyspark_zkgroup.protocols.light.conversation import Conversation, Outbox
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.rules.identity import Caller

@@ -13,9 +13,9 @@ from dataclasses import replace
 from threading import local
 from typing import Any, Final
 
-from pyspark_zkgroup.group.coordination.commands import Answer, Stop, Stopped
 from pyspark_zkgroup.group.ops import NodeVersion
-from pyspark_zkgroup.membership.command_channel import CommandChannel
+from pyspark_zkgroup.protocols.coordinator.command_channel import CommandChannel
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Stop, Stopped
 from pyspark_zkgroup.protocols.light import desk as light_desk
 from pyspark_zkgroup.protocols.light import nodes as light_nodes
 from pyspark_zkgroup.protocols.light import seat as light_seat

@@ -7,10 +7,6 @@ import time
 import pytest
 
 from pyspark_zkgroup.cli.describe import as_value, show
-from pyspark_zkgroup.group.coordination.candidacy import Candidacy, encode_candidacy
-from pyspark_zkgroup.group.coordination.command_json import encode
-from pyspark_zkgroup.group.coordination.commands import Stop
-from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.inspect.report import GroupFacts, GroupReport, Seen, Written, report
 from pyspark_zkgroup.jvm.registration import (
     LightSeat,
@@ -19,6 +15,10 @@ from pyspark_zkgroup.jvm.registration import (
     encode_registration,
 )
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy, encode_candidacy
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import encode
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Stop
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 T = [TopicPartition("orders", n) for n in range(8)]
 

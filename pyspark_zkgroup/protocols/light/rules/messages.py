@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from pyspark_zkgroup.group.coordination.commands import Answer, Command
 from pyspark_zkgroup.group.ops import NodeVersion, Outcome, Transaction
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Command
 
 # -- from the member
 

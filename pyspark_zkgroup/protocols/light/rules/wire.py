@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.coordination import command_json
 from pyspark_zkgroup.group.ops import (
     Check,
     Create,
@@ -31,6 +30,7 @@ from pyspark_zkgroup.group.ops import (
     SetData,
 )
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules import command_json
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
     ChildrenRead,

@@ -12,16 +12,16 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark_zkgroup.coordinator.term import Term
-from pyspark_zkgroup.coordinator.topics import Topics
 from pyspark_zkgroup.errors import AccessError, BadZnodeError, ServerError
-from pyspark_zkgroup.group.coordination.candidacy import (
+from pyspark_zkgroup.group.ops import Create, Done, InDoubt
+from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import (
     Candidacy,
     encode_candidacy,
     parse_candidacy,
 )
-from pyspark_zkgroup.group.ops import Create, Done, InDoubt
-from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
+from pyspark_zkgroup.protocols.coordinator.term import Term
+from pyspark_zkgroup.protocols.coordinator.topics import Topics
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
 from pyspark_zkgroup.protocols.light.desk import LIGHT, LightDesk
 from pyspark_zkgroup.zk.port import (

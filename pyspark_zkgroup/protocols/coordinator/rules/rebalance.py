@@ -15,7 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pyspark_zkgroup.group.coordination.commands import (
+from pyspark_zkgroup.group.snapshot import threads_by_topic, topics_of
+from pyspark_zkgroup.jvm.patterns import INTERNAL_TOPICS
+from pyspark_zkgroup.jvm.registration import Subscription
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Answer,
     Assigned,
     Command,
@@ -24,12 +28,8 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stop,
     Stopped,
 )
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.coordination.sticky import assign_sticky
-from pyspark_zkgroup.group.snapshot import threads_by_topic, topics_of
-from pyspark_zkgroup.jvm.patterns import INTERNAL_TOPICS
-from pyspark_zkgroup.jvm.registration import Subscription
-from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
+from pyspark_zkgroup.protocols.coordinator.rules.sticky import assign_sticky
 
 Topics = Mapping[str, tuple[int, ...]]
 Commands = tuple[tuple[str, Command], ...]

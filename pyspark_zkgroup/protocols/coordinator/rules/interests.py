@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.group.coordination.rebalance import Member, Topics
 from pyspark_zkgroup.group.snapshot import topics_of
 from pyspark_zkgroup.jvm.patterns import INTERNAL_TOPICS
+from pyspark_zkgroup.protocols.coordinator.rules.rebalance import Member, Topics
 
 
 @dataclass(frozen=True, slots=True)

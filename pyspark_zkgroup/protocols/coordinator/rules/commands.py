@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from pyspark_zkgroup.group.coordination import rebalance
-from pyspark_zkgroup.group.coordination.commands import Answer
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.coordination.interests import Interests, changed_topics
-from pyspark_zkgroup.group.coordination.rebalance import Commands, GroupRead, GroupState, Topics
+from pyspark_zkgroup.protocols.coordinator.rules import rebalance
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
+from pyspark_zkgroup.protocols.coordinator.rules.interests import Interests, changed_topics
+from pyspark_zkgroup.protocols.coordinator.rules.rebalance import (
+    Commands,
+    GroupRead,
+    GroupState,
+    Topics,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from pyspark_zkgroup.errors import AssignmentError
-from pyspark_zkgroup.group.coordination.sticky import STICKY
 from pyspark_zkgroup.group.paths import CoordinatedPaths, topic_path
 from pyspark_zkgroup.group.snapshot import Snapshot
-from pyspark_zkgroup.membership.command_channel import CommandChannel
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols import notes
+from pyspark_zkgroup.protocols.coordinator.command_channel import CommandChannel
+from pyspark_zkgroup.protocols.coordinator.rules.sticky import STICKY
 from pyspark_zkgroup.protocols.emptiness import Emptiness
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
 from pyspark_zkgroup.protocols.owned import claims, commits

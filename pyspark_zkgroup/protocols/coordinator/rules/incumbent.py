@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.coordination.candidacy import parse_candidacy
-from pyspark_zkgroup.group.coordination.command_json import decode_command
-from pyspark_zkgroup.group.coordination.commands import Command, Start, Stop
-from pyspark_zkgroup.group.coordination.generation import Generation
 from pyspark_zkgroup.group.paths import COORDINATOR
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.candidacy import parse_candidacy
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import decode_command
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Command, Start, Stop
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.coordination.command_json import decode_command, encode
-from pyspark_zkgroup.group.coordination.commands import (
+from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Refused
+from pyspark_zkgroup.group.paths import CoordinatedPaths
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import decode_command, encode
+from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Answer,
     Command,
     Holding,
@@ -22,10 +25,7 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stop,
     Stopped,
 )
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Refused
-from pyspark_zkgroup.group.paths import CoordinatedPaths
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.zk.port import DisconnectedError
 

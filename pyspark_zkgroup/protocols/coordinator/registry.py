@@ -7,14 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.coordination.command_json import decode_answer, decode_command
-from pyspark_zkgroup.group.coordination.commands import Answer, Start
-from pyspark_zkgroup.group.coordination.rebalance import GroupRead, Member
 from pyspark_zkgroup.group.ops import Delete
 from pyspark_zkgroup.group.ownership import thread_of
 from pyspark_zkgroup.group.paths import COORDINATED, CoordinatedPaths
 from pyspark_zkgroup.group.snapshot import read_registrations
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import decode_answer, decode_command
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Start
+from pyspark_zkgroup.protocols.coordinator.rules.rebalance import GroupRead, Member
 from pyspark_zkgroup.zk.port import Children, Node, NodeStore, partitions_below
 
 _ANY_VERSION = -1

@@ -21,7 +21,9 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from pyspark_zkgroup.errors import BadZnodeError
-from pyspark_zkgroup.group.coordination.commands import (
+from pyspark_zkgroup.jvm.registration import THREADS_MAX
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Answer,
     Assigned,
     Command,
@@ -32,9 +34,7 @@ from pyspark_zkgroup.group.coordination.commands import (
     Stop,
     Stopped,
 )
-from pyspark_zkgroup.group.coordination.generation import Generation
-from pyspark_zkgroup.jvm.registration import THREADS_MAX
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 VERSION = 1
 PARTITIONS_MAX = 300_000

@@ -11,20 +11,20 @@ import logging
 from collections.abc import Callable
 
 from pyspark_zkgroup.clock import EventClock
-from pyspark_zkgroup.coordinator.registry import Registry
-from pyspark_zkgroup.coordinator.topics import TopicList, Topics
-from pyspark_zkgroup.group.coordination import coordinator as core
-from pyspark_zkgroup.group.coordination.command_json import encode
-from pyspark_zkgroup.group.coordination.coordinator import (
+from pyspark_zkgroup.group.ops import Create, Done, InDoubt, Outcome
+from pyspark_zkgroup.group.paths import BROKER_IDS, COORDINATED, CoordinatedPaths
+from pyspark_zkgroup.protocols.coordinator.registry import Registry
+from pyspark_zkgroup.protocols.coordinator.rules import decisions as core
+from pyspark_zkgroup.protocols.coordinator.rules.command_json import encode
+from pyspark_zkgroup.protocols.coordinator.rules.decisions import (
     Answered,
     Event,
     GroupsSeen,
     MembersChanged,
     TopicsSeen,
 )
-from pyspark_zkgroup.group.coordination.rebalance import Commands
-from pyspark_zkgroup.group.ops import Create, Done, InDoubt, Outcome
-from pyspark_zkgroup.group.paths import BROKER_IDS, COORDINATED, CoordinatedPaths
+from pyspark_zkgroup.protocols.coordinator.rules.rebalance import Commands
+from pyspark_zkgroup.protocols.coordinator.topics import TopicList, Topics
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore
 
