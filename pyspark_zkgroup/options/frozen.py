@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.kafka.client_settings import ClientSettings
+from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
 from pyspark_zkgroup.model import Isolation, TopicPartition
 from pyspark_zkgroup.ranges.endings import Ending
 from pyspark_zkgroup.ranges.limits import BatchLimits

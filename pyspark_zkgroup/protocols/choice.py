@@ -8,11 +8,11 @@ from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.settings import FetchSettings
-from pyspark_zkgroup.membership.kafka_group import KafkaMembership
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.assign.membership import AssignedMembership
 from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 from pyspark_zkgroup.protocols.port import Brokers, Membership, OffsetsInKafka
 from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
 

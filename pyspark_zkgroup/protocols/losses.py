@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from pyspark_zkgroup.errors import DataLossError, OffsetBeyondEndError
-from pyspark_zkgroup.group.kafka_group import fencing
 from pyspark_zkgroup.group.ownership import Known
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.kafka.rules import fencing
 from pyspark_zkgroup.ranges import gaps
 from pyspark_zkgroup.ranges.gaps import Gap
 

@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyspark_zkgroup.membership import kafka_keeper
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.planning import silence
+from pyspark_zkgroup.protocols.kafka import keeper as kafka_keeper
 from pyspark_zkgroup.protocols.owned import session_keeper
 from pyspark_zkgroup.protocols.owned.claims import Moved
 from tests.chaos import report

@@ -12,13 +12,10 @@ from typing import Any, Protocol, cast
 import pytest
 
 from pyspark_zkgroup.clock import Clock
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
-    MemberSubscription,
-    encode_subscription,
-)
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka import group_wire, member_wire, metadata
 from pyspark_zkgroup.kafka.connection import Call, Cluster, Lost
+from pyspark_zkgroup.kafka.consumer_protocol import MemberSubscription, encode_subscription
 from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership, Write
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
 from pyspark_zkgroup.sandbox import Sandbox

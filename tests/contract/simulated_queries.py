@@ -12,11 +12,11 @@ from random import Random
 from typing import Any
 
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
-from pyspark_zkgroup.membership.kafka_group import KafkaMembership
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
 from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 from pyspark_zkgroup.protocols.light.membership import LightMembership
 from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
 from pyspark_zkgroup.protocols.light.stream import Inbox

@@ -11,13 +11,13 @@ from random import Random
 
 import pytest
 
-from pyspark_zkgroup.group.kafka_group.assignors import GroupMember, assign, cooperative_sticky
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
+from pyspark_zkgroup.kafka.consumer_protocol import (
     MemberSubscription,
     decode_subscription,
     encode_subscription,
 )
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.kafka.rules.assignors import GroupMember, assign, cooperative_sticky
 from tests.interop.consumer_program import command
 
 pytestmark = pytest.mark.interop

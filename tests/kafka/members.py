@@ -9,7 +9,7 @@ from typing import cast
 
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
-from pyspark_zkgroup.membership.kafka_group import KafkaMembership
+from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 from pyspark_zkgroup.sandbox import Sandbox
 from tests.produced_topics import ProducedTopics
 from tests.spark_order import Checkpoint, Query

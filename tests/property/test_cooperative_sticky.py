@@ -7,15 +7,15 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.kafka_group.assignors import (
+from pyspark_zkgroup.kafka.consumer_protocol import MemberSubscription
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.kafka.rules.assignors import (
     ASSIGNORS,
     Assignments,
     GroupMember,
     assign,
     cooperative_sticky,
 )
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import MemberSubscription
-from pyspark_zkgroup.model import TopicPartition
 
 TOPICS = ("a", "b", "c")
 NAMES = st.lists(st.text("mnop", min_size=1, max_size=3), min_size=1, max_size=6, unique=True)

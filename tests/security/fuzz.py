@@ -21,11 +21,11 @@ from typing import Any, Final
 
 from pyspark_zkgroup.errors import ZkgroupError
 from pyspark_zkgroup.group import requests
-from pyspark_zkgroup.group.kafka_group import consumer_protocol
 from pyspark_zkgroup.group.ownership import parse_offset, thread_of
 from pyspark_zkgroup.group.snapshot import read_snapshot
 from pyspark_zkgroup.group.target import target
 from pyspark_zkgroup.jvm import brokers, topics
+from pyspark_zkgroup.kafka import consumer_protocol
 from pyspark_zkgroup.protocols.coordinator.rules import candidacy, command_json
 from pyspark_zkgroup.protocols.light.rules import wire
 from pyspark_zkgroup.protocols.light.rules.wire import BadMessageError

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
-    MemberSubscription,
-    encode_subscription,
-)
+from pyspark_zkgroup.kafka.consumer_protocol import MemberSubscription, encode_subscription
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 from pyspark_zkgroup.protocols.owned.rules.kafka_copy import (
     REFRESH_S,

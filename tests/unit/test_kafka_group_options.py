@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
+from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
 from pyspark_zkgroup.options import parse
 
 GIVEN = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.kafka.client_settings import ClientSettings
+from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import (
     Options,

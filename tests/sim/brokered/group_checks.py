@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 
 from pyspark_zkgroup.errors import AccessError, FencedError, ServerError, ZkgroupError
-from pyspark_zkgroup.group.kafka_group.fencing import Committed, replayed
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
+from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed, replayed
 from tests.fakes.broker_group import Group, GroupMember, Stored
 from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.fakes.kafka import FakeKafka

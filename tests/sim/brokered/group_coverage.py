@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from pyspark_zkgroup.membership import kafka_claims, kafka_keeper, kafka_replay
+from pyspark_zkgroup.protocols.kafka import claims as kafka_claims
+from pyspark_zkgroup.protocols.kafka import keeper as kafka_keeper
+from pyspark_zkgroup.protocols.kafka import replay as kafka_replay
 from tests.sim.coverage import counts
 
 EXPECTED = (

@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
-from pyspark_zkgroup.membership.kafka_group import KafkaMembership
 from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 from tests.fakes.group_cluster import FakeCluster
 from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.fakes.kafka import FakeKafka

@@ -10,21 +10,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from pyspark_zkgroup.group.kafka_group import assignors
-from pyspark_zkgroup.group.kafka_group.assignors import GroupMember
-from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, Outcome
-from pyspark_zkgroup.group.kafka_group.member import Member, Turn
 from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.member_wire import Write
-from pyspark_zkgroup.membership import kafka_claims, kafka_keeper, kafka_replay
-from pyspark_zkgroup.membership.kafka_claims import KafkaClaims
-from pyspark_zkgroup.membership.kafka_group import KafkaMembership
-from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings
-from pyspark_zkgroup.membership.kafka_keeper import GroupKeeper
-from pyspark_zkgroup.membership.kafka_requests import GroupRequests
 from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.protocols.kafka import claims as kafka_claims
+from pyspark_zkgroup.protocols.kafka import keeper as kafka_keeper
+from pyspark_zkgroup.protocols.kafka import replay as kafka_replay
+from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
+from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings
+from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
+from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
+from pyspark_zkgroup.protocols.kafka.rules import assignors
+from pyspark_zkgroup.protocols.kafka.rules.assignors import GroupMember
+from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed, Known, Outcome
+from pyspark_zkgroup.protocols.kafka.rules.member import Member, Turn
 from pyspark_zkgroup.ranges import positions
 from tests.sim.brokered.planted_refusals import REFUSAL_BUGS
 from tests.sim.planting import Bugs, Patches, put

@@ -8,15 +8,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from pyspark_zkgroup.group.kafka_group.commit_verdict import CommitVerdict, judge_commit
-from pyspark_zkgroup.group.kafka_group.fencing import Known
-from pyspark_zkgroup.group.kafka_group.member import Member, Turn, heartbeat_answered
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka.error_codes import Meaning
-from pyspark_zkgroup.membership import kafka_keeper, kafka_requests
-from pyspark_zkgroup.membership.kafka_claims import KafkaClaims
-from pyspark_zkgroup.membership.kafka_keeper import GroupKeeper
 from pyspark_zkgroup.model import Fence, TopicPartition
+from pyspark_zkgroup.protocols.kafka import keeper as kafka_keeper
+from pyspark_zkgroup.protocols.kafka import requests as kafka_requests
+from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
+from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from pyspark_zkgroup.protocols.kafka.rules.commit_verdict import CommitVerdict, judge_commit
+from pyspark_zkgroup.protocols.kafka.rules.fencing import Known
+from pyspark_zkgroup.protocols.kafka.rules.member import Member, Turn, heartbeat_answered
 from tests.sim.planting import Bugs, Patches, put
 from tests.sim.world import VirtualClock
 

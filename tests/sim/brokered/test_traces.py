@@ -11,9 +11,9 @@ import pytest
 
 from pyspark_zkgroup.errors import AccessError
 from pyspark_zkgroup.kafka import error_codes as codes
-from pyspark_zkgroup.membership import kafka_requests
-from pyspark_zkgroup.membership.kafka_refusals import refused
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.kafka import requests as kafka_requests
+from pyspark_zkgroup.protocols.kafka.refusals import refused
 from tests.fakes.group_refusals import Odd
 from tests.sim.brokered.member import BrokeredDriver, brokered
 from tests.sim.brokered.trace import BrokeredTrace

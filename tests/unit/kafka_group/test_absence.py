@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from pyspark_zkgroup.group.kafka_group.absence import GONE_AFTER_S, gone, missing_since
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.kafka.rules.absence import GONE_AFTER_S, gone, missing_since
 
 P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
 

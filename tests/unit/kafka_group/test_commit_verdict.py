@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.kafka_group.commit_verdict import judge_commit
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka.error_codes import Meaning, meaning_of
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.kafka.rules.commit_verdict import judge_commit
 
 P, Q, R = (TopicPartition("t", n) for n in range(3))
 OF_THE_MEMBER = {

@@ -11,7 +11,7 @@ from kafka.protocol.consumer.metadata import (
     ConsumerProtocolSubscription,
 )
 
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
+from pyspark_zkgroup.kafka.consumer_protocol import (
     MemberAssignment,
     MemberSubscription,
     decode_assignment,

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from pyspark_zkgroup.group.kafka_group.fencing import (
+from pyspark_zkgroup.model import Fence, OffsetRange
+from pyspark_zkgroup.protocols.kafka.rules.fencing import (
     Committed,
     Known,
     metadata_of,
     position,
     replayed,
 )
-from pyspark_zkgroup.model import Fence, OffsetRange
 
 OURS, OTHERS = Fence("1a-0.7"), Fence("2b-0.1")
 KNOWN = Known(OURS, value=5, done=9)

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import NO_GENERATION, MemberAssignment
-from pyspark_zkgroup.group.kafka_group.member import (
+from pyspark_zkgroup.kafka import error_codes as codes
+from pyspark_zkgroup.kafka.consumer_protocol import NO_GENERATION, MemberAssignment
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.kafka.rules.member import (
     FENCED,
     Joined,
     Member,
@@ -23,8 +25,6 @@ from pyspark_zkgroup.group.kafka_group.member import (
     offsets_refused,
     sync_answered,
 )
-from pyspark_zkgroup.kafka import error_codes as codes
-from pyspark_zkgroup.model import TopicPartition
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 JOINED = Joined("m-1", 4, leads=True)

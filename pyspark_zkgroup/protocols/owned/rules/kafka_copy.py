@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import AssignmentError
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import decode_subscription
+from pyspark_zkgroup.kafka.consumer_protocol import decode_subscription
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 
 _MARK = "zkgroup "

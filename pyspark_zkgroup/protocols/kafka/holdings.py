@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from pyspark_zkgroup.group.kafka_group.fencing import Known
 from pyspark_zkgroup.model import Fence, TopicPartition
+from pyspark_zkgroup.protocols.kafka.rules.fencing import Known
 
 
 @dataclass(slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pyspark_zkgroup.errors import AccessError, FencedError, ServerError, ZkgroupError
-from pyspark_zkgroup.group.kafka_group.member import FENCED, Member
 from pyspark_zkgroup.kafka import error_codes as codes
+from pyspark_zkgroup.protocols.kafka.rules.member import FENCED, Member
 
 _OF_ACLS = (codes.GROUP_AUTHORIZATION_FAILED, codes.TOPIC_AUTHORIZATION_FAILED)
 

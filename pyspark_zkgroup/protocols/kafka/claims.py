@@ -8,13 +8,13 @@ import logging
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, metadata_of, position
-from pyspark_zkgroup.group.kafka_group.member import Member
 from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.member_wire import Write
-from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens
-from pyspark_zkgroup.membership.kafka_requests import GroupRequests
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings, Tokens
+from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
+from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed, Known, metadata_of, position
+from pyspark_zkgroup.protocols.kafka.rules.member import Member
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions
 

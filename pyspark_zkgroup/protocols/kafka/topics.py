@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.clock import Clock
-from pyspark_zkgroup.group.kafka_group import absence
 from pyspark_zkgroup.group.snapshot import topics_of
 from pyspark_zkgroup.jvm import patterns
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.protocols.kafka.rules import absence
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.positions import check_partitions
 

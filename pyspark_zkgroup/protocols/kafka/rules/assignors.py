@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import MemberSubscription
+from pyspark_zkgroup.kafka.consumer_protocol import MemberSubscription
 from pyspark_zkgroup.model import TopicPartition
 
 COOPERATIVE_STICKY = "cooperative-sticky"

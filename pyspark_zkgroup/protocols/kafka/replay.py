@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.kafka_group.fencing import Committed, Known, replayed
-from pyspark_zkgroup.group.kafka_group.member import Member
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
+from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed, Known, replayed
+from pyspark_zkgroup.protocols.kafka.rules.member import Member
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.membership.kafka_group import KafkaMembership
+    from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 
 _LOOK_S = 0.2
 _SAID_EVERY_S = 30.0

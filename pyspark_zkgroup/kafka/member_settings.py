@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark_zkgroup.group.kafka_group.assignors import COOPERATIVE_STICKY
+from pyspark_zkgroup.protocols.kafka.rules.assignors import COOPERATIVE_STICKY
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.kafka_group.assignors import GroupMember, assign
-from pyspark_zkgroup.group.kafka_group.commit_verdict import CommitVerdict
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
+from pyspark_zkgroup.kafka import error_codes as codes
+from pyspark_zkgroup.kafka import member_wire, metadata
+from pyspark_zkgroup.kafka.consumer_protocol import (
     MemberAssignment,
     MemberSubscription,
     decode_assignment,
@@ -23,7 +23,15 @@ from pyspark_zkgroup.group.kafka_group.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from pyspark_zkgroup.group.kafka_group.member import (
+from pyspark_zkgroup.kafka.error_codes import Meaning
+from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
+from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
+from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.kafka.rules.assignors import GroupMember, assign
+from pyspark_zkgroup.protocols.kafka.rules.commit_verdict import CommitVerdict
+from pyspark_zkgroup.protocols.kafka.rules.member import (
     Joined,
     Member,
     Step,
@@ -36,14 +44,6 @@ from pyspark_zkgroup.group.kafka_group.member import (
     offsets_refused,
     sync_answered,
 )
-from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
-from pyspark_zkgroup.kafka import error_codes as codes
-from pyspark_zkgroup.kafka import member_wire, metadata
-from pyspark_zkgroup.kafka.error_codes import Meaning
-from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
-from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership
-from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.protocols.environment import Surroundings
 from pyspark_zkgroup.threads import Running
 
 _GRACE_S = 5.0

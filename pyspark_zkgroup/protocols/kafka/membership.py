@@ -15,23 +15,23 @@ from dataclasses import replace
 from typing import Any
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.kafka_group.fencing import Known
-from pyspark_zkgroup.group.kafka_group.member import Member
-from pyspark_zkgroup.group.kafka_group.settings import KafkaGroupSettings
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
-from pyspark_zkgroup.membership.kafka_claims import KafkaClaims
-from pyspark_zkgroup.membership.kafka_holdings import KafkaHoldings, Tokens
-from pyspark_zkgroup.membership.kafka_keeper import GroupKeeper
-from pyspark_zkgroup.membership.kafka_refusals import refused
-from pyspark_zkgroup.membership.kafka_replay import KafkaReplay
-from pyspark_zkgroup.membership.kafka_requests import GroupRequests
-from pyspark_zkgroup.membership.kafka_topics import KafkaTopics
+from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
+from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings, Tokens
+from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from pyspark_zkgroup.protocols.kafka.refusals import refused
+from pyspark_zkgroup.protocols.kafka.replay import KafkaReplay
+from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
+from pyspark_zkgroup.protocols.kafka.rules.fencing import Known
+from pyspark_zkgroup.protocols.kafka.rules.member import Member
+from pyspark_zkgroup.protocols.kafka.topics import KafkaTopics
 from pyspark_zkgroup.protocols.losses import Losses
 from pyspark_zkgroup.protocols.port import Brokers, Position, Standing
 from pyspark_zkgroup.protocols.waiting import Waiting

@@ -16,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pyspark_zkgroup.group.kafka_group.consumer_protocol import NO_GENERATION, MemberAssignment
 from pyspark_zkgroup.kafka import error_codes as codes
+from pyspark_zkgroup.kafka.consumer_protocol import NO_GENERATION, MemberAssignment
 from pyspark_zkgroup.kafka.error_codes import Meaning, Request
 from pyspark_zkgroup.model import TopicPartition
 

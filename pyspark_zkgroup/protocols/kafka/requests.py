@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from pyspark_zkgroup.group.kafka_group.commit_verdict import judge_commit
-from pyspark_zkgroup.group.kafka_group.fencing import Committed
-from pyspark_zkgroup.group.kafka_group.member import Member
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka import group_wire, member_wire
 from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.member_wire import Write
 from pyspark_zkgroup.kafka.wire import BrokerError
-from pyspark_zkgroup.membership.kafka_keeper import GroupKeeper
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from pyspark_zkgroup.protocols.kafka.rules.commit_verdict import judge_commit
+from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed
+from pyspark_zkgroup.protocols.kafka.rules.member import Member
 
 _TIMEOUT_S = 5.0
 # The broker appends one request's offsets as one batch, which must stay below message.max.bytes.
