@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from pyspark_zkgroup import stop_on_sigterm
 from pyspark_zkgroup.delta import append_once, session
 from pyspark_zkgroup.jobs.arguments import (
     add_follow,
@@ -37,7 +38,6 @@ from pyspark_zkgroup.jobs.arguments import (
 )
 from pyspark_zkgroup.jobs.batches import Batches, counted
 from pyspark_zkgroup.jobs.outcome import Job
-from pyspark_zkgroup.spark.stopping import stop_on_sigterm
 
 JOB = Job("drain")
 

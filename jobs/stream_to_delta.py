@@ -24,7 +24,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from pyspark_zkgroup import delta
+from pyspark_zkgroup import delta, stop_on_sigterm
 from pyspark_zkgroup.jobs.arguments import (
     add_follow,
     add_member,
@@ -37,7 +37,6 @@ from pyspark_zkgroup.jobs.arguments import (
 )
 from pyspark_zkgroup.jobs.batches import Batches, counted
 from pyspark_zkgroup.jobs.outcome import Job
-from pyspark_zkgroup.spark.stopping import stop_on_sigterm
 
 FOLLOW_S = 1.0
 JOB = Job("stream_to_delta")

@@ -14,15 +14,29 @@ from pyspark_zkgroup._version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pyspark_zkgroup.spark.progress import progress, progress_frame
+    from pyspark_zkgroup.spark.listener import ProgressListener
+    from pyspark_zkgroup.spark.progress import progress, progress_frame, read_progress
     from pyspark_zkgroup.spark.source import DefaultSource
-    from pyspark_zkgroup.spark.stopping import stop
+    from pyspark_zkgroup.spark.stopping import stop, stop_on_sigterm
 
-__all__ = ["DefaultSource", "__version__", "progress", "progress_frame", "register", "stop"]
+__all__ = [
+    "DefaultSource",
+    "ProgressListener",
+    "__version__",
+    "progress",
+    "progress_frame",
+    "read_progress",
+    "register",
+    "stop",
+    "stop_on_sigterm",
+]
 
 _LATER = {
     "DefaultSource": "pyspark_zkgroup.spark.source",
+    "ProgressListener": "pyspark_zkgroup.spark.listener",
+    "read_progress": "pyspark_zkgroup.spark.progress",
     "stop": "pyspark_zkgroup.spark.stopping",
+    "stop_on_sigterm": "pyspark_zkgroup.spark.stopping",
     "progress": "pyspark_zkgroup.spark.progress",
     "progress_frame": "pyspark_zkgroup.spark.progress",
 }

@@ -92,7 +92,7 @@ def test_the_import_contracts_hold() -> None:
         ("plan.py", "from random import random", "Decisions are pure"),
         ("planning/planner.py", "import kazoo.client", "Only zk speaks ZooKeeper"),
         ("planning/planner.py", "import kafka", "Only kafka and records speak Kafka"),
-        ("protocols/port.py", "from pyspark.sql import Row", "Only source, stopping, delta"),
+        ("protocols/port.py", "from pyspark.sql import Row", "Only spark, delta and jobs"),
         ("kafka/settings.py", "import pyspark_zkgroup.zk.session", "Imports point downward"),
         (
             "kafka/settings.py",

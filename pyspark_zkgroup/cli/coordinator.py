@@ -17,7 +17,7 @@ from pyspark_zkgroup.connect_string import PORT_MAX, parse_address, parse_connec
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.jvm.topics import legal_name
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
-from pyspark_zkgroup.spark.worker_log import PrintableFormatter
+from pyspark_zkgroup.worker_log import PrintableFormatter
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
@@ -107,6 +107,7 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
     from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
     from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
     from pyspark_zkgroup.protocols.environment import unique_name
+    from pyspark_zkgroup.protocols.light.desk import LightDesk
     from pyspark_zkgroup.zk.session import SessionSettings
 
     try:
@@ -147,7 +148,7 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
         candidate = _office(settings, name, watching, bootstrap, light, stream_access)
         click.echo(f"light members are served at {candidate.address}")
     else:
-        candidate = Candidate(settings, Candidacy(name), watching)
+        candidate = Candidate(settings, Candidacy(name), LightDesk(), watching)
     candidate.start()
     try:
         told.wait()
@@ -164,8 +165,9 @@ def _office(
     light: dict[str, Any],
     stream_access: StreamAccess,
 ) -> LightOffice:
+    from pyspark_zkgroup.protocols.light.desk import LightDesk
+
     try:
-        from pyspark_zkgroup.protocols.light.desk import LightDesk
         from pyspark_zkgroup.protocols.light.listening_candidate import LightOffice
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "grpc":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark_zkgroup.protocols.kafka.rules.assignors import COOPERATIVE_STICKY
+COOPERATIVE_STICKY = "cooperative-sticky"
+ASSIGNORS = (COOPERATIVE_STICKY, "range", "roundrobin")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
+from pyspark_zkgroup.kafka.member_settings import COOPERATIVE_STICKY, KafkaGroupSettings
 from pyspark_zkgroup.options import (
     group_options,
     kafka_options,
@@ -17,7 +17,6 @@ from pyspark_zkgroup.options import (
 from pyspark_zkgroup.options.frozen import Protocol
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option
-from pyspark_zkgroup.protocols.kafka.rules.assignors import COOPERATIVE_STICKY
 
 # The patience beyond a session's end: the JVM consumers' defaults come to the same 8 seconds.
 _REBALANCE_WAIT_BEYOND_SESSION_MS = 2000

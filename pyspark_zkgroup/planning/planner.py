@@ -248,7 +248,7 @@ class Planner:
         raise StoppedError(
             f"The query was asked to stop by {by}: all that it has read is committed, and its "
             f"member {self.membership.member} has left group {self.options.group_id}",
-            "Start it again when it may read on; pyspark_zkgroup.spark.stopping.stop_on_sigterm ends a "
+            "Start it again when it may read on; pyspark_zkgroup.stop_on_sigterm ends a "
             "query without this error",
         )
 

@@ -13,14 +13,13 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.threads import SYSTEM_THREADS, Threads
 from pyspark_zkgroup.zk.port import NodeStore, SessionEvent, SessionSettings
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
     from pyspark_zkgroup.zk.store import Store
 
 
@@ -60,26 +59,15 @@ def open_store(settings: SessionSettings, events: queue.SimpleQueue[SessionEvent
     return Store(session)
 
 
-def open_light(settings: LightSettings, events: queue.SimpleQueue[SessionEvent]) -> LightSession:
-    """A light member's session, taken in by a coordinator, or the error that says why not."""
-    # Only here: other members may have no gRPC.
-    from pyspark_zkgroup.protocols.light.call import Call
-    from pyspark_zkgroup.protocols.light.session import LightSession
-
-    session = LightSession(settings, events, Call)
-    session.open()
-    return session
-
-
 @dataclass(frozen=True, slots=True)
 class Surroundings:
+    """`open_light` is how a light member opens a session, where the world has a way of its own."""
+
     clock: EventClock = SYSTEM
     new_name: Callable[[EventClock], str] = unique_name
     open_store: Callable[[SessionSettings, queue.SimpleQueue[SessionEvent]], NodeStore] = open_store
     new_condition: Callable[[], Changed] = threading.Condition
-    open_light: Callable[[LightSettings, queue.SimpleQueue[SessionEvent]], LightSession] = (
-        open_light
-    )
+    open_light: Callable[..., Any] | None = None
     threads: Threads = SYSTEM_THREADS
 
 

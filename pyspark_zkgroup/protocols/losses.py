@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import Field, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from pyspark_zkgroup.errors import DataLossError, OffsetBeyondEndError
-from pyspark_zkgroup.group.ownership import Known
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.protocols.kafka.rules import fencing
 from pyspark_zkgroup.ranges import gaps
 from pyspark_zkgroup.ranges.gaps import Gap
 
 OldEnds = Callable[[Collection[TopicPartition]], Mapping[TopicPartition, int | None]]
-K = TypeVar("K", Known, fencing.Known)
 _log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class _Progress(Protocol):
+    """What each protocol knows of a partition, a frozen dataclass: finished up to `done`."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def done(self) -> int: ...
+
+
+K = TypeVar("K", bound=_Progress)
 
 
 class Losses:

@@ -61,7 +61,7 @@ class ZkGroupBatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         from pyspark_zkgroup.planning.batch_read import batch_tasks
-        from pyspark_zkgroup.spark.worker_log import log_to_stderr
+        from pyspark_zkgroup.worker_log import log_to_stderr
 
         log_to_stderr()
         found = batch_tasks(self.options, self._narrowing)

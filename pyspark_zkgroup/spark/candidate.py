@@ -10,6 +10,7 @@ from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
+from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.zk.port import SessionSettings
 
 
@@ -30,4 +31,4 @@ def candidate_of(options: Options, name: str) -> Candidate | None:
     brokers = ClusterView(options)
     poll = brokers.partitions if options.bootstrap_servers else None
     watching = Watching(poll, options.metadata_refresh_ms / 1000.0, brokers.close)
-    return Candidate(settings, Candidacy(name), watching)
+    return Candidate(settings, Candidacy(name), LightDesk(), watching)

@@ -129,7 +129,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             from pyspark_zkgroup.protocols.choice import membership
             from pyspark_zkgroup.records.choice import slow_because
             from pyspark_zkgroup.spark.candidate import candidate_of
-            from pyspark_zkgroup.spark.worker_log import log_to_stderr
+            from pyspark_zkgroup.worker_log import log_to_stderr
 
             log_to_stderr()
             slow_because()  # the tasks say so too, but who looks into executors' logs?

@@ -15,6 +15,7 @@ from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
 from pyspark_zkgroup.protocols.coordinator.term import Term
 from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.membership import LightMembership
 from pyspark_zkgroup.protocols.owned.membership import OwnerNodeMembership
 from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
@@ -71,7 +72,7 @@ class Group:
             light.desk.begin(mine, _EPOCH, lambda: self.events.put(SessionEvent("changed", "")))
         else:
             self.coordinator = Counting(mine)
-        desk = self.light.desk if self.light else None
+        desk = self.light.desk if self.light else LightDesk()
         self.term = Term(mine, _EPOCH, 0, None, 1e9, SYSTEM, desk)
 
     def close(self) -> None:

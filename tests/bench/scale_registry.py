@@ -22,6 +22,7 @@ from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Started
 from pyspark_zkgroup.protocols.coordinator.rules.decisions import Answered
 from pyspark_zkgroup.protocols.coordinator.term import Term
+from pyspark_zkgroup.protocols.light.desk import LightDesk
 from tests.bench.asked import Counting
 from tests.bench.scale_ground import Ground, fake, real
 
@@ -42,7 +43,7 @@ def measure(ground: Ground, members: int, partitions: int) -> None:
 
     mine = ground.open(queue.SimpleQueue())
     counting = Counting(mine)
-    term = Term(mine, 1, 0, None, 1e9, SYSTEM)
+    term = Term(mine, 1, 0, None, 1e9, SYSTEM, LightDesk())
     _work(f"the first look at {members:,}", term, counting)
     group = term.state.groups[_PATHS.group]
     for consumer, generation in list(group.starting.items())[:_ANSWERS]:

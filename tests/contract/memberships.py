@@ -253,7 +253,7 @@ def _kafka(sandbox: Sandbox) -> Iterator[Members]:
 
 def _light_on_fakes(simulation: Simulation) -> Members:
     group = SimulatedLightGroup(simulation)
-    return LightMembers(group, group.office.desk, lambda query: query.crash())
+    return LightMembers(group, group.office.light_desk, lambda query: query.crash())
 
 
 ON_SERVERS: dict[str, Callable[[Sandbox], AbstractContextManager[Members]]] = {

@@ -17,6 +17,7 @@ from pyspark_zkgroup.protocols.coordinator.registry import surely_the_same
 from pyspark_zkgroup.protocols.coordinator.rules.command_json import decode_command
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Assigned, Command, Start
 from pyspark_zkgroup.protocols.coordinator.term import Term
+from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.zk.port import Children
 from pyspark_zkgroup.zk.store import Store
 from tests.contract.ensembles import made
@@ -56,7 +57,7 @@ def told(store: Store) -> list[Command]:
 
 def test_nobody_is_told_anything_before_the_topics_are_known(store: Store) -> None:
     brokers = Brokers()
-    term = Term(store, 7, 0, brokers.poll, 0.0, SYSTEM)
+    term = Term(store, 7, 0, brokers.poll, 0.0, SYSTEM, LightDesk())
     for _ in range(10):
         term.work()
     assert told(store) == []
@@ -76,7 +77,7 @@ def test_nobody_is_told_anything_before_the_topics_are_known(store: Store) -> No
 def test_topics_of_brokers_that_register_need_no_broker_to_be_asked(store: Store) -> None:
     store.ensure([f"{BROKER_IDS}/1", f"{BROKER_TOPICS}/t"])
     store.commit([(Create(f"{BROKER_TOPICS}/u", b'{"partitions":{"0":[1]}}'),)])
-    term = Term(store, 7, 3, None, 60.0, SYSTEM)
+    term = Term(store, 7, 3, None, 60.0, SYSTEM, LightDesk())
     while term.work():
         pass
     (start,) = told(store)
@@ -88,7 +89,7 @@ def test_topics_of_brokers_that_register_need_no_broker_to_be_asked(store: Store
 
 def test_where_nobody_can_tell_the_topics_there_is_no_coordinator(store: Store) -> None:
     with pytest.raises(ServerError, match="no broker was named"):
-        Term(store, 7, 0, None, 60.0, SYSTEM).work()
+        Term(store, 7, 0, None, 60.0, SYSTEM, LightDesk()).work()
 
 
 class Registrations:
@@ -105,7 +106,7 @@ class Registrations:
             return plain(paths, watch=watch)
 
         monkeypatch.setattr(store, "nodes", nodes)
-        self.term = Term(store, 7, 0, lambda: {"t": (0, 1)}, 60.0, SYSTEM)
+        self.term = Term(store, 7, 0, lambda: {"t": (0, 1)}, 60.0, SYSTEM, LightDesk())
 
     def at_a_look(self) -> list[str]:
         self.read = []

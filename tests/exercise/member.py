@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pyspark_zkgroup.spark.worker_log import log_to_stderr
+from pyspark_zkgroup.worker_log import log_to_stderr
 from tests.spark_order import Checkpoint, Query
 
 TRIGGER_S = 2.0

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyspark_zkgroup.kafka.consumer_protocol import MemberSubscription
+from pyspark_zkgroup.kafka.member_settings import ASSIGNORS
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.kafka.rules.assignors import (
-    ASSIGNORS,
     Assignments,
     GroupMember,
     assign,

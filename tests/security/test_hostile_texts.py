@@ -23,7 +23,7 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, encode
 from pyspark_zkgroup.printable import printable
 from pyspark_zkgroup.spark.progress import read_progress
-from pyspark_zkgroup.spark.worker_log import PrintableFormatter
+from pyspark_zkgroup.worker_log import PrintableFormatter
 
 CLI = Path(__file__).resolve().parents[2] / "pyspark_zkgroup" / "cli"
 HOSTILE = [

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pyspark_zkgroup.errors import AccessError, BadZnodeError, ServerError
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt
 from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
+from pyspark_zkgroup.protocols.coordinator.desk import ANSWERS, Desk
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import (
     Candidacy,
     encode_candidacy,
@@ -23,7 +24,6 @@ from pyspark_zkgroup.protocols.coordinator.rules.candidacy import (
 from pyspark_zkgroup.protocols.coordinator.term import Term
 from pyspark_zkgroup.protocols.coordinator.topics import Topics
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
-from pyspark_zkgroup.protocols.light.desk import LIGHT, LightDesk
 from pyspark_zkgroup.zk.port import (
     DisconnectedError,
     NodeStore,
@@ -55,18 +55,15 @@ class Candidate:
         self,
         settings: SessionSettings,
         candidacy: Candidacy,
+        desk: Desk,
         watching: Watching | None = None,
         surroundings: Surroundings = REAL,
-        desk: LightDesk | None = None,
     ) -> None:
-        """`desk` is where light members are served; without one they only keep what they have for
-        as long as their sessions last.
-        """
         self.settings = settings
         self.candidacy = candidacy
         self.watching = watching or Watching()
         self.surroundings = surroundings
-        self.desk = desk or LightDesk(clock=surroundings.clock, threads=surroundings.threads)
+        self.desk = desk
         self.desk.whereabouts = self.whereabouts
         self.term: Term | None = None
         self.store: NodeStore | None = None
@@ -206,7 +203,7 @@ class Candidate:
 
     def _wake(self) -> None:
         """A light member has answered. Comes from another thread."""
-        self._events.put(SessionEvent("changed", LIGHT))
+        self._events.put(SessionEvent("changed", ANSWERS))
 
     def _wait(self, timeout_s: float) -> None:
         if not self._closing:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt, Outcome
 from pyspark_zkgroup.group.paths import BROKER_IDS, COORDINATED, CoordinatedPaths
+from pyspark_zkgroup.protocols.coordinator.desk import Desk
 from pyspark_zkgroup.protocols.coordinator.registry import Registry
 from pyspark_zkgroup.protocols.coordinator.rules import decisions as core
 from pyspark_zkgroup.protocols.coordinator.rules.command_json import encode
@@ -25,7 +26,6 @@ from pyspark_zkgroup.protocols.coordinator.rules.decisions import (
 )
 from pyspark_zkgroup.protocols.coordinator.rules.rebalance import Commands
 from pyspark_zkgroup.protocols.coordinator.topics import TopicList, Topics
-from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore
 
 # The server's limit of a packet is 1 MiB unless it was set otherwise.
@@ -42,10 +42,10 @@ class Term:
         poll: Callable[[], Topics] | None,
         poll_s: float,
         clock: EventClock,
-        desk: LightDesk | None = None,
+        desk: Desk,
     ) -> None:
         self.store = store
-        self.desk = desk or LightDesk(clock=clock)
+        self.desk = desk
         self.clock = clock
         self.registry = Registry(store)
         self.topics = TopicList(store, poll, poll_s)

@@ -51,8 +51,6 @@ from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore, SessionLostErr
 if TYPE_CHECKING:
     from pyspark_zkgroup.protocols.light.conversation import Outbox
 
-LIGHT = "light members"
-"""The path of the event that a light member has answered."""
 _BEAT_S = 0.1
 # A member registers in the first boundary, after a look at the brokers.
 _REGISTER_S = 30.0

@@ -36,7 +36,7 @@ class LightOffice:
         host = listen.rpartition(":")[0]
         self.address = advertised or f"{host}:{self.listener.port}"
         candidacy = Candidacy(name, self.address)
-        self.candidate = Candidate(settings, candidacy, watching, surroundings, desk)
+        self.candidate = Candidate(settings, candidacy, desk, watching, surroundings)
 
     def start(self) -> None:
         self.candidate.start()

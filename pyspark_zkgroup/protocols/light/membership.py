@@ -24,6 +24,7 @@ from pyspark_zkgroup.protocols.coordinator.command_channel import CommandChannel
 from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Command
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.light.call import Call
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules.messages import Hello, Told
 from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
@@ -101,7 +102,7 @@ class LightMembership(CoordinatorMembership):
         surroundings: Surroundings = REAL,
         in_kafka: OffsetsInKafka | None = None,
     ) -> None:
-        self._open_light = surroundings.open_light
+        self._open_light = surroundings.open_light or _open_session
         surroundings = replace(surroundings, open_store=self._open)
         super().__init__(options, brokers, surroundings, in_kafka)
         self.channel = StreamChannel(self.coordinated)
@@ -207,6 +208,13 @@ class LightMembership(CoordinatorMembership):
     def status(self) -> dict[str, Any]:
         session = self.keeper.session
         return {**super().status(), "coordinator": session.settings.hosts if session else None}
+
+
+def _open_session(settings: LightSettings, events: queue.SimpleQueue[SessionEvent]) -> LightSession:
+    """Taken in by a coordinator, or the error that says why not."""
+    session = LightSession(settings, events, Call)
+    session.open()
+    return session
 
 
 def _session(f: Footing) -> LightSession:

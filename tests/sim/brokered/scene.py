@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pyspark_zkgroup.protocols.kafka.rules.assignors import COOPERATIVE_STICKY
+from pyspark_zkgroup.kafka.member_settings import COOPERATIVE_STICKY
 from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.sim.brokered import group_coverage, group_faults
 from tests.sim.brokered.group_checks import GroupChecks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyspark_zkgroup.kafka.member_settings import COOPERATIVE_STICKY
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.protocols.kafka.rules.assignors import COOPERATIVE_STICKY
 from tests.sim.brokered.member import BrokeredDriver
 from tests.sim.brokered.scene import BrokeredScene
 from tests.sim.query import Query

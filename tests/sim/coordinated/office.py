@@ -88,9 +88,9 @@ class Office(Candidate):
         super().__init__(
             SessionSettings("zk1:2181", "", timeout_ms, 6000),
             Candidacy(process.name, address),
+            desk or LightDesk(clock=clock),
             Watching(view.partitions, 3.0),
             Surroundings(clock=clock, open_store=self._open),
-            desk,
         )
         self.ended = False
 

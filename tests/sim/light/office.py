@@ -110,7 +110,7 @@ class LightCandidate(Office):
         self.address = address
         self.hearer = hearer
         self.speaking: dict[object, Hello] = {}
-        desk = WatchedDesk(world, process, hearer)
+        desk = self.light_desk = WatchedDesk(world, process, hearer)
         super().__init__(world, process, kafka, timeout_ms, hearer, desk, address)
         self.threads: ProcessThreads = desk.threads  # type: ignore[assignment]
         self.served = _Listener(self)
@@ -139,4 +139,4 @@ class _Listener:
         if office.process.driver_dead:
             raise KilledError
         office.speaking[office.world.current] = hello
-        return office.desk.greet(hello, outbox, caller)
+        return office.light_desk.greet(hello, outbox, caller)

@@ -12,10 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark_zkgroup.kafka.consumer_protocol import MemberSubscription
+from pyspark_zkgroup.kafka.member_settings import COOPERATIVE_STICKY
 from pyspark_zkgroup.model import TopicPartition
-
-COOPERATIVE_STICKY = "cooperative-sticky"
-ASSIGNORS = (COOPERATIVE_STICKY, "range", "roundrobin")
 
 Partitions = Mapping[str, Sequence[int]]
 Assignments = dict[str, frozenset[TopicPartition]]
