@@ -214,11 +214,14 @@ def test_the_project_stands_alone_and_is_finished() -> None:
 def test_the_public_names_are_sorted_and_exact() -> None:
     assert pyspark_zkgroup.__all__ == [
         "DefaultSource",
+        "ProgressListener",
         "__version__",
         "progress",
         "progress_frame",
+        "read_progress",
         "register",
         "stop",
+        "stop_on_sigterm",
     ]
     assert pyspark_zkgroup.__all__ == sorted(pyspark_zkgroup.__all__)
     for name in pyspark_zkgroup.__all__:

@@ -19,7 +19,7 @@ ABOVE_IDLE_MAX_BYTES = 250 << 20
 READING = """
 import sys
 from pathlib import Path
-from pyspark_zkgroup import task
+from pyspark_zkgroup.tasks import reading
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput, TaskRange
@@ -33,7 +33,7 @@ ranges = [TaskRange(TopicPartition(topic, n), OffsetRange(0, each)) for n in ran
 given = TaskInput("member-0", tuple(ranges)), FetchSettings((bootstrap,))
 idle = size("VmRSS")
 Path("/proc/self/clear_refs").write_text("5")
-rows = sum(b.num_rows for b in task.read(*given))
+rows = sum(b.num_rows for b in reading.read(*given))
 print(rows, size("VmHWM") - idle)
 """
 

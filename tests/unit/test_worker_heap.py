@@ -7,7 +7,7 @@ import sys
 
 FROZEN_ONCE = """
 import gc
-from pyspark_zkgroup import task
+from pyspark_zkgroup.tasks import reading
 from pyspark_zkgroup.tasks.worker_heap import freeze_once
 
 class Ring:
