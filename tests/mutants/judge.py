@@ -14,10 +14,10 @@ from tests.mutants.mutations import Mutant, applied
 from tests.mutants.reach import CHEAP
 
 _KEPT_OUT = shutil.ignore_patterns(
-    ".venv", ".git", "build", "dist", "__pycache__", ".*_cache", "docs", "notebooks", "target"
+    ".venv", ".git", "build", "dist", "__pycache__", ".*_cache", "notebooks", "target"
 )
 _SEEDS = {"zookeeper": 60, "coordinator": 40, "light": 12, "kafka": 50}
-_OF_PROTOCOLS = (("kafka", ("kafka",)), ("light", ("light",)), ("coordinat", ("coordinator",)))
+_OF_PROTOCOLS = tuple((f"protocols/{name}/", (name,)) for name in ("kafka", "light", "coordinator"))
 _TESTS_TIMEOUT_S, _SIMULATION_TIMEOUT_S = 150.0, 400.0
 
 
@@ -31,7 +31,6 @@ class Verdict:
 def copied(root: Path, to: Path) -> Path:
     """A tree of its own, in which modules may be changed."""
     shutil.copytree(root, to, ignore=_KEPT_OUT)
-    (to / "docs").symlink_to(root / "docs")
     return to
 
 

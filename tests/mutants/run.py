@@ -27,14 +27,13 @@ ROOT = Path(__file__).resolve().parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent.json")
 RESULT = ROOT / "build" / "mutants.json"
 MODULES = (
-    "pyspark_zkgroup/planning/planner.py",
     "pyspark_zkgroup/plan.py",
-    "pyspark_zkgroup/planning/batch_size.py",
-    "pyspark_zkgroup/planning/log_watch.py",
-    "pyspark_zkgroup/planning/fixed_ends.py",
-    "pyspark_zkgroup/planning/silence.py",
-    "pyspark_zkgroup/group/**/*.py",
-    "pyspark_zkgroup/membership/*.py",
+    "pyspark_zkgroup/group/*.py",
+    "pyspark_zkgroup/jvm/*.py",
+    "pyspark_zkgroup/ranges/*.py",
+    "pyspark_zkgroup/inspect/**/*.py",
+    "pyspark_zkgroup/planning/*.py",
+    "pyspark_zkgroup/protocols/**/*.py",
 )
 KILLED_SHARE_MIN = 0.9
 _CONTRACTS = ("tests/contract/test_membership.py", "tests/contract/test_given_up.py")
