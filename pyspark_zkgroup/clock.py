@@ -1,4 +1,4 @@
-"""Time as something that is handed in, so that a test can hold it still, or move it."""
+"""Clocks that are passed in, so that a test can stop or advance them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses as users write them: `host:port` lists, and ZooKeeper's with a chroot at the end.
+"""Parses addresses: `host:port` lists, and ZooKeeper's with a chroot at the end.
 
 Nothing is resolved here: a host that does not exist is found out by whoever connects to it.
 """

@@ -1,6 +1,4 @@
-"""The small values every room speaks of: partitions, thread ids, ranges. Checked when built, never
-changed.
-"""
+"""The small values that every room uses: partitions, thread ids, ranges, fences."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""One micro-batch's plan, which is Spark's offset: a public, versioned JSON format; and what a task
-is given.
+"""The plan of one micro-batch, which is Spark's offset: a public, versioned JSON format.
 
     {"version": 2, "protocol": "zookeeper", "group": "billing",
      "member": "billing_host-1795198465488-1cf4c010", "partitions":

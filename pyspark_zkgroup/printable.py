@@ -1,4 +1,4 @@
-"""Text of others on its way to a terminal, a log or an error.
+"""Escapes control characters in foreign text for terminals, logs and errors.
 
 Registrations, owner nodes, patterns and what servers answer may hold escape sequences, which move
 the cursor, hide lines or forge links, and characters that turn the order of letters round.

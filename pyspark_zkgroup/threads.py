@@ -1,4 +1,4 @@
-"""Threads as something that is handed in, like time: in a simulated world one runs at a time."""
+"""Threads that are passed in, so that a simulation can run one at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is logged in Spark's Python workers on the driver reaches the driver's output."""
+"""Sends the log of Spark's Python workers on the driver to the driver's stderr."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import pyspark_zkgroup
+from tests import rooms
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pyspark_zkgroup"
@@ -90,6 +91,8 @@ def test_the_import_contracts_hold() -> None:
         ("group/claim.py", "import kazoo", "Decisions are pure"),
         ("group/claim.py", "import time", "Decisions are pure"),
         ("plan.py", "from random import random", "Decisions are pure"),
+        ("inspect/report.py", "import time", "Decisions are pure"),
+        ("protocols/light/rules/lease.py", "import time", "Decisions are pure"),
         ("planning/planner.py", "import kazoo.client", "Only zk speaks ZooKeeper"),
         ("planning/planner.py", "import kafka", "Only kafka and records speak Kafka"),
         ("protocols/port.py", "from pyspark.sql import Row", "Only spark, delta and jobs"),
@@ -106,7 +109,19 @@ def test_the_import_contracts_hold() -> None:
             "Imports point downward",
         ),
         ("cli/main.py", "from pyspark_zkgroup import stop", "Imports point downward"),
+        ("tasks/reading.py", "import pyspark_zkgroup.zk.session", "Imports point downward"),
+        ("tasks/reading.py", "import pyspark_zkgroup.protocols.port", "Imports point downward"),
         ("a_new_room.py", "", "Imports point downward"),
+        (
+            "protocols/owned/claims.py",
+            "import pyspark_zkgroup.protocols.light.seat",
+            "Protocols stand on each other",
+        ),
+        (
+            "protocols/zookeeper/unread.py",
+            "import pyspark_zkgroup.protocols.assign.membership",
+            "Protocols stand on each other",
+        ),
     ],
 )
 def test_an_import_that_points_the_wrong_way_is_found(
@@ -243,6 +258,7 @@ before, threads, opened = set(sys.modules), threading.active_count(), []
 watched = ("socket.", "subprocess.", "os.fork", "os.posix_spawn")
 sys.addaudithook(lambda event, _: opened.append(event) if event.startswith(watched) else None)
 import pyspark_zkgroup
+from tests import rooms
 name = pyspark_zkgroup.DefaultSource.name()
 modules = sorted(set(sys.modules) - before)
 threads = threading.active_count() - threads
@@ -268,3 +284,18 @@ def test_importing_the_package_opens_nothing_and_costs_little(tmp_path: Path) ->
     assert len(cost["modules"]) < MODULES_LOADED_MAX
     assert cost["threads"] == 0
     assert cost["opened"] == []
+
+
+def test_the_rooms_in_the_design_are_those_of_the_contracts() -> None:
+    """`python -m tests.rooms` writes them."""
+    text = rooms.DESIGN.read_text(encoding="utf-8")
+    assert text.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.drawn()
+
+
+def test_each_room_says_what_belongs_there() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in sorted(PACKAGE.rglob("__init__.py"))
+        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert silent == []

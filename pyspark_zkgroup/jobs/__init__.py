@@ -1,1 +1,1 @@
-"""What the jobs of the folder jobs/ share: arguments, the end of a run, batches, ranges."""
+"""What the programs in the folder jobs/ share: arguments, ranges, steps that are done, the end."""

@@ -1,4 +1,4 @@
-"""The options of the reader: one table, and what becomes of the texts that a user gives."""
+"""The options of the source: their table, the parser, and the frozen value Options."""
 
 from pyspark_zkgroup.options.frozen import Options
 from pyspark_zkgroup.options.parse import parse

@@ -1,4 +1,4 @@
-"""Which membership the options ask for."""
+"""Picks the membership that the options ask for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a member reads nothing: said once in the log, since nothing else happens there."""
+"""Logs once why a member reads nothing."""
 
 from __future__ import annotations
 

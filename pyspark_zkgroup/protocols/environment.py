@@ -1,5 +1,4 @@
-"""What a member meets of the world outside: time, its own name, threads of its own, and the way
-to ZooKeeper.
+"""What a member takes from its process: clock, names, threads, and ways to open sessions.
 
 Handed in, so that the simulation runs these very members in a world of its own.
 """

@@ -1,4 +1,4 @@
-"""Records that are gone: an error that ends the query, or a warning and a count, and on it goes."""
+"""Handles records that are gone: an error that ends the query, or a warning and a count."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a member says of its standing beside the numbers: to whoever looks at its progress, and to a
-job that ends by itself.
-"""
+"""The notes in a member's progress: what a person should know beside the numbers."""
 
 from __future__ import annotations
 

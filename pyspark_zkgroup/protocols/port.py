@@ -1,4 +1,4 @@
-"""What the planner asks of a membership, and what a membership asks of the brokers.
+"""The interfaces between planner, membership and brokers.
 
 One implementation per protocol. The planner never learns what a fence is made of: it puts it into
 the plan, and hands the plan back after a crash.

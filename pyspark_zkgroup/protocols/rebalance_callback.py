@@ -1,6 +1,4 @@
-"""The user's own function, told of partitions before they are released, after they are claimed, and
-when they are lost. Whatever it raises is logged: a rebalance does not fail for it.
-"""
+"""Calls the user's rebalance callback: before a release, after a claim, after a loss."""
 
 from __future__ import annotations
 

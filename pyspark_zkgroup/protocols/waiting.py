@@ -1,4 +1,4 @@
-"""Partitions that are ours by the target and not held: since when, why, and when to say it."""
+"""Tracks partitions that are assigned but not held: since when, why, and when to log it."""
 
 from __future__ import annotations
 

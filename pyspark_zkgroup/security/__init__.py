@@ -1,1 +1,1 @@
-"""Who we are to servers, and how we know them."""
+"""Certificates, logins and tokens as values whose secrets never appear in text."""

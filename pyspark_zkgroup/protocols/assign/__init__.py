@@ -1,0 +1,1 @@
+"""The `assign` option: named partitions, read and committed without joining the group."""

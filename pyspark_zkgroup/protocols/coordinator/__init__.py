@@ -1,1 +1,4 @@
-"""The elected coordinator at work: election, registry, commands. What it decides is in group/."""
+"""The `coordinator` protocol: an elected coordinator assigns, members follow its commands.
+
+Both sides are here: the candidate, its term of office and registry, and the member.
+"""

@@ -1,1 +1,5 @@
-"""The stream between light members and their coordinator: the only importer of grpc."""
+"""The `light` protocol: members without ZooKeeper, served by the coordinator over gRPC.
+
+Both sides are here: the member's session and store, and the coordinator's desk and seats. `call`,
+`server` and `access` are the only importers of grpc.
+"""

@@ -1,0 +1,1 @@
+"""Pure decisions of reading without joining: fences are the offset nodes alone."""

@@ -1,1 +1,1 @@
-"""What one elected coordinator decides for its groups, whatever carries its commands."""
+"""Pure decisions of the coordinator: assignment, rebalance, commands and their JSON."""

@@ -1,1 +1,1 @@
-"""Membership by the broker's group coordinator: what is decided, without a broker in it."""
+"""Pure decisions of the `kafka` protocol: member states, commit verdicts, fences, assignors."""

@@ -1,1 +1,1 @@
-"""What a member without ZooKeeper and its coordinator decide, and what they say to each other."""
+"""Pure decisions of the `light` protocol: sessions, leases, permits, messages and their JSON."""

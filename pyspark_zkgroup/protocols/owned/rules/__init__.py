@@ -1,0 +1,1 @@
+"""Pure decisions that all protocols with owner nodes share."""
