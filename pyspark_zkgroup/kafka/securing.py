@@ -7,7 +7,6 @@ whatever may pass stays an error of the connection.
 from __future__ import annotations
 
 import logging
-import ssl
 from typing import Any
 
 import kafka.errors
@@ -16,6 +15,7 @@ from pyspark_zkgroup.kafka import tokens
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 from pyspark_zkgroup.security.sasl import Kerberos, Password, Sasl
 from pyspark_zkgroup.security.tls import context
+from pyspark_zkgroup.security.tls_failure import failure_of
 
 TLS_ALERT = b"\x15\x03"
 """How a TLS record begins that says no. Read as the length of an answer it is 352 MB and more."""
@@ -60,30 +60,27 @@ def _login(sasl: Sasl) -> dict[str, Any]:
     return {"sasl_oauth_token_provider": tokens.provider(login)}
 
 
+_OF_TLS = {
+    "expired": "Renew the broker's certificate, or set the clock of this machine",
+    "other host": "Reach the broker (kafka.bootstrap.servers, advertised.listeners) by a name that "
+    "its certificate is for; an empty kafka.ssl.endpoint.identification.algorithm turns the check "
+    "off",
+    "untrusted": "Give the certificate of the authority that has signed it in "
+    "kafka.ssl.truststore.location or kafka.ssl.truststore.certificates",
+    "refused": "It may want a certificate of this client, or another one: see "
+    "kafka.ssl.keystore.location and kafka.ssl.keystore.certificate.chain; or another version: see "
+    "kafka.ssl.enabled.protocols",
+    "no TLS": "Name the port of a TLS listener, or set kafka.security.protocol to what this one "
+    "speaks",
+}
+"""The remedies for what lasts of the failures of TLS."""
+
+
 def tls_refusal(error: BaseException) -> Refusal | None:
-    """What lasts of the failures of a handshake, and of the first read after it: a broker that
-    wants a certificate may say so only then.
-    """
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return _of_certificate(error)
-    if not isinstance(error, ssl.SSLError):
+    failure = failure_of(error)
+    if failure is None or failure.kind not in _OF_TLS:
         return None
-    reason = error.reason or ""
-    if "ALERT" in reason:
-        alert = reason.lower().split("alert_", 1)[-1].replace("_", " ")
-        return Refusal(
-            f"refuses our TLS connection ({alert})",
-            "It may want a certificate of this client, or another one: see "
-            "kafka.ssl.keystore.location and kafka.ssl.keystore.certificate.chain; or another "
-            "version: see kafka.ssl.enabled.protocols",
-        )
-    if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
-        return Refusal(
-            "does not speak TLS on that port",
-            "Name the port of a TLS listener, or set kafka.security.protocol to what this one "
-            "speaks",
-        )
-    return None
+    return Refusal(failure.what, _OF_TLS[failure.kind])
 
 
 def speaks_tls(head: bytes) -> Refusal | None:
@@ -130,25 +127,6 @@ def login_refusal(error: Exception, sasl: Sasl) -> Exception:
         f"and this client do not agree in the login of {sasl.who} by {sasl.mechanism} "
         f"({type(error).__name__})",
         f"{_look_at(sasl)}. Where that is right, somebody may be posing as the broker",
-    )
-
-
-def _of_certificate(error: ssl.SSLCertVerificationError) -> Refusal:
-    said = error.verify_message.rstrip(".")
-    what = f"shows a TLS certificate that is not accepted: {said}"
-    if "expired" in said or "not yet valid" in said:
-        return Refusal(what, "Renew the broker's certificate, or set the clock of this machine")
-    if "mismatch" in said:
-        return Refusal(
-            what,
-            "Reach the broker (kafka.bootstrap.servers, advertised.listeners) by a name that its "
-            "certificate is for; an empty kafka.ssl.endpoint.identification.algorithm turns the "
-            "check off",
-        )
-    return Refusal(
-        what,
-        "Give the certificate of the authority that has signed it in "
-        "kafka.ssl.truststore.location or kafka.ssl.truststore.certificates",
     )
 
 

@@ -9,7 +9,6 @@ tests/contract/test_zk_session.py fails when they change.
 from __future__ import annotations
 
 import logging
-import ssl
 import threading
 from collections import deque
 from typing import Any
@@ -22,6 +21,7 @@ from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
 from pyspark_zkgroup import clock
+from pyspark_zkgroup.security.tls_failure import failure_of
 from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
 from pyspark_zkgroup.zk import refusal
 from pyspark_zkgroup.zk.refusal import Refusal
@@ -106,10 +106,9 @@ class TimedConnection(ConnectionHandler):  # type: ignore[misc]
             return "says nothing"
         if isinstance(error.__context__, (TimeoutError, ConnectionRefusedError)):
             return str(error.__context__.strerror or "does not answer").lower()
-        if isinstance(error.__context__, ssl.SSLError):
-            reason = error.__context__.reason or ""
-            if "EOF" not in reason:
-                return f"fails at TLS ({reason.lower().replace('_', ' ')})"
+        failure = failure_of(error.__context__)
+        if failure is not None and failure.kind != "ended":
+            return failure.what
         if self.client.use_ssl:
             return refusal.PLAIN_PORT
         return refusal.TLS_PORT
