@@ -258,7 +258,6 @@ before, threads, opened = set(sys.modules), threading.active_count(), []
 watched = ("socket.", "subprocess.", "os.fork", "os.posix_spawn")
 sys.addaudithook(lambda event, _: opened.append(event) if event.startswith(watched) else None)
 import pyspark_zkgroup
-from tests import rooms
 name = pyspark_zkgroup.DefaultSource.name()
 modules = sorted(set(sys.modules) - before)
 threads = threading.active_count() - threads

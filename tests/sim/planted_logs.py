@@ -91,3 +91,6 @@ BUGS: Final[Bugs] = {
     "tasks compare no epochs": _tasks_compare_no_epochs,
     "plan what is open": _plan_what_is_open,
 }
+
+ON_THE_WIRE: Final = BUGS.keys() - {"one broker's word takes a topic away"}
+"""They show only in scenes whose members send their requests: see tests/sim/wired.py."""
