@@ -9,24 +9,45 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan, PlannedRange
+from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
+from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings
+from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
 from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed, Known, replayed
 from pyspark_zkgroup.protocols.kafka.rules.member import Member
-
-if TYPE_CHECKING:
-    from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 
 _LOOK_S = 0.2
 _SAID_EVERY_S = 30.0
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
+class ReplayingMember(Protocol):
+    """What a replay needs from the membership that runs it."""
+
+    options: Options
+    settings: KafkaGroupSettings
+    clock: EventClock
+    holdings: KafkaHoldings
+    claims: KafkaClaims
+    requests: GroupRequests
+    keeper: GroupKeeper
+
+    def refresh_topics(self) -> None: ...
+    def rejoin(self) -> Member: ...
+    def prove(self) -> bool: ...
+    def wait(self, timeout_s: float) -> None: ...
+
+
 class KafkaReplay:
-    def __init__(self, membership: KafkaMembership, plan: Plan) -> None:
+    def __init__(self, membership: ReplayingMember, plan: Plan) -> None:
         self.membership = membership
         self.holdings = membership.holdings
         self.clock = membership.clock
