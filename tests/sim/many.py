@@ -92,6 +92,7 @@ def quiet() -> None:
     logging.disable(logging.CRITICAL)
     if identity := multiprocessing.current_process()._identity:
         cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {cores[identity[0] % len(cores)]})
+        # Two runs of one worker each are not to share a core.
+        os.sched_setaffinity(0, {cores[(os.getppid() + identity[0]) % len(cores)]})
     gc.freeze()
     gc.disable()

@@ -78,9 +78,9 @@ def test_bugs_of_coordinated_groups_that_show_in_nearly_every_scene_are_found() 
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_all_bugs_of_coordinated_groups_are_found() -> None:
-    find_planted("--protocol", "coordinator", "--seeds", "400")
+    find_planted("--protocol", "coordinator", "--seeds", "2000")
 
 
 def test_bugs_of_brokered_groups_that_show_soon_are_found() -> None:
@@ -89,7 +89,7 @@ def test_bugs_of_brokered_groups_that_show_soon_are_found() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_all_bugs_of_brokered_groups_are_found() -> None:
     find_planted("--protocol", "kafka", "--seeds", "2000")
 
@@ -100,6 +100,6 @@ def test_bugs_of_light_members_that_show_in_nearly_every_scene_are_found() -> No
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_all_bugs_of_light_members_are_found() -> None:
-    find_planted("--protocol", "light", "--seeds", "400")
+    find_planted("--protocol", "light", "--seeds", "2000")
