@@ -22,7 +22,7 @@ from pyspark_zkgroup.group.target import target
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
-from pyspark_zkgroup.protocols.owned import claims, commits, replays
+from pyspark_zkgroup.protocols.owned import claims, commits
 from pyspark_zkgroup.protocols.owned.claims import Claiming, Moved
 from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.protocols.owned.group_view import GroupReader, GroupView
@@ -340,18 +340,7 @@ def _look_again_only_when_idle() -> Patches:
     return [put(ZookeeperMembership, "_must_look", must_look)]
 
 
-def _forget_a_doubt_at_restart() -> Patches:
-    """A commit that was not answered has not been made, whatever has become of it since."""
-    real = replays.finished
-
-    def finished(plan: Any) -> dict[TopicPartition, Known]:
-        return {p: replace(known, doubt=None) for p, known in real(plan).items()}
-
-    return [put(replays, "finished", finished)]
-
-
 BUGS: Final[Bugs] = {
-    "forget a doubt at restart": _forget_a_doubt_at_restart,
     "release whatever is there": _release_whatever_is_there,
     "commit what is planned": _commit_what_is_planned,
     "keep a claim whose answer was lost": _keep_a_claim_whose_answer_was_lost,
