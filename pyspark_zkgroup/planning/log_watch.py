@@ -47,6 +47,7 @@ class LogWatch:
         self._open_until: dict[TopicPartition, float] = {}
         self._seen: dict[TopicPartition, SeenEnd] = {}
         self._positions: dict[TopicPartition, int] = {}
+        self._begun_anew: set[TopicPartition] = set()
         self._vanished: dict[TopicPartition, Gap] = {}
         self._vanished_at = self._other_at = float("-inf")
         self._patience_s = _BEYOND_S
@@ -65,7 +66,12 @@ class LogWatch:
     def old_ends(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int | None]:
-        """See Losses: only the topic's id tells the old log from the new one."""
+        """See Losses: only the topic's id tells the old log from the new one. What was told here
+        by the id is not told again, however late ZooKeeper comes with it.
+        """
+        told = self._begun_anew & set(partitions)
+        self._begun_anew -= told
+        partitions = [p for p in partitions if p not in told]
         ids = {p: self._seen[p].mark.topic_id for p in partitions if p in self._seen}
         ids = {p: topic_id for p, topic_id in ids.items() if topic_id}
         lacking = self.brokers.lacks(ids) if ids else {}
@@ -102,6 +108,7 @@ class LogWatch:
         self._positions = dict(positions)
         self._asked_at = {p: at for p, at in self._asked_at.items() if p in positions}
         self._earlier_since = {p: at for p, at in self._earlier_since.items() if p in self._seen}
+        self._begun_anew &= positions.keys()
 
     def _compare(
         self,
@@ -225,6 +232,8 @@ class LogWatch:
             if gap.kind in ("deleted", "truncated", "anew", "beyond"):
                 self._seen.pop(gap.partition, None)
                 self._vanished.pop(gap.partition, None)
+            if gap.kind == "anew":
+                self._begun_anew.add(gap.partition)
 
     @property
     def unsure(self) -> bool:

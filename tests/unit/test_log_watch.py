@@ -217,3 +217,25 @@ def test_an_end_that_was_seen_of_a_partition_let_go_since_is_forgotten(
     brokers.topics = {}
     watch.let_go({P0: 5})
     assert watch.deleted(()) == []
+
+
+def test_a_topic_made_anew_is_not_told_again_by_zookeeper(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    """Its id has told, and the next batch was planned from the same ends. Then the member of a
+    coordinator learns of the topic's new node with its next assignment.
+    """
+    watch = LogWatch(brokers, clock)
+    watch.told([Gap(P0, "anew", 9, 0, 4, 12)])
+    assert watch.old_ends([P0, P1]) == {P1: None}
+    # Another one, later, may be one that no id has told of.
+    assert watch.old_ends([P0]) == {P0: None}
+
+
+def test_what_was_told_of_a_partition_let_go_since_is_forgotten(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    watch = LogWatch(brokers, clock)
+    watch.told([Gap(P0, "anew", 9, 0, 4, 12)])
+    watch.look({P1: 9}, {P1: LogEnd(9)})
+    assert watch.old_ends([P0]) == {P0: None}
