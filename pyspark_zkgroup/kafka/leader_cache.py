@@ -2,13 +2,14 @@
 
 A former leader that is cut off from the controller, but not from its clients, goes on to answer:
 its log no longer grows, and what it tells is believed. So a leader is known for five minutes only,
-as in Kafka's own clients; the next answer is taken from another broker, if there is one; and within
-one life of a topic an answer with an older leader epoch than one already seen is not taken.
+as in Kafka's own clients; the next answer is taken from another broker, if there is one, or from
+each in turn where all of them are in doubt; and within one life of a topic an answer with an older
+leader epoch than one already seen is not taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pyspark_zkgroup.model import NO_MARK, Mark, TopicPartition
@@ -32,6 +33,8 @@ class Leaders(Mapping[TopicPartition, Leader]):
     def __init__(self) -> None:
         self._known: dict[TopicPartition, Leader] = {}
         self._former: dict[TopicPartition, Leader] = {}
+        self._brokers: frozenset[int] = frozenset()
+        self._told_by: int | None = None
 
     def __getitem__(self, partition: TopicPartition) -> Leader:
         return self._known[partition]
@@ -46,10 +49,19 @@ class Leaders(Mapping[TopicPartition, Leader]):
         leader = self._known.get(partition)
         return leader is not None and now < leader.learnt_at + AGE_MAX_S
 
-    def doubted(self, partition: TopicPartition) -> int | None:
-        """The broker that is not to be asked who leads the partition, as it says that it does."""
-        leader = self._known.get(partition) or self._former.get(partition)
-        return None if leader is None or leader.node == _NOBODY else leader.node
+    def heard(self, broker: int | None, brokers: Collection[int]) -> None:
+        """Who has told last, and of which brokers."""
+        self._told_by, self._brokers = broker, frozenset(brokers)
+
+    def asked_last(self, partitions: Iterable[TopicPartition]) -> frozenset[int]:
+        """The brokers that are not to be asked who leads these, as they say that they do. Where
+        that is every broker, it is the one that has told before.
+        """
+        seen = [self._known.get(p) or self._former.get(p) for p in partitions]
+        doubted = frozenset(leader.node for leader in seen if leader is not None) - {_NOBODY}
+        if self._told_by is not None and doubted >= self._brokers:
+            return frozenset([self._told_by])
+        return doubted
 
     def learn(self, partition: TopicPartition, leader: Leader) -> bool:
         """False where an answer is older than what is known."""

@@ -55,15 +55,15 @@ def _look_up(
     cluster: Cluster, unknown: set[TopicPartition], timeout_s: float
 ) -> dict[TopicPartition, NoLeader]:
     """Those for which there is none; the others are remembered."""
-    doubted = {cluster.leaders.doubted(tp) for tp in unknown} - {None}
     topics = {tp.topic for tp in unknown}
-    last = {node for node in doubted if node is not None}
+    last = cluster.leaders.asked_last(unknown)
     try:
         answer = metadata.read(cluster, topics, timeout_s=timeout_s, last=last)
     except ServerError:
         if unknown <= cluster.leaders.keys():
             return {}  # they were only old: whether they still lead, they say themselves
         raise
+    cluster.leaders.heard(answer.broker, answer.brokers)
     without = _learn(cluster, unknown, answer)
     # Two answers that one broker alone may give, since it lags.
     doubtful = {tp for tp, why in without.items() if why.is_doubtful}

@@ -145,6 +145,8 @@ class ClusterView:
         return offsets.epoch_ends(self._connected(), epochs, timeout_s=_LATEST_TIMEOUT_S)
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        # Asked where an end seems too low, and the leader may be one that leads no more.
+        leaders.forget(self._connected(), partitions)
         return offsets.ends(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
 
     def group_offsets(
