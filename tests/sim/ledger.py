@@ -73,6 +73,8 @@ class Progress:
     """All that the group's offset has ever been."""
     cuts: dict[int, int] = field(default_factory=dict)
     """Where the log was cut, by the epoch that ended with it."""
+    unlooked: int | None = None
+    """Committed since the log was cut, by a holder that has not looked at the log since."""
 
     def cut(self, at: int, end: int) -> None:
         """What is left counts in the next epoch as before; what is gone is owed no more in this."""

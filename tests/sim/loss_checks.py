@@ -24,6 +24,7 @@ class LossChecks(NodeChecks):
 
     def told_loss(self, driver: Driver, gap: Gap) -> None:
         partition = gap.partition
+        self.of(partition).unlooked = None
         owed = [one for one in sorted(self.cuts_owed) if one[1] == partition]
         if gap.kind == "anew" and not owed and (driver.name, partition) in self.misled:
             # Planned in the second in which it was not seen, after ZooKeeper had told.

@@ -72,6 +72,7 @@ class NodeChecks(Judge):
             holder = change.before.ephemeral_owner
             self.owner.pop(partition, None)
             self.lost_at[holder, partition] = self.world.now
+            self._taken_away(partition)
             if write.session == 0:
                 self._vandalised(holder, partition)
             if not write.ending and write.session not in (0, holder):
@@ -81,6 +82,18 @@ class NodeChecks(Judge):
                 f"P2: {self._who(write.session)} rewrites the owner node of {partition}, which is "
                 f"{change.after.ephemeral_owner:#x}'s"
             )
+
+    def _taken_away(self, partition: TopicPartition) -> None:
+        """A log that is lost in the moment in which its partition is taken away: the holder has
+        committed its batch and not looked since, and the next one goes on there and cannot know
+        (docs/operations.md).
+        """
+        progress = self.of(partition)
+        if progress.unlooked is not None:
+            self.counts["a log lost as its partition was taken away"] += 1
+            progress.owed_from[progress.epoch] = progress.unlooked
+            progress.unlooked = None
+            self.cuts_owed = {owed for owed in self.cuts_owed if owed[1] != partition}
 
     def _vandalised(self, holder: int, partition: TopicPartition) -> None:
         self.vandalised.add((holder, partition))
@@ -244,6 +257,9 @@ class NodeChecks(Judge):
         if progress.was_lost:
             # Rebuilt by somebody who knew less than another: the better knowledge may follow.
             old = max(old, progress.owed_from.get(progress.epoch, 0))
+        is_cut = progress.epoch - 1 in progress.cuts
+        if is_cut and driver and self._is_of_before(driver, partition, new):
+            progress.unlooked = new
         gap = self._gap(partition, progress, progress.epoch, old, new)
         if gap is not None:
             self.world.fail(
@@ -252,7 +268,7 @@ class NodeChecks(Judge):
             )
 
     def _is_of_before(self, driver: Driver, partition: TopicPartition, until: int) -> bool:
-        """Whether this is the end of a batch that was logged before ZooKeeper was rolled back."""
+        """Whether this is the end of a batch that was logged before this epoch."""
         return any(
             batch.epochs.get(partition, epoch) < epoch
             and batch.ranges[partition].range.until == until
