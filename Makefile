@@ -17,6 +17,7 @@ PLANTED_SEEDS ?= 2000
 VERSIONS ?=
 MATRIX_ARGS ?=
 MUTANTS_ARGS ?=
+WORKERS ?= 4
 DOCUMENTS_ARGS ?=
 
 BIN := .venv/bin
@@ -32,11 +33,12 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise fuzz fuzz-planted check environment format lint types imports wheel audit notices lock clean
+.PHONY: help setup demo quick test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise fuzz fuzz-planted check environment format lint types imports rust wheel audit notices lock clean
 
 help:
 	@echo "make demo       three Spark drivers share a topic on a Kafka and a ZooKeeper of their own; one joins, leaves, is killed; all is counted"
-	@echo "make test       all tests but the long ones"
+	@echo "make quick      the tests that need no server, and a short simulation: a minute"
+	@echo "make test       all tests but the long ones, in WORKERS=4 processes"
 	@echo "make test-long  the long ones"
 	@echo "make test-matrix  the same few queries on PySpark 4.0, 4.1, 4.2 and 4.3, with brokers 3.9 and 4.1; VERSIONS='4.0 4.3' for some"
 	@echo "make try-documents  each block of README and docs, each command, job and notebook in a fresh clone with an empty HOME;"
@@ -50,7 +52,7 @@ help:
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
 	@echo "make bench      beside Spark's own Kafka source: about 20 minutes on two cores that have nothing else to do"
 	@echo "make bench-short  five cases of it, in five minutes; make bench-publish shows the newest bench in the README"
-	@echo "make check      format, lint, types, import contracts; each is a target of its own too"
+	@echo "make check      format, lint, types, import contracts, and the Rust sources; each is a target of its own too"
 	@echo "make wheel      the source distribution, and from it the wheel, into dist/"
 	@echo "make audit      known vulnerabilities of what is pinned (needs uv, cargo-audit and their databases)"
 	@echo "make setup      only what the others need: .venv and the server jars"
@@ -67,8 +69,16 @@ setup:
 demo: setup
 	@$(BIN)/zkgroup demo
 
+# No server, so no Java either. Property tests draw a quarter of what they draw in `make test`.
+quick: environment rust
+	@$(BIN)/python -m pytest -n auto --dist loadfile --hypothesis-profile=quick --quiet \
+		tests/unit tests/property tests/golden tests/test_architecture.py $(PYTEST_ARGS)
+	@$(BIN)/python -m tests.sim --seeds 40
+
+# Files are spread over more workers than there are cores: most of them wait for servers most of the time. tests/conftest.py puts
+# the longest first.
 test: setup
-	@$(TEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 # VERSIONS: lines of PySpark, such as '4.0 4.1'; MATRIX_ARGS='--brokers 3.9 --cases restart' for a part. What came out stands in
 # build/matrix.json. Each version has an environment of its own in the user's cache.
@@ -124,7 +134,7 @@ bench-short: setup
 bench-publish: environment
 	@$(BIN)/python -m tests.bench.publish
 
-check: format lint types imports
+check: format lint types imports rust
 
 environment:
 	@$(INSTALL)
@@ -140,6 +150,16 @@ types: environment
 
 imports: environment
 	$(BIN)/lint-imports --no-logo
+
+# Each where there is a toolchain with that part.
+rust: environment
+	@if cargo --version >/dev/null 2>&1 && rustc --version >/dev/null 2>&1; then \
+		cd pyspark_zkgroup/records/_native && \
+		if cargo fmt --version >/dev/null 2>&1; then cargo fmt --check; else echo "rust: no rustfmt here"; fi && \
+		if cargo clippy --version >/dev/null 2>&1; then cargo clippy --locked --quiet --all-targets -- -D warnings; \
+		else echo "rust: no clippy here"; fi && \
+		cargo test --locked --quiet; \
+	else echo "rust: left out, as there is no Rust toolchain here"; fi
 
 # The wheel is built from the source distribution: what is missing in that is missing at once.
 wheel: environment

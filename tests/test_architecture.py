@@ -9,7 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,22 @@ def texts() -> Iterator[tuple[Path, str]]:
                 yield path, path.read_text(encoding="utf-8")
             except UnicodeDecodeError:
                 continue  # captured bytes
+
+
+_LOOKED_AT = (
+    ast.ClassDef,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Attribute,
+)
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, _LOOKED_AT)]
 
 
 def lint_imports(where: Path) -> subprocess.CompletedProcess[str]:
@@ -149,7 +166,7 @@ def test_modules_and_functions_stay_small() -> None:
         lines = text.count("\n")
         if lines > MODULE_LINES_MAX:
             too_large.append(f"{path.relative_to(ROOT)}: {lines} lines")
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 if lines > FUNCTION_LINES_MAX:
@@ -163,7 +180,7 @@ def test_names_say_what_a_thing_is() -> None:
     for path in sources("pyspark_zkgroup", "jobs", "requirements", "tests"):
         names = [path.stem, path.parent.name]
         vague += [str(path.relative_to(ROOT)) for name in names if name in BANNED_FILES]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef) and BANNED_CLASSES.search(node.name):
                 vague.append(f"{path.relative_to(ROOT)}: {node.name}")
 
@@ -181,18 +198,16 @@ def named(node: ast.AST) -> list[str]:
     return []
 
 
-def waits_or_mocks(text: str) -> list[str]:
+def waits_or_mocks(found: Iterable[ast.AST]) -> list[str]:
     banned = re.compile(r"(unittest\.|^)mock\b|\b(Magic|Async)?Mock$|^(time|asyncio)\.sleep$")
-    return [
-        name for node in ast.walk(ast.parse(text)) for name in named(node) if banned.search(name)
-    ]
+    return [name for node in found for name in named(node) if banned.search(name)]
 
 
 def test_tests_neither_sleep_nor_mock() -> None:
     found = {
         str(path.relative_to(ROOT)): names
         for path in sources("tests")
-        if (names := waits_or_mocks(path.read_text(encoding="utf-8")))
+        if (names := waits_or_mocks(nodes(path)))
     }
 
     # The one loop that all tests wait by: it ends with its condition, or fails at its deadline.
@@ -211,7 +226,7 @@ def test_tests_neither_sleep_nor_mock() -> None:
     ],
 )
 def test_a_sleep_or_a_mock_is_found(line: str) -> None:
-    assert waits_or_mocks(line)
+    assert waits_or_mocks(ast.walk(ast.parse(line)))
 
 
 def test_the_project_stands_alone_and_is_finished() -> None:

@@ -90,7 +90,10 @@ def test_the_same_for_programs() -> None:
     ]
 
 
-def test_what_is_not_known_is_null_and_shown_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_known_is_null_and_shown_as_such(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     jvm = encode_registration(Registration(Subscription.static({"orders": 1}), "1"))
     seen = report(GroupFacts("g", {"j": Seen(jvm, 7, 1)}, {"orders": (0,)}), {})
     value = as_value(seen)
