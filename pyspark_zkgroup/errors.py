@@ -16,6 +16,7 @@ ZkgroupError
   SandboxError           a server of the sandbox could not be fetched, started or stopped
   DeltaError             a Delta table cannot be written: no jars, no such column, no end of tries
   StoppedError           somebody asked from outside that the query ends, and nobody stopped it
+  DependencyError        a library is installed in a version that was not tested
 """
 
 from __future__ import annotations
@@ -119,3 +120,7 @@ class DeltaError(ZkgroupError):
 
 class StoppedError(ZkgroupError):
     code = "ZKG-015"
+
+
+class DependencyError(ZkgroupError):
+    code = "ZKG-016"

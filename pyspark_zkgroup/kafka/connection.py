@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import kafka
 import kafka.errors
 from kafka.net.selector import NetworkSelector
 
+from pyspark_zkgroup import libraries
 from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import AccessError, ServerError
@@ -128,6 +130,7 @@ class Cluster:
         broker_version: tuple[int, ...] | None = None,
     ) -> None:
         """`broker_version` holds the protocol down to what a broker of that version spoke."""
+        libraries.check("kafka-python", kafka.__version__)
         self.settings = settings
         self.clock = clock
         self.requests = 0

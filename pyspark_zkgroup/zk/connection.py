@@ -2,8 +2,8 @@
 
 kazoo's own client opens a new session by itself once the old one has expired; a request queued in
 that moment is then executed in a session that never meant it. Here the client ends with its
-session, so this cannot happen. The classes below override inner methods of kazoo (pinned below 3);
-tests/contract/test_zk_session.py fails when they change.
+session, so this cannot happen. The classes below override inner methods of kazoo (libraries.py
+names the versions that were tested); tests/contract/test_zk_session.py fails when they change.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.connection import PING_XID, ConnectionDropped, ConnectionHandler
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
+from kazoo.version import __version__ as kazoo_version
 
-from pyspark_zkgroup import clock
+from pyspark_zkgroup import clock, libraries
 from pyspark_zkgroup.security.tls_failure import failure_of
 from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
 from pyspark_zkgroup.zk import refusal
@@ -142,6 +143,7 @@ class SingleSessionClient(KazooClient):  # type: ignore[misc]
         security: ZooKeeperSecurity = OPEN,
         **kwargs: Any,
     ) -> None:
+        libraries.check("kazoo", kazoo_version)
         self.security = security
         self.sasl_cli: Any = None  # kazoo sets it at the first login
         logins = sasl_options(security)

@@ -61,7 +61,7 @@ def one_reader_each(world: World) -> None:
             assert all((p.topic, ThreadId(consumer, n)) in told for p, n in seat.reading.items())
 
 
-@settings(max_examples=3 * settings.default.max_examples)
+@settings(max_examples=3 * settings().max_examples)
 @given(st.lists(STEPS, max_size=60))
 def test_one_reader_for_each_partition_whatever_happens(steps: list[tuple[object, ...]]) -> None:
     world = World()

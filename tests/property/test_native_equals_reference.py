@@ -254,7 +254,7 @@ def test_on_large_batches(codec: int) -> None:
         assert found is None, found[:300]
 
 
-@settings(max_examples=3 * settings.default.max_examples)
+@settings(max_examples=3 * settings().max_examples)
 @given(st.binary(max_size=200))
 def test_on_any_bytes(data: bytes) -> None:
     agree(data)

@@ -146,7 +146,7 @@ def within(rows: Sequence[Row], ranges: dict[TopicPartition, OffsetRange]) -> li
     return found
 
 
-@settings(max_examples=6 * settings.default.max_examples)
+@settings(max_examples=6 * settings().max_examples)
 @given(st.lists(conditions(), max_size=3), LOGS, st.data())
 def test_rows_are_those_without_pushdown(
     filters: list[Condition], rows: list[Row], data: st.DataObject
@@ -172,7 +172,7 @@ def test_rows_are_those_without_pushdown(
         assert wanted.until <= max(wanted.start, whole[partition].until)
 
 
-@settings(max_examples=2 * settings.default.max_examples)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.lists(conditions(), max_size=3), LOGS)
 def test_a_time_that_nobody_could_look_up_changes_no_row(
     filters: list[Condition], rows: list[Row]

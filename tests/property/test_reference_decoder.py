@@ -58,7 +58,7 @@ class TheirBatch(DefaultRecordBatch):  # type: ignore[misc]
         return super()._read_msg(read)
 
 
-@settings(max_examples=3 * settings.default.max_examples)
+@settings(max_examples=3 * settings().max_examples)
 @given(damaged())
 def test_what_kafka_python_can_read_comes_out_the_same(data: bytes) -> None:
     """It takes more than Kafka's own client, and of the text of headers less."""
@@ -133,7 +133,7 @@ def test_any_bytes(data: bytes) -> None:
     survives(data)
 
 
-@settings(max_examples=3 * settings.default.max_examples)
+@settings(max_examples=3 * settings().max_examples)
 @given(records(HEADERS), st.sampled_from(list(CODECS.values())), st.data())
 def test_any_change_below_the_checksum(made: list[Record], codec: int, data: st.DataObject) -> None:
     built = bytearray(batch(made, codec=codec))
