@@ -53,7 +53,7 @@ help:
 	@echo "make bench      beside Spark's own Kafka source: about 20 minutes on two cores that have nothing else to do"
 	@echo "make bench-short  five cases of it, in five minutes; make bench-publish shows the newest bench in the README"
 	@echo "make check      format, lint, types, import contracts, and the Rust sources; each is a target of its own too"
-	@echo "make wheel      the source distribution, and from it the wheel, into dist/"
+	@echo "make wheel      the source distributions, and from them the wheels, of the package and its sandbox, into dist/"
 	@echo "make audit      known vulnerabilities of what is pinned (needs uv, cargo-audit and their databases)"
 	@echo "make setup      only what the others need: .venv and the server jars"
 	@echo "make lock       pins the newest packages that setup.cfg allows (needs uv)"
@@ -150,6 +150,7 @@ types: environment
 
 imports: environment
 	$(BIN)/lint-imports --no-logo
+	cd sandbox && ../$(BIN)/lint-imports --no-logo
 
 # Each where there is a toolchain with that part.
 rust: environment
@@ -164,6 +165,7 @@ rust: environment
 # The wheel is built from the source distribution: what is missing in that is missing at once.
 wheel: environment
 	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m build --no-isolation --outdir dist sandbox
 	$(BIN)/python requirements/supply.py sbom dist
 
 # Known vulnerabilities of what is pinned. The databases are on the network: neither command is part of the daily checks.
@@ -182,4 +184,4 @@ lock:
 		--custom-compile-command "make lock" --output-file requirements/dev.txt $(PIN_ARGS)
 
 clean:
-	rm -rf build dist *.egg-info .venv/native .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	rm -rf build dist *.egg-info sandbox/build sandbox/*.egg-info .venv/native .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse

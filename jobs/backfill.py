@@ -5,7 +5,7 @@
         --ending-timestamp 2026-04-01T00:00:00+00:00 \
         --table /data/billing --checkpoint /data/billing.march
 
-    spark-submit --jars "$(python -m pyspark_zkgroup.sandbox.delta_jars)" jobs/backfill.py ...
+    spark-submit --jars "$(python -m pyspark_zkgroup.delta.jars)" jobs/backfill.py ...
 
 It reads as a batch, joins no group and commits nothing: members that read the same topic, and may
 write the same table meanwhile, notice nothing. What is in the table already is not appended again.

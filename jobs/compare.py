@@ -3,7 +3,7 @@
     python jobs/compare.py --zookeeper zk1:2181/kafka --subscribe orders \
         --starting-timestamp 2026-03-01T00:00:00+00:00
 
-    spark-submit --jars "$(python -m pyspark_zkgroup.sandbox.kafka_source_jars)" jobs/compare.py ...
+    spark-submit --jars "$(python -m zkgroup_sandbox.kafka_source_jars)" jobs/compare.py ...
 
 Ranges are looked up once, and given to both as offsets. Of each partition both count the rows, and
 add up a SHA-256 of every row: key, value, headers, offset, timestamp and its type. Where these
@@ -41,8 +41,6 @@ from pyspark_zkgroup.jobs.arguments import (
     reader_options,
 )
 from pyspark_zkgroup.jobs.outcome import Job
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_source_jars import kafka_source_jars
 
 SHOWN = 10
 TEXT_SHOWN_MAX = 300
@@ -189,7 +187,10 @@ def _session() -> SparkSession:
         .config("spark.ui.showConsoleProgress", "false")
     )
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        jars = kafka_source_jars(find_java(), JOB.say)
+        # A submitted job brings its jars, and may run where the sandbox is not installed.
+        from zkgroup_sandbox.kafka_source_jars import kafka_source_jars
+
+        jars = kafka_source_jars(JOB.say)
         builder = builder.config("spark.jars", ",".join(map(str, jars)))
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN")
@@ -198,7 +199,7 @@ def _session() -> SparkSession:
         spark.stop()
         raise SandboxError(
             "Spark has no Kafka source of its own to compare with",
-            'Submit with --jars "$(python -m pyspark_zkgroup.sandbox.kafka_source_jars)"',
+            'Submit with --jars "$(python -m zkgroup_sandbox.kafka_source_jars)"',
         )
     return spark
 

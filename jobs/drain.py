@@ -3,7 +3,7 @@
     python jobs/drain.py --zookeeper zk1:2181/kafka --group billing --subscribe orders,payments \
         --table /data/billing --checkpoint /data/billing.checkpoint
 
-    spark-submit --jars "$(python -m pyspark_zkgroup.sandbox.delta_jars)" jobs/drain.py ...
+    spark-submit --jars "$(python -m pyspark_zkgroup.delta.jars)" jobs/drain.py ...
 
 Several of them may run at a time, each with a checkpoint of its own: they share the partitions, and
 the table holds each record once whatever dies. With --follow it reads on until it is told to end.

@@ -3,7 +3,7 @@
     python jobs/stream_to_delta.py --zookeeper zk1:2181/kafka --group billing --subscribe orders \
         --table /data/billing --checkpoint /data/billing.checkpoint
 
-    spark-submit --jars "$(python -m pyspark_zkgroup.sandbox.delta_jars)" \
+    spark-submit --jars "$(python -m pyspark_zkgroup.delta.jars)" \
         jobs/stream_to_delta.py ...
 
 Start it on several machines, each with a checkpoint of its own: they share the partitions. When one

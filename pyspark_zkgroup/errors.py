@@ -13,7 +13,7 @@ ZkgroupError
     OffsetOutOfRangeError  the broker no longer (or not yet) has that offset
   OffsetBeyondEndError   a committed offset that the partition's log does not reach
   DataLossError          records are gone that were never read (failOnDataLoss=true)
-  SandboxError           a server of the sandbox could not be fetched, started or stopped
+  SandboxError           Java or jars are missing, or a server of the sandbox does not start or stop
   DeltaError             a Delta table cannot be written: no jars, no such column, no end of tries
   StoppedError           somebody asked from outside that the query ends, and nobody stopped it
   DependencyError        a library is installed in a version that was not tested

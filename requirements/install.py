@@ -1,4 +1,4 @@
-"""Makes .venv from the pinned packages of dev.txt and installs this project in it, editable.
+"""Makes .venv from the pinned packages of dev.txt, with this project and its sandbox, editable.
 
     python3 requirements/install.py            what `make setup` runs
     python3 requirements/install.py --java     looks for Java first, before anything is downloaded
@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SANDBOX = ROOT / "sandbox"
 LOCK = ROOT / "requirements" / "dev.txt"
 BYTECODE = ROOT / "requirements" / "bytecode.py"
 VENV = ROOT / ".venv"
@@ -41,6 +42,7 @@ RECORDS = ROOT / "pyspark_zkgroup" / "records"
 NATIVE_BUILD = VENV / "native"
 LARGE_MB = 20.0
 PIP_LINES_SHOWN = 12
+EDITABLE = ("--no-deps", "--no-build-isolation", "--editable")
 
 
 class SetupError(Exception):
@@ -82,6 +84,7 @@ def wanted() -> dict[str, str]:
     made_from = [
         LOCK.read_bytes(),
         json.dumps(metadata, sort_keys=True).encode(),
+        (SANDBOX / "setup.cfg").read_bytes(),
         (ROOT / "pyspark_zkgroup" / "_version.py").read_bytes(),
         Path(__file__).read_bytes(),
         BYTECODE.read_bytes(),
@@ -151,6 +154,7 @@ def install() -> None:
         install_packages(len(pins))
         subprocess.run([str(PYTHON), str(BYTECODE)], check=True)
     say(f"[4/4] pyspark-zkgroup itself, editable, its native decoder by {toolchain() or 'no one'}")
+    pip("install", *EDITABLE, str(SANDBOX))
     install_itself()
     STAMP.write_text(json.dumps(wanted()) + "\n")
     say(f"ready in {time.monotonic() - began:.0f} s")
@@ -161,9 +165,7 @@ def install_itself() -> None:
     for built in RECORDS.glob("_decoder*.so"):
         built.unlink()  # of older sources, if this fails
     os.environ.setdefault("CARGO_TARGET_DIR", str(NATIVE_BUILD))
-    for line in pip_lines(
-        "install", "--verbose", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)
-    ):
+    for line in pip_lines("install", "--verbose", *EDITABLE, str(ROOT)):
         if crate := re.match(r"\s+Compiling (\S+)", line):
             progress(f"      compiling {crate[1]}", passing=True)
     if any(RECORDS.glob("_decoder*.so")):

@@ -2,19 +2,19 @@
 
 import sys
 
+from pyspark_zkgroup.delta.jars import delta_jars
 from pyspark_zkgroup.errors import SandboxError
-from pyspark_zkgroup.sandbox.delta_jars import delta_jars
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
-from pyspark_zkgroup.sandbox.kafka_source_jars import kafka_source_jars
+from pyspark_zkgroup.jars.java import find_java
+from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
+from zkgroup_sandbox.kafka_source_jars import kafka_source_jars
 
 
 def main() -> None:
     java = find_java()
     for line in KAFKA_VERSIONS:
         kafka_jars(line, java, say)
-    delta_jars(java, say)
-    kafka_source_jars(java, say)
+    delta_jars(say)
+    kafka_source_jars(say)
 
 
 def say(text: str) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.certificates import Certificates
-from pyspark_zkgroup.sandbox.sessions import session
 from tests.planted_secrets import KEY_PASSWORD, ZOOKEEPER_LOGIN, ZOOKEEPER_PASSWORD
 from tests.secured_brokers import SCRAM
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.certificates import Certificates
+from zkgroup_sandbox.sessions import session
 
 ZOE = "org.apache.zookeeper.server.auth.DigestLoginModule required"
 

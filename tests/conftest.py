@@ -13,7 +13,7 @@ settings.register_profile("zkgroup", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=25)
 settings.load_profile("zkgroup")
 
-pytest_plugins = ["pyspark_zkgroup.sandbox.fixtures"]
+pytest_plugins = ["zkgroup_sandbox.fixtures"]
 
 
 # Where several workers run the files, these are begun first: they take longest, and mostly wait.

@@ -12,10 +12,10 @@ from typing import Any
 from kazoo.client import KazooClient
 
 from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.produced_topics import ProducedTopics
 from tests.spark_order import Checkpoint, Query, Row
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 
 class Group(ProducedTopics):

@@ -11,7 +11,6 @@ from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.protocols.coordinator.candidate import Watching
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.listening_candidate import LightOffice
-from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import SessionSettings
@@ -19,6 +18,7 @@ from tests.planted_secrets import COORDINATOR_TOKEN
 from tests.spark_order import Query, abandon
 from tests.told_group import ToldGroup
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 TOKEN = StreamAccess(Secret(COORDINATOR_TOKEN))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-from pyspark_zkgroup.sandbox import secured_zookeeper
+from zkgroup_sandbox import secured_zookeeper
 
 PASSWORD = "planted-password-5d1f"
 """Of whoever is let in."""
@@ -32,7 +32,7 @@ PLANTED = (
     ZOOKEEPER_LOGIN,
 )
 KEY_MARK = "MIGHAgEAMBMGByqGSM49AgEG"
-"""How every private key of sandbox/certificates.py begins."""
+"""How every private key of zkgroup_sandbox/certificates.py begins."""
 
 
 def _forms(secret: str) -> list[bytes]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.produce import Produced, Producer
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.produce import Produced, Producer
 
 _numbers = itertools.count()
 

@@ -20,7 +20,16 @@ from tests import rooms
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pyspark_zkgroup"
-FOLDERS = (".ci", "docs", "jobs", "notebooks", "pyspark_zkgroup", "requirements", "tests")
+FOLDERS = (
+    ".ci",
+    "docs",
+    "jobs",
+    "notebooks",
+    "pyspark_zkgroup",
+    "requirements",
+    "sandbox",
+    "tests",
+)
 
 MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
@@ -129,6 +138,12 @@ def test_the_import_contracts_hold() -> None:
         ("tasks/reading.py", "import pyspark_zkgroup.zk.session", "Imports point downward"),
         ("tasks/reading.py", "import pyspark_zkgroup.protocols.port", "Imports point downward"),
         ("a_new_room.py", "", "Imports point downward"),
+        ("cli/main.py", "import zkgroup_sandbox", "The package does not need the sandbox"),
+        (
+            "delta/session.py",
+            "def f():\n    from zkgroup_sandbox.kafka_jars import kafka_jars",
+            "The package does not need the sandbox",
+        ),
         (
             "protocols/owned/claims.py",
             "import pyspark_zkgroup.protocols.light.seat",
@@ -154,6 +169,20 @@ def test_an_import_that_points_the_wrong_way_is_found(
     assert any(contract in text for text in broken), result.stdout
 
 
+def test_the_contract_of_the_sandbox_holds_and_can_fail(tmp_path: Path) -> None:
+    copied = tmp_path / "sandbox"
+    shutil.copytree(ROOT / "sandbox", copied, ignore=shutil.ignore_patterns("__pycache__"))
+    result = lint_imports(copied)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+    with (copied / "zkgroup_sandbox" / "kafka_jars.py").open("a", encoding="utf-8") as file:
+        file.write("\nimport zkgroup_sandbox.kafka_source_jars\n")
+    result = lint_imports(copied)
+
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "Imports point downward BROKEN" in result.stdout
+
+
 def test_the_copy_alone_breaks_nothing(copy: Path) -> None:
     """Otherwise the violations above would prove nothing."""
     assert lint_imports(copy).returncode == 0
@@ -161,7 +190,7 @@ def test_the_copy_alone_breaks_nothing(copy: Path) -> None:
 
 def test_modules_and_functions_stay_small() -> None:
     too_large = []
-    for path in sources("pyspark_zkgroup", "jobs", "requirements"):
+    for path in sources("pyspark_zkgroup", "sandbox", "jobs", "requirements"):
         text = path.read_text(encoding="utf-8")
         lines = text.count("\n")
         if lines > MODULE_LINES_MAX:
@@ -177,7 +206,7 @@ def test_modules_and_functions_stay_small() -> None:
 
 def test_names_say_what_a_thing_is() -> None:
     vague = []
-    for path in sources("pyspark_zkgroup", "jobs", "requirements", "tests"):
+    for path in sources("pyspark_zkgroup", "sandbox", "jobs", "requirements", "tests"):
         names = [path.stem, path.parent.name]
         vague += [str(path.relative_to(ROOT)) for name in names if name in BANNED_FILES]
         for node in nodes(path):

@@ -118,12 +118,14 @@ def test_a_machine_without_java_is_told_so_before_anything_is_downloaded(tmp_pat
     assert told.stderr.count("\n") == 1
 
 
-def test_a_wheel_without_the_native_decoder_is_one_for_every_machine(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Rust is on the path and does not work, as rustup leaves it without a toolchain."""
+    place = tmp_path_factory.mktemp("wheel")
     for name in ("cargo", "rustc"):
-        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-        (tmp_path / name).chmod(0o755)
-    source = tmp_path / "source"
+        (place / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+        (place / name).chmod(0o755)
+    source = place / "source"
     source.mkdir()
     for name in ("setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
@@ -133,18 +135,76 @@ def test_a_wheel_without_the_native_decoder_is_one_for_every_machine(tmp_path: P
     subprocess.run(
         [sys.executable, *command, "."],
         cwd=source,
-        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        env={**os.environ, "PATH": f"{place}{os.pathsep}{os.environ['PATH']}"},
         timeout=240,
         check=True,
     )
+    (made,) = (source / "dist").iterdir()
+    return made
 
-    (wheel,) = (source / "dist").iterdir()
+
+def test_a_wheel_without_the_native_decoder_is_one_for_every_machine(wheel: Path) -> None:
     assert wheel.name == f"pyspark_zkgroup-{__version__}-py3-none-any.whl"
     names = zipfile.ZipFile(wheel).namelist()
     assert "pyspark_zkgroup/records/reference.py" in names
     assert [name for name in names if "_decoder" in name] == [
         "pyspark_zkgroup/records/_decoder.pyi"
     ]
+
+
+def test_the_wheel_has_no_code_of_tests_sandbox_or_demo(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as content:
+        names = content.namelist()
+        texts = {n: content.read(n).decode() for n in names if n.endswith(".py")}
+
+    metadata = f"pyspark_zkgroup-{__version__}.dist-info"
+    assert {name.partition("/")[0] for name in names} == {"pyspark_zkgroup", metadata}
+    folders = {part for name in names for part in name.split("/")[:-1]}
+    assert folders & {"conftest", "demo", "notebooks", "sandbox", "test", "tests"} == set()
+    imported = re.compile(
+        r"^\s*(?:from|import) (?:zkgroup_sandbox|tests|pytest|hypothesis|cryptography)\b",
+        re.MULTILINE,
+    )
+    assert [name for name, text in texts.items() if imported.search(text)] == []
+
+
+def test_the_sandbox_adds_its_commands_where_it_is_installed(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    built = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
+    shutil.copytree(ROOT / "sandbox", source, ignore=built)
+    command = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target"]
+    subprocess.run([sys.executable, *command, str(target), str(source)], timeout=240, check=True)
+    (metadata,) = target.glob("*.dist-info")
+    assert metadata.name == f"zkgroup_sandbox-{__version__}.dist-info"
+    script = (
+        "import zkgroup_sandbox; print(zkgroup_sandbox.__file__, flush=True);"
+        "from pyspark_zkgroup.cli.main import main; main()"
+    )
+    for name in ("sandbox", "demo"):
+        shown = subprocess.run(
+            [sys.executable, "-c", script, name, "--help"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": f"{target}{os.pathsep}{ROOT}"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert shown.stdout.startswith(str(target))
+        assert f"Usage: -c {name} " in shown.stdout
+
+
+def test_the_sandbox_is_of_this_version_and_what_it_needs_is_pinned() -> None:
+    config = configparser.ConfigParser(interpolation=None)
+    config.read(ROOT / "sandbox" / "setup.cfg")
+    needed = [
+        Requirement(line) for line in config["options"]["install_requires"].split("\n") if line
+    ]
+    ours = f"pyspark-zkgroup=={__version__}"
+    assert (config["metadata"]["version"], str(needed[0])) == (__version__, ours)
+    assert {r.name: r.specifier for r in needed[1:]}.items() <= {
+        r.name: r.specifier for r in requirements("dev")
+    }.items()
 
 
 def test_the_check_of_a_clean_clone_can_be_run() -> None:

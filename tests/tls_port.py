@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from pyspark_zkgroup.sandbox.certificates import Identity
+from zkgroup_sandbox.certificates import Identity
 
 
 @contextmanager

@@ -115,7 +115,7 @@ def _answer(store: Store, connect: str, took_s: float) -> Finding:
 
 
 def _java() -> Finding:
-    from pyspark_zkgroup.sandbox.java import find_java
+    from pyspark_zkgroup.jars.java import find_java
 
     return Finding("Java", "well", f"{find_java()}, 17 or later")
 

@@ -1,8 +1,12 @@
-"""The command `zkgroup`. A subcommand is imported when it is called: each starts quickly."""
+"""The command `zkgroup`. A subcommand is imported when it is called: each starts quickly.
+
+Other distributions add subcommands by entry points of the group `zkgroup.commands`.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 
 import click
 
@@ -14,36 +18,52 @@ COMMANDS = (
     "assignment",
     "completion",
     "coordinator",
-    "demo",
     "describe",
     "doctor",
     "groups",
     "lag",
     "members",
     "offsets",
-    "sandbox",
     "stop",
 )
+ADDED = "zkgroup.commands"
+# What a user may call without the distribution that has it.
+ELSEWHERE = {"demo": "zkgroup-sandbox", "sandbox": "zkgroup-sandbox"}
 
 
 class CommandLine(click.Group):
     """Our errors end a command as one line on stderr and exit status 1; click's, of usage, as 2."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return sorted({*COMMANDS, *_added()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"pyspark_zkgroup.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
-        return command
+        command: click.Command
+        if cmd_name in COMMANDS:
+            module = import_module(f"pyspark_zkgroup.cli.{cmd_name}")
+            command = getattr(module, cmd_name)
+            return command
+        if found := _added().get(cmd_name):
+            command = found.load()
+            return command
+        # A shell that completes a line is told nothing.
+        if cmd_name in ELSEWHERE and not ctx.resilient_parsing:
+            distribution = ELSEWHERE[cmd_name]
+            raise click.ClickException(
+                f"'zkgroup {cmd_name}' needs the package {distribution}, which is not installed. "
+                f"Run: python -m pip install {distribution}"
+            )
+        return None
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except ZkgroupError as error:
             raise click.ClickException(" ".join(str(error).split())) from error
+
+
+def _added() -> dict[str, EntryPoint]:
+    return {found.name: found for found in entry_points(group=ADDED)}
 
 
 @click.command(cls=CommandLine, context_settings={"help_option_names": ["-h", "--help"]})

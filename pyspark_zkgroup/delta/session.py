@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.errors import DeltaError
-from pyspark_zkgroup.sandbox.delta_jars import delta_jars
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_jars import Say
+from pyspark_zkgroup.jars.cache import Say
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,19 +30,21 @@ def session(name: str, say: Say) -> SparkSession:
     """
     from pyspark.sql import SparkSession
 
+    from pyspark_zkgroup.delta.jars import delta_jars
+
     # Else Spark starts the first python3 of the path, which may lack this package.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
     for setting, value in SETTINGS.items():
         builder = builder.config(setting, value)
     if not _brings_jars():
-        builder = builder.config("spark.jars", ",".join(map(str, delta_jars(find_java(), say))))
+        builder = builder.config("spark.jars", ",".join(map(str, delta_jars(say))))
     spark = builder.getOrCreate()
     if type(spark._jvm.io.delta.tables.DeltaTable).__name__ == "JavaPackage":  # type: ignore[union-attr]
         spark.stop()
         raise DeltaError(
             "Spark has no class io.delta.tables.DeltaTable",
-            'Submit with --jars "$(python -m pyspark_zkgroup.sandbox.delta_jars)"',
+            'Submit with --jars "$(python -m pyspark_zkgroup.delta.jars)"',
         )
     return spark
 

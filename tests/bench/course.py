@@ -17,8 +17,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from pyspark_zkgroup.errors import ZkgroupError
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.kafka_jars import KAFKA_VERSIONS
 from tests.bench import memory, results, trigger
 from tests.bench.cases import (
     CASES,
@@ -38,6 +36,8 @@ from tests.bench.session import JavaCodecs, settings, spark_session
 from tests.bench.sources import Servers
 from tests.bench.throughput import compare
 from tests.bench.topics import filled_topic
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS
 
 KAFKA = "3.9"
 BROKER_HEAP_MB = 1024

@@ -8,9 +8,9 @@ import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pyspark_zkgroup.delta.jars import installed
+from pyspark_zkgroup.jars.java import find_java
 from pyspark_zkgroup.records.choice import slow_because
-from pyspark_zkgroup.sandbox.delta_jars import installed
-from pyspark_zkgroup.sandbox.java import find_java
 
 CORES = 2
 BUSY_LOAD = 0.5

@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 
 from pyspark_zkgroup.errors import ZkgroupError
-from pyspark_zkgroup.sandbox.java import find_java
+from pyspark_zkgroup.jars.java import find_java
 from tests.bench import chart, report, results
 from tests.bench.cases import CASES, BenchError, chosen
 from tests.bench.course import Course, Plan

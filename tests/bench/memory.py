@@ -8,13 +8,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.bench.cases import BenchError, Case, Size
 from tests.bench.payload import Pack
 from tests.bench.sources import Servers
 from tests.bench.throughput import run
 from tests.bench.topics import Topic, filled_topic
 from tests.spark.processes import find_all_below
+from zkgroup_sandbox import Sandbox
 
 MIB = 1024 * 1024
 IDLE = Size(100, "idle", 4_000)

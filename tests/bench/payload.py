@@ -13,8 +13,8 @@ import struct
 from collections.abc import Callable
 from functools import cache
 
-from pyspark_zkgroup.sandbox.record_batch import Event, encode_batch
 from tests.record_batches import CODECS, seal
+from zkgroup_sandbox.record_batch import Event, encode_batch
 
 Pack = Callable[[str, bytes], bytes]
 """The codec's name and what it shall compress."""

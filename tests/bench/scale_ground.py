@@ -12,7 +12,6 @@ from random import Random
 
 from pyspark_zkgroup.clock import SYSTEM
 from pyspark_zkgroup.protocols.light.conversation import Greet
-from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.zk.session import Session, SessionEvent, SessionSettings
 from pyspark_zkgroup.zk.store import Store
 from tests.bench.light_counter import Carrier, Direct, OverGrpc
@@ -20,6 +19,7 @@ from tests.fakes.session import Access, FakeSession
 from tests.fakes.standing import LookedAt
 from tests.fakes.store import FakeStore
 from tests.fakes.zookeeper import FakeZookeeper
+from zkgroup_sandbox import Sandbox
 
 _TRAVEL_S = 0.3
 _ROUND_S = 0.005

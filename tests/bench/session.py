@@ -12,11 +12,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_jars import Say
-from pyspark_zkgroup.sandbox.kafka_source_jars import kafka_source_jars
+from pyspark_zkgroup.jars.cache import Say
 from tests.bench.cases import SINKS
 from tests.bench.machine import CORES
+from zkgroup_sandbox.kafka_source_jars import kafka_source_jars
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER_MEMORY = "2g"
@@ -35,7 +34,7 @@ def settings(unix_sockets: bool) -> dict[str, str]:
 
 @contextmanager
 def spark_session(scratch: Path, say: Say, *, unix_sockets: bool = True) -> Iterator[SparkSession]:
-    jars = kafka_source_jars(find_java(), say)
+    jars = kafka_source_jars(say)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ.pop("PYSPARK_SUBMIT_ARGS", None)  # the memory of the tests' drivers

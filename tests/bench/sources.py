@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pyspark.sql import SparkSession
 
-from pyspark_zkgroup.sandbox import Sandbox
+from zkgroup_sandbox import Sandbox
 
 Side = Literal["ours", "peer"]
 SIDES: tuple[Side, Side] = ("ours", "peer")

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.kafka_wire import Address, Connection
 from tests.bench.cases import PARTITIONS, BenchError, Size
 from tests.bench.payload import DISTINCT_BATCHES, Pack, packed, plain_batches
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.kafka_wire import Address, Connection
 
 TIMEOUT_S = 60.0
 DISTINCT_BYTES_MAX = 8 * 1024 * 1024

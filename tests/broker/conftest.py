@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of
 from tests.secured_brokers import fill
+from zkgroup_sandbox import Sandbox
 
 
 @pytest.fixture

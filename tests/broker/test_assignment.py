@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.group.paths import GroupPaths, topic_path
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.sessions import session
 from tests.group import Group, settle
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.sessions import session
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "assignments"
 

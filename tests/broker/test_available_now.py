@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from pyspark_zkgroup.errors import DataLossError, OffsetOutOfRangeError, ZkgroupError
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, known, missing, twice
 from tests.retention import delete_records
 from tests.spark_order import Checkpoint, CrashError, Query
+from zkgroup_sandbox import Sandbox
 
 BOTH = pytest.mark.parametrize("fail", ["true", "false"])
 

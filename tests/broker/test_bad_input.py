@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.errors import OffsetBeyondEndError, OptionError, ServerError
-from pyspark_zkgroup.sandbox.ports import free_ports
 from tests.group import Group, all_rows, known, missing, settle, twice, waits_for
+from zkgroup_sandbox.ports import free_ports
 
 
 def nobody_listens() -> str:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.inspect.group_reader import opened
-from pyspark_zkgroup.sandbox import Sandbox
+from zkgroup_sandbox import Sandbox
 
 BIN = Path(sys.executable).parent
 

@@ -15,10 +15,10 @@ import pytest
 from kazoo.exceptions import NoNodeError
 
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import parse_candidacy
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, all_rows, missing, settle, twice
 from tests.spark_order import Query
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 COORDINATOR = "/consumers/coordinator"
 SESSION_S = 2.0

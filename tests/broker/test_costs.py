@@ -14,9 +14,9 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.protocols.owned.claims import Claiming
 from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.fakes.brokers import FakeBrokers
 from tests.group import Group, settle
+from zkgroup_sandbox import Sandbox
 
 IDLE_S = 4.0
 

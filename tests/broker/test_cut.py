@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup.sandbox.cut import Cut
 from tests.waiting import wait_until
+from zkgroup_sandbox.cut import Cut
 
 
 @pytest.fixture

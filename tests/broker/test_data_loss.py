@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from pyspark_zkgroup.errors import DataLossError, OffsetBeyondEndError, ZkgroupError
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, known, missing, settle, twice
 from tests.retention import delete_records
 from tests.spark_order import Checkpoint, CrashError, Query
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 FALSE = "false"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 
-from pyspark_zkgroup.demo.look import Look, Onlooker
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.produce import produce
-from pyspark_zkgroup.sandbox.sessions import session
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.demo.look import Look, Onlooker
+from zkgroup_sandbox.produce import produce
+from zkgroup_sandbox.sessions import session
 
 
 def test_it_sees_members_owners_and_offsets_of_a_group(sandbox: Sandbox) -> None:

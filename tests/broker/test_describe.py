@@ -17,11 +17,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, settle
 from tests.light import LightGroup
 from tests.told_group import share
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 
 def zkgroup(group: Group, *arguments: str) -> Result:

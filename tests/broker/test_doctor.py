@@ -14,10 +14,10 @@ from kazoo.security import READ_ACL_UNSAFE, make_digest_acl
 
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.records.choice import slow_because
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.produce import Producer
 from tests.group import Group, settle
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.produce import Producer
 
 SLOW = () if slow_because() is None else ("native decoder",)
 """What doctor remarks where the package was built without Rust."""

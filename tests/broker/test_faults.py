@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, all_rows, group_of, known, missing, settle, twice, waits_for
 from tests.spark_order import Checkpoint
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 
 def test_a_session_that_expires_in_mid_batch_costs_nothing_where_nobody_took_over(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, all_rows, group_of, known, missing, settle, twice
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 
 def without_bootstrap(options: dict[str, str]) -> dict[str, str]:

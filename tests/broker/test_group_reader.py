@@ -15,8 +15,8 @@ from kazoo.client import KazooClient
 from pyspark_zkgroup.inspect.group_reader import opened, read_group
 from pyspark_zkgroup.inspect.report import GroupReport, report
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.zk.store import Store
+from zkgroup_sandbox import Sandbox
 
 GROUP = "g"
 IDS, OWNERS, OFFSETS = (f"/consumers/{GROUP}/{kind}" for kind in ("ids", "owners/t", "offsets/t"))

@@ -8,12 +8,12 @@ import pytest
 
 from pyspark_zkgroup.errors import AccessError
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox, access
 from tests.kafka.members import KafkaQuery
 from tests.planted_secrets import PASSWORD
 from tests.producing import produce
 from tests.secured_brokers import scram
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox, access
 
 CAROL = "User:carol"
 

@@ -14,8 +14,6 @@ from pyspark_zkgroup.jvm.brokers import parse_broker
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView
-from pyspark_zkgroup.sandbox import Sandbox, access
-from pyspark_zkgroup.sandbox.certificates import KEY_PASSWORD, Certificates
 from tests.planted_secrets import PASSWORD, TOKEN, WRONG_PASSWORD, leaks_of
 from tests.producing import produce
 from tests.secured_brokers import (
@@ -35,6 +33,8 @@ from tests.secured_brokers import (
     showing,
     view_of,
 )
+from zkgroup_sandbox import Sandbox, access
+from zkgroup_sandbox.certificates import KEY_PASSWORD, Certificates
 
 AT_ONCE_S = 6.0
 """On a loaded machine; it is some tenths of a second on one at rest. Waiting would take 10 s."""

@@ -20,7 +20,7 @@ from pyspark_zkgroup.group.ops import Create, Done
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.inspect.group_reader import opened
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
+from zkgroup_sandbox import Sandbox
 
 TOPICS, EACH = 20, 500
 RUNS = 5

@@ -37,8 +37,6 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     Rejected,
 )
 from pyspark_zkgroup.protocols.light.rules.wire import MESSAGE_BYTES_MAX, encode
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.cut import Cut
 from tests.group import all_rows, known, missing, settle, twice
 from tests.light import LightGroup, crash, served
 from tests.planted_secrets import COORDINATOR_TOKEN, WRONG_PASSWORD, leaks_in, leaks_of
@@ -46,6 +44,8 @@ from tests.spark_order import Checkpoint, Query
 from tests.talk import Talk, answers, talk
 from tests.told_group import begin_a_batch, share
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.cut import Cut
 
 
 @pytest.fixture

@@ -22,10 +22,10 @@ from pyspark_zkgroup.jvm.registration import (
     encode_registration,
 )
 from pyspark_zkgroup.planning import planner
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, missing, settle, twice
 from tests.spark_order import Query
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 
 def zkgroup(group: Group, *arguments: str) -> Result:

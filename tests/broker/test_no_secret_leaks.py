@@ -17,8 +17,6 @@ from click.testing import CliRunner
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.errors import AccessError, OptionError, ZkgroupError
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.certificates import Certificates
 from tests.all_secrets import locked, to_brokers, to_zookeeper, with_locked_key, znodes
 from tests.planted_secrets import (
     KEY_MARK,
@@ -32,6 +30,8 @@ from tests.planted_secrets import (
 )
 from tests.secured_brokers import LISTED, RECORDS, TOPIC
 from tests.spark_order import Checkpoint, Query
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.certificates import Certificates
 
 GROUP = "leaving-traces"
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from pyspark_zkgroup.errors import SandboxError
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.notebook import WIDGETS, Servers
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.notebook import WIDGETS, Servers
 
 
 class Widgets:

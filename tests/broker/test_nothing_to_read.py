@@ -6,11 +6,11 @@ import logging
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, settle, waits_for
 from tests.spark_order import Query
 from tests.told_group import ToldGroup
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 
 def said(caplog: pytest.LogCaptureFixture, text: str) -> list[str]:

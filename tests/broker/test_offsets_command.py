@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, settle
 from tests.kept_offsets import keep, kept, live_consumer
+from zkgroup_sandbox import Sandbox
 
 
 def run(group: Group, *arguments: str) -> Result:

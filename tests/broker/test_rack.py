@@ -13,8 +13,8 @@ from pyspark_zkgroup.kafka.fetch import read_ranges
 from pyspark_zkgroup.kafka.leader_cache import Leader
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.producing import produce
+from zkgroup_sandbox import Sandbox
 
 pytestmark = pytest.mark.long
 COUNT = 500

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.errors import SandboxError
-from pyspark_zkgroup.sandbox import Sandbox, bring_up, process
-from pyspark_zkgroup.sandbox.ports import LOOPBACK, free_ports
-from pyspark_zkgroup.sandbox.process import Identity
-from pyspark_zkgroup.sandbox.state import StateFile
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox, bring_up, process
+from zkgroup_sandbox.ports import LOOPBACK, free_ports
+from zkgroup_sandbox.process import Identity
+from zkgroup_sandbox.state import StateFile
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [
@@ -35,7 +35,8 @@ NewSandbox = Callable[..., Sandbox]
 
 
 def environment(**changes: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), **changes}
+    path = f"{ROOT}{os.pathsep}{ROOT / 'sandbox'}"
+    return {**os.environ, "PYTHONPATH": path, **changes}
 
 
 def run(
@@ -191,7 +192,7 @@ def test_starter_that_is_told_to_end_takes_its_servers_along(directory: Path) ->
 
 def test_servers_end_with_a_killed_program_that_started_them(directory: Path) -> None:
     program = (
-        "import sys; from pyspark_zkgroup.sandbox import Sandbox;"
+        "import sys; from zkgroup_sandbox import Sandbox;"
         "Sandbox(sys.argv[1], brokers=0).start(); print('up', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_jars import kafka_jars
+from pyspark_zkgroup.jars.java import find_java
+from zkgroup_sandbox.kafka_jars import kafka_jars
 
 
 @pytest.mark.long

@@ -11,10 +11,10 @@ from kafka import KafkaConsumer, TopicPartition
 from kazoo.client import KazooClient, KazooState
 
 from pyspark_zkgroup.errors import SandboxError
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.answers import broker_view, zookeeper_mode
-from pyspark_zkgroup.sandbox.produce import Paced, Produced, json_event, produce
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.answers import broker_view, zookeeper_mode
+from zkgroup_sandbox.produce import Paced, Produced, json_event, produce
 
 NewSandbox = Callable[..., Sandbox]
 

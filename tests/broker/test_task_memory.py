@@ -8,9 +8,9 @@ import uuid
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.kafka_wire import Connection, parse_addresses
 from tests.record_batches import Record, batch
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.kafka_wire import Connection, parse_addresses
 
 ROWS, ROWS_PER_BATCH, PARTITIONS = 10_000_000, 1000, 4
 ABOVE_IDLE_MAX_BYTES = 250 << 20

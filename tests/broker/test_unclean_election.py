@@ -20,13 +20,13 @@ from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.kafka.wire import metadata_request
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import TaskInput
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.broker import Broker
 from pyspark_zkgroup.tasks import reading as task
 from tests.group import Group, group_of, known
 from tests.producing import produce
 from tests.spark_order import Checkpoint, Query, Row
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.broker import Broker
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pyspark_zkgroup.sandbox.cut import Cut
-from pyspark_zkgroup.sandbox.ports import LOOPBACK, free_ports
 from tests.planted_secrets import COORDINATOR_TOKEN
+from zkgroup_sandbox.cut import Cut
+from zkgroup_sandbox.ports import LOOPBACK, free_ports
 
 PROGRAM = """
 import os, sys, threading

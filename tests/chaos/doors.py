@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
-from pyspark_zkgroup.sandbox.answers import broker_view
-from pyspark_zkgroup.sandbox.cut import Cut
-from pyspark_zkgroup.sandbox.ports import LOOPBACK, free_ports
-from pyspark_zkgroup.sandbox.sandbox import Sandbox
 from tests.waiting import wait_until
+from zkgroup_sandbox.answers import broker_view
+from zkgroup_sandbox.cut import Cut
+from zkgroup_sandbox.ports import LOOPBACK, free_ports
+from zkgroup_sandbox.sandbox import Sandbox
 
 DEADLINE_S = 60.0
 

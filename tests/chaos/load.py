@@ -7,8 +7,8 @@ from __future__ import annotations
 import threading
 import time
 
-from pyspark_zkgroup.sandbox.produce import Produced, Producer, json_event
 from tests.chaos.transactions import Transactions, merged
+from zkgroup_sandbox.produce import Produced, Producer, json_event
 
 PACE_S = 0.1
 LOOK_FOR_PARTITIONS_S = 2.0

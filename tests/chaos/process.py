@@ -18,10 +18,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pyspark_zkgroup.demo.spark_jobs import SETTINGS
 from tests.chaos.job import Job
 from tests.spark.processes import exists, family, find_below, send
 from tests.waiting import wait_until
+from zkgroup_sandbox.demo.spark_jobs import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANNER_MODULE = "python_streaming_source_runner"

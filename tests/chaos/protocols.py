@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from pyspark_zkgroup.group.paths import CoordinatedPaths, GroupPaths
-from pyspark_zkgroup.sandbox.kafka_config import CHROOT
 from tests.chaos.settings import GROUP, Settings
 from tests.planted_secrets import COORDINATOR_TOKEN
+from zkgroup_sandbox.kafka_config import CHROOT
 
 # What faults can be done to; see kinds.py.
 MEMBERS, ZOOKEEPER, COORDINATORS, BROKERS = "members", "zookeeper", "coordinators", "brokers"

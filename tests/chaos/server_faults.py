@@ -10,15 +10,15 @@ from contextlib import suppress
 from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from pyspark_zkgroup.sandbox.answers import broker_view
-from pyspark_zkgroup.sandbox.broker import Broker
-from pyspark_zkgroup.sandbox.server import Server
 from tests.chaos.coordinators import Candidate
 from tests.chaos.faults import ABOVE, Done
 from tests.chaos.process import now
 from tests.chaos.settings import TOPIC
 from tests.chaos.stage import Stage
 from tests.waiting import wait_until
+from zkgroup_sandbox.answers import broker_view
+from zkgroup_sandbox.broker import Broker
+from zkgroup_sandbox.server import Server
 
 QUORUM_LOST = (1.2, 1.6)
 SERVER_DOWN_S = (3.0, 8.0)

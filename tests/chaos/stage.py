@@ -13,14 +13,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from pyspark_zkgroup.delta.jars import delta_jars
 from pyspark_zkgroup.plan import decode
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.answers import zookeeper_mode
-from pyspark_zkgroup.sandbox.cut import Cut
-from pyspark_zkgroup.sandbox.delta_jars import delta_jars
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_config import CHROOT
-from pyspark_zkgroup.sandbox.zookeeper import ZooKeeper
 from tests.chaos.coordinators import Coordinators
 from tests.chaos.doors import opened
 from tests.chaos.group_reader import GroupReader
@@ -41,6 +35,11 @@ from tests.chaos.watch import Watch
 from tests.kafka.plain_consumers import JavaConsumer
 from tests.spark.sink import Sink
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.answers import zookeeper_mode
+from zkgroup_sandbox.cut import Cut
+from zkgroup_sandbox.kafka_config import CHROOT
+from zkgroup_sandbox.zookeeper import ZooKeeper
 
 START_DEADLINE_S = 600.0
 
@@ -225,7 +224,7 @@ def staged(settings: Settings, directory: Path) -> Iterator[Stage]:
         cuts = _roads(settings, sandbox, coordinators)
         for cut in cuts.values():
             stack.callback(cut.close)
-        jars = delta_jars(find_java(), print)
+        jars = delta_jars(print)
         members = {}
         for name, cut in cuts.items():
             given = Given(name, cut.addresses, sandbox.bootstrap_servers, settings)

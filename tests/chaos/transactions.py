@@ -15,8 +15,8 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaPartition
 from kafka.errors import KafkaError
 
-from pyspark_zkgroup.sandbox.produce import Produced, json_event
 from tests.chaos.duplicates import united
+from zkgroup_sandbox.produce import Produced, json_event
 
 EVERY_S = 1.0
 RECORDS_MAX = 40

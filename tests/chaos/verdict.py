@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox.produce import Produced
 from tests.chaos.duplicates import committed_at, united
 from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Read, Trigger, Unowned
 from tests.spark.sink import Delivery
+from zkgroup_sandbox.produce import Produced
 
 # A session that has ended was last known to live so many of its timeouts before that was noticed.
 NOTICED_LATE = 1.5

@@ -14,11 +14,11 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.protocols.port import Brokers
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.fakes.kafka import FakeKafka, FakeView
 from tests.given_options import LEAST
 from tests.producing import produce
 from tests.retention import delete_records
+from zkgroup_sandbox import Sandbox
 
 NOBODY = "127.0.0.1:1"
 

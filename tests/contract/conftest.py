@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from pyspark_zkgroup.kafka.connection import Cluster
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.contract.fetching import Servers, settings_of
 from tests.fakes.fetch_broker import FetchBroker
+from zkgroup_sandbox import Sandbox
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from typing import Protocol
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.zk.session import Session, SessionSettings
 from pyspark_zkgroup.zk.store import Store
 from tests.fakes.standing import FakeEnsemble
+from zkgroup_sandbox import Sandbox
 
 
 class Ensemble(Protocol):

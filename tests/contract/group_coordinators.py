@@ -18,12 +18,12 @@ from pyspark_zkgroup.kafka.connection import Call, Cluster, Lost
 from pyspark_zkgroup.kafka.consumer_protocol import MemberSubscription, encode_subscription
 from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership, Write
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.contract.fetching import settings_of
 from tests.contract.simulated_queries import Simulation
 from tests.fakes.group_cluster import FakeCluster
 from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.waiting import REAL_TIME, wait_until
+from zkgroup_sandbox import Sandbox
 
 # By default a broker takes none below.
 SESSION_S_MIN = 6.0

@@ -19,7 +19,6 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.rules.sessions import Life, Sessions
-from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.spark.candidate import candidate_of
 from tests.contract.simulated_groups import (
     SESSION_MS,
@@ -37,6 +36,7 @@ from tests.light import crash as light_crash
 from tests.produced_topics import ProducedTopics
 from tests.spark_order import Checkpoint, Query
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 # What the protocols do not do alike, and why; docs/protocols.md has the rules.
 DIFFERENCES = {

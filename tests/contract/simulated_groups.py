@@ -10,7 +10,6 @@ from typing import Any
 from pyspark_zkgroup.group.ops import SetData
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox.produce import Produced
 from tests.contract.simulated_queries import (
     BrokeredQuery,
     CoordinatedQuery,
@@ -24,6 +23,7 @@ from tests.sim.coordinated.office import Looker, Office
 from tests.sim.light.office import Hearer, LightCandidate
 from tests.spark_order import Checkpoint, Query
 from tests.waiting import wait_until
+from zkgroup_sandbox.produce import Produced
 
 SESSION_MS = 2000
 _ADDRESS = "o1:1"

@@ -10,9 +10,9 @@ from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.planning import cluster_view
 from pyspark_zkgroup.protocols.port import Brokers
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.contract.brokers_port import KINDS, Cluster, FakedCluster, RealCluster
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 
 @pytest.fixture(params=KINDS)

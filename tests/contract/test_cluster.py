@@ -22,7 +22,7 @@ from pyspark_zkgroup.kafka.pool import ClusterPool
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.kafka.wire import LATEST, metadata_request, offsets_request
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
+from zkgroup_sandbox import Sandbox
 
 # kafka-python leaves a socket that did not get its connection to the garbage collector.
 pytestmark = pytest.mark.filterwarnings(

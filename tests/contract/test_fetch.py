@@ -15,7 +15,6 @@ from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.fetch import RawRecords, read_ranges
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.contract.fetching import (
     TIMEOUT_S,
     Servers,
@@ -26,6 +25,7 @@ from tests.contract.fetching import (
     values,
 )
 from tests.producing import produce, producer
+from zkgroup_sandbox import Sandbox
 
 
 def test_ranges_are_read_exactly(servers: Servers, cluster: Cluster, topic: str) -> None:

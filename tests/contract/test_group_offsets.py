@@ -18,10 +18,10 @@ from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.contract.fetching import TIMEOUT_S, settings_of
 from tests.interop import current_tools
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 NOTE = "zkgroup somebody"
 

@@ -9,7 +9,6 @@ from pyspark_zkgroup.kafka import metadata, offsets
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.wire import EARLIEST_LOCAL, LATEST, BrokerError
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.contract.fetching import (
     TIMEOUT_S,
     Servers,
@@ -17,6 +16,7 @@ from tests.contract.fetching import (
     values,
 )
 from tests.producing import produce
+from zkgroup_sandbox import Sandbox
 
 
 def test_partitions_leaders_and_the_cluster(servers: Servers, cluster: Cluster, topic: str) -> None:

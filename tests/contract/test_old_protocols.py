@@ -9,7 +9,6 @@ from pyspark_zkgroup.kafka import metadata, offsets
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.fetch import read_ranges
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.contract.fetching import (
     TIMEOUT_S,
     numbered,
@@ -19,6 +18,7 @@ from tests.contract.fetching import (
     values,
 )
 from tests.producing import produce
+from zkgroup_sandbox import Sandbox
 
 
 @pytest.mark.parametrize("version", [(0, 11), (1, 0), (2, 0), (2, 5), (3, 0)])

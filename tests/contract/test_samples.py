@@ -7,9 +7,9 @@ import os
 from pyspark_zkgroup.kafka import samples
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.contract.fetching import TIMEOUT_S, Servers, settings_of
 from tests.producing import produce
+from zkgroup_sandbox import Sandbox
 
 KIB = 1024
 

@@ -12,10 +12,10 @@ from pyspark_zkgroup.errors import FetchError
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput, TaskRange
-from pyspark_zkgroup.sandbox import Sandbox
 from pyspark_zkgroup.schema import arrow_schema
 from pyspark_zkgroup.tasks import reading as task
 from tests.producing import produce
+from zkgroup_sandbox import Sandbox
 
 KEYS: list[bytes | None] = [b"", b"key", None]
 

@@ -16,9 +16,6 @@ from kazoo.security import make_digest_acl
 
 from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.group.ops import Check, Create, Delete, Done, SetData
-from pyspark_zkgroup.sandbox import Sandbox, secured_zookeeper
-from pyspark_zkgroup.sandbox.certificates import Certificates, Identity
-from pyspark_zkgroup.sandbox.cut import Cut
 from pyspark_zkgroup.security.sasl import Kerberos, Password
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.tls import Tls
@@ -28,6 +25,9 @@ from pyspark_zkgroup.zk.store import Store
 from tests.planted_secrets import PASSWORD, WRONG_PASSWORD, ZOOKEEPER_PASSWORD, leaks_of
 from tests.tls_port import tls_port
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox, secured_zookeeper
+from zkgroup_sandbox.certificates import Certificates, Identity
+from zkgroup_sandbox.cut import Cut
 
 AT_ONCE_S = 3.0
 """On a loaded machine; waiting would take longer."""

@@ -11,8 +11,6 @@ import pytest
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ops import Create, Done
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.cut import Cut
 from pyspark_zkgroup.zk.session import (
     DisconnectedError,
     Session,
@@ -22,6 +20,8 @@ from pyspark_zkgroup.zk.session import (
 )
 from tests.contract.ensembles import Ensemble, made
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.cut import Cut
 
 Open = Callable[..., Session]
 

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from kafka import KafkaConsumer, TopicPartition
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.produce import Paced, Producer
-from pyspark_zkgroup.sandbox.produce import produce as produce_to
-from pyspark_zkgroup.sandbox.sessions import session
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.produce import Paced, Producer
+from zkgroup_sandbox.produce import produce as produce_to
+from zkgroup_sandbox.sessions import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -126,10 +126,9 @@ def spark(*, kafka: bool = False, delta: bool = False) -> SparkSession:
         quiet = "spark.ui.showConsoleProgress", "false"
         builder = SparkSession.builder.appName("page").config(*quiet)
         if kafka:
-            from pyspark_zkgroup.sandbox.java import find_java
-            from pyspark_zkgroup.sandbox.kafka_source_jars import kafka_source_jars
+            from zkgroup_sandbox.kafka_source_jars import kafka_source_jars
 
-            jars = kafka_source_jars(find_java(), print)
+            jars = kafka_source_jars(print)
             builder = builder.config("spark.jars", ",".join(map(str, jars)))
         found = builder.getOrCreate()
     found.sparkContext.setLogLevel("ERROR")
@@ -177,7 +176,7 @@ def open_servers(box: str) -> None:
 
 def secured_servers(box: str) -> None:
     """Needs the package cryptography, so .venv. Who may come in is named in docs/security.md."""
-    from pyspark_zkgroup.sandbox import access
+    from zkgroup_sandbox import access
 
     sandbox = Sandbox(box, secured=True, detached=True).start()
     (zookeeper,), (broker,) = sandbox.zookeepers, sandbox.brokers

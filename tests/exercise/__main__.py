@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.exercise.draw import VARIANTS, Drawn, draw
 from tests.exercise.faults import SETTERS, Answer
 from tests.exercise.load import Load
 from tests.exercise.scene import Scene
+from zkgroup_sandbox import Sandbox
 
 # As ZooKeeper has it by default: sessions that outlast a busy machine.
 _TICK_MS = 2000

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.sandbox.produce import Producer, json_event
+from zkgroup_sandbox.produce import Producer, json_event
 
 _EVERY_S = 0.5
 

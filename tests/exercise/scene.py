@@ -13,10 +13,10 @@ from pathlib import Path
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.exercise.draw import Drawn
 from tests.exercise.load import Load
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 PROJECT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import group_of
 from tests.interop.old_tools import OldTools
 from tests.interop.scene import Scene, Setup
+from zkgroup_sandbox import Sandbox
 
 NewScene = Callable[[Setup], Scene]
 

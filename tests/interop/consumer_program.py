@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
-from pyspark_zkgroup.sandbox.pyspark_jars import logging_jars
+from pyspark_zkgroup.jars.java import find_java
 from tests.interop.old_kafka import FLAGS, HERE, compiled
+from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
+from zkgroup_sandbox.pyspark_jars import logging_jars
 
 LINE = "3.9"
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_jars import KAFKA_VERSIONS, Release, kafka_jars, release_jars
-from pyspark_zkgroup.sandbox.pyspark_jars import logging_jars
+from pyspark_zkgroup.jars.cache import Release
+from pyspark_zkgroup.jars.java import find_java
+from pyspark_zkgroup.jars.maven import release_jars
 from tests.interop.old_kafka import FLAGS
+from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS, RECORD, kafka_jars
+from zkgroup_sandbox.pyspark_jars import logging_jars
 
 LINE = "3.9"
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
@@ -40,8 +41,8 @@ def start(tool: str, *arguments: str, line: str = LINE) -> subprocess.Popen[byte
 
 def _command(tool: str, arguments: Sequence[str], line: str) -> list[str]:
     java = find_java()
-    tools = Release(KAFKA_VERSIONS[line], "", artifact="kafka-tools", wants="one jar")
-    directories = [release_jars(tools, java, print), kafka_jars(line, java, print)]
-    jars: list[Path] = [p for d in directories for p in sorted(d.glob("*.jar"))]
+    tools = Release(KAFKA_VERSIONS[line], "", artifact="kafka-tools")
+    jars = release_jars(tools, RECORD, print)
+    jars += sorted(kafka_jars(line, java, print).glob("*.jar"))
     path = os.pathsep.join(map(str, [*logging_jars(), *jars]))
     return [str(java), *FLAGS, "-cp", path, tool, *arguments]

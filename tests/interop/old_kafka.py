@@ -12,9 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_jars import Release, cache_directory, release_jars
-from pyspark_zkgroup.sandbox.pyspark_jars import logging_jars
+from pyspark_zkgroup.jars.cache import Release, cache_directory
+from pyspark_zkgroup.jars.java import find_java
+from zkgroup_sandbox.kafka_jars import all_jars
+from zkgroup_sandbox.pyspark_jars import logging_jars
 
 HERE = Path(__file__).parent
 SCALA_VERSION = "2.11"
@@ -34,7 +35,7 @@ FLAGS = (
 def command(version: str, program: str) -> list[str]:
     """The command line of tests/interop/PROGRAM.java on the jars of that version."""
     java = find_java()
-    jars = sorted(release_jars(Release(version, SCALA_VERSION), java, _say).glob("*.jar"))
+    jars = sorted(all_jars(Release(version, SCALA_VERSION), java, _say).glob("*.jar"))
     source = HERE / f"{program}.java"
     classes = compiled(java, source, version, jars)
     # pyspark's logging first: all versions then log in one form, to the standard error.

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, settle
 from tests.interop.old_consumer import OldConsumer
 from tests.interop.truth import Call, Watch, watched, zkgroup
@@ -25,6 +24,7 @@ from tests.spark.drivers import Drivers
 from tests.spark.scene import Scene, scene_on
 from tests.spark_order import Query
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 pytestmark = pytest.mark.interop
 

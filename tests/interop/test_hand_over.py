@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import group_of
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 pytestmark = pytest.mark.interop
 

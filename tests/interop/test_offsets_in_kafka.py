@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of, settle
 from tests.interop import current_tools
 from tests.interop.conftest import NewScene
 from tests.interop.old_tools import OldTools
 from tests.interop.scene import Setup
 from tests.kept_offsets import kept
+from zkgroup_sandbox import Sandbox
 
 pytestmark = pytest.mark.interop
 

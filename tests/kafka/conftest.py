@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.kafka.members import KafkaGroup, kafka_group_of
+from zkgroup_sandbox import Sandbox
 
 
 @pytest.fixture

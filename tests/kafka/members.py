@@ -10,10 +10,10 @@ from typing import cast
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.produced_topics import ProducedTopics
 from tests.spark_order import Checkpoint, Query
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 # The shortest that brokers allow by default.
 SESSION_MS = 6000

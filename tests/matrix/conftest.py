@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.matrix.lab import Lab
 from tests.matrix.session import session
+from zkgroup_sandbox import Sandbox
 
 BROKERS = {"3.9": "sandbox", "4.1": "sandbox_41"}
 

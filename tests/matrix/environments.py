@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyspark_zkgroup.sandbox.kafka_jars import cache_directory
+from pyspark_zkgroup.jars.cache import cache_directory
 from requirements.install import pins
 from tests.matrix.versions import Version
 

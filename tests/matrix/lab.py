@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.produce import Produced, produce
 from tests.oracle import Record, Verdict, judge
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.produce import Produced, produce
 
 PATIENCE_S = 240.0
 # Spark gives a Python worker 10 s to start, which cannot be set and is little on a loaded machine.

@@ -86,7 +86,11 @@ def _run(version: Version, arguments: argparse.Namespace) -> list[Cell]:
         pytest = subprocess.run(
             command,
             cwd=ROOT,
-            env={**kept, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": str(python)},
+            env={
+                **kept,
+                "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'sandbox'}",
+                "PYSPARK_PYTHON": str(python),
+            },
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -13,8 +13,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from pyspark_zkgroup.delta import SETTINGS
-from pyspark_zkgroup.sandbox.delta_jars import delta_jars
-from pyspark_zkgroup.sandbox.java import find_java
+from pyspark_zkgroup.delta.jars import delta_jars
 
 CONF = {
     "spark.ui.enabled": "false",
@@ -51,7 +50,7 @@ def session(tmp: Path) -> Iterator[SparkSession]:
         builder = SparkSession.builder.master("local[2]").appName("zkgroup-matrix")
         conf = dict(CONF)
         if HAS_DELTA:
-            jars = delta_jars(find_java(), print)
+            jars = delta_jars(print)
             conf |= {**SETTINGS, "spark.jars": ",".join(map(str, jars))}
         for name, value in conf.items():
             builder = builder.config(name, value)

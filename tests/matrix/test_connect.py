@@ -13,11 +13,11 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.produce import produce
 from tests.matrix.lab import group_options
 from tests.matrix.session import environment
 from tests.oracle import judge
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.produce import produce
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ["grpc", "grpc_status", "google.protobuf"]

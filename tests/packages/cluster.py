@@ -8,11 +8,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark_zkgroup.demo.driver import Driver
-from pyspark_zkgroup.sandbox.ports import free_ports
 from tests.packages.clean_python import CleanPython, bare_environment
 from tests.spark.processes import family
 from tests.waiting import wait_until
+from zkgroup_sandbox.demo.driver import Driver
+from zkgroup_sandbox.ports import free_ports
 
 WORKERS = 2
 EXECUTOR_MB = 512

@@ -12,12 +12,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from pyspark_zkgroup.demo.driver import Driver
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.produce import Produced, produce
 from tests.oracle import Record
 from tests.packages.cluster import Cluster, Task
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.demo.driver import Driver
+from zkgroup_sandbox.produce import Produced, produce
 
 PROGRAM = str(Path(__file__).with_name("submitted.py"))
 PARTITIONS, EVENTS = 4, 1_000

@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.delta_jars import delta_jars
-from pyspark_zkgroup.sandbox.java import find_java
+from pyspark_zkgroup.delta.jars import delta_jars
 from tests.delta_table import records
 from tests.oracle import judge
 from tests.packages.clean_python import ROOT
@@ -25,6 +23,7 @@ from tests.packages.reading import DEADLINE_S, Reading, Topic, read_on
 from tests.packages.sent import Sent, made
 from tests.spark.processes import find_all_below
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -148,7 +147,7 @@ def test_a_job_with_its_whole_environment_in_an_archive_writes_into_delta(
 ) -> None:
     # The driver's own copy, where it looks for the same relative path.
     (tmp_path / "environment").symlink_to(sent.environment.home)
-    jars = ",".join(map(str, delta_jars(find_java(), print)))
+    jars = ",".join(map(str, delta_jars(print)))
     topic = Topic(sandbox)
     produced = topic.produced()
     given = ["--archives", f"{sent.packed}#environment", "--jars", jars, str(ROOT / "jobs" / JOB)]

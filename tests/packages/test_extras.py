@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from pyspark_zkgroup.cli.main import COMMANDS
-from pyspark_zkgroup.demo.spark_jobs import SETTINGS
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.delta_table import records
 from tests.light import LightGroup
 from tests.packages.clean_python import ROOT, CleanPython, ran
 from tests.packages.distribution import Distribution
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.demo.spark_jobs import SETTINGS
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 

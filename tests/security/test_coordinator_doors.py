@@ -15,11 +15,11 @@ from pyspark_zkgroup.cli.coordinator import TOKEN_LENGTH_MIN, _group_tokens, _wa
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.protocols.light.refusal_log import RefusalLog
-from pyspark_zkgroup.sandbox.certificates import Certificates
 from pyspark_zkgroup.security.private_file import refusal_of_mode
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from tests.planted_secrets import COORDINATOR_TOKEN, PASSWORD, leaks_of
+from zkgroup_sandbox.certificates import Certificates
 
 # Nobody listens there: whoever gets so far has passed the doors.
 NOWHERE = "127.0.0.1:1"

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from kazoo.security import ACL, CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
 from pyspark_zkgroup.cli.main import main
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import Group, group_of
+from zkgroup_sandbox import Sandbox
 
 
 def acls(group: Group, *arguments: str) -> dict[str, Any]:

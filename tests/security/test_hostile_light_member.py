@@ -29,8 +29,6 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     Registered,
     Rejected,
 )
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.certificates import Certificates, Identity
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from tests.group import missing, settle, twice
@@ -40,6 +38,8 @@ from tests.spark_order import Query
 from tests.talk import Talk, registering
 from tests.told_group import share
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.certificates import Certificates, Identity
 
 SECRET = "h" * 32
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.group import missing, settle, twice
 from tests.light import LightGroup, served
 from tests.security.spent import MIB
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 
 @pytest.fixture

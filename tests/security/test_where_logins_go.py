@@ -15,8 +15,6 @@ from pyspark_zkgroup.protocols.light.conversation import Conversation, Outbox
 from pyspark_zkgroup.protocols.light.rules.identity import Caller
 from pyspark_zkgroup.protocols.light.rules.messages import Accepted, Hello
 from pyspark_zkgroup.protocols.light.server import Listener
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.certificates import Certificates
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 from pyspark_zkgroup.security.sasl import Password, Sasl
 from pyspark_zkgroup.security.secret import Secret
@@ -27,6 +25,8 @@ from tests.light import TOKEN, LightGroup
 from tests.planted_secrets import PASSWORD
 from tests.spark_order import Query
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.certificates import Certificates
 
 COORDINATOR = "/consumers/coordinator"
 LOGIN = {

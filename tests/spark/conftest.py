@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.spark.drivers import Drivers
 from tests.spark.scene import Scene, scene_on
+from zkgroup_sandbox import Sandbox
 
 
 @pytest.fixture(scope="session")

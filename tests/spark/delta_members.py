@@ -11,16 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark_zkgroup.delta.jars import delta_jars
 from pyspark_zkgroup.delta.planned import ranges_in
-from pyspark_zkgroup.demo.spark_jobs import SparkJobs
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.delta_jars import delta_jars
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.produce import produce
 from tests.delta_table import records
 from tests.oracle import Record, Verdict, judge
 from tests.spark.processes import family, send
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.demo.spark_jobs import SparkJobs
+from zkgroup_sandbox.produce import produce
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 240.0
@@ -106,7 +105,7 @@ class DeltaScene:
         self.sandbox, self.directory = sandbox, directory
         self.topic = f"d{uuid.uuid4().hex[:8]}"
         sandbox.create_topic(self.topic, partitions)
-        self.jobs = SparkJobs(directory, "", None, "", "", tuple(delta_jars(find_java(), print)))
+        self.jobs = SparkJobs(directory, "", None, "", "", tuple(delta_jars(print)))
         self.table = directory / "table"
         self.members: list[Member] = []
         self.produced: list[Record] = []

@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pyspark_zkgroup.demo.driver import Driver
-from pyspark_zkgroup.demo.spark_jobs import JOBS, SparkJobs
+from pyspark_zkgroup.delta.jars import delta_jars
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.delta_jars import delta_jars
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.produce import Produced, produce
-from pyspark_zkgroup.sandbox.sessions import session
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.demo.driver import Driver
+from zkgroup_sandbox.demo.spark_jobs import JOBS, SparkJobs
+from zkgroup_sandbox.produce import Produced, produce
+from zkgroup_sandbox.sessions import session
 
 PARTITIONS = 3
 EVENTS = 3_000
@@ -85,6 +84,6 @@ def job_scene(sandbox: Sandbox, directory: Path) -> JobScene:
         bootstrap_servers=None,
         group=f"group-{topic}",
         topic=topic,
-        jars=tuple(delta_jars(find_java(), print)),
+        jars=tuple(delta_jars(print)),
     )
     return JobScene(sandbox, jobs, produced)

@@ -19,9 +19,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_source_jars import kafka_source_jars
 from tests.spark.processes import family, send
+from zkgroup_sandbox.kafka_source_jars import kafka_source_jars
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.io.tmpdir={tmp}"
@@ -66,7 +65,7 @@ class Peer:
         self.log = directory / "peer.log"
         # Short: the paths of Unix sockets lie below it.
         self._tmp = tempfile.TemporaryDirectory(prefix="zkp")
-        jars = kafka_source_jars(find_java(), print)
+        jars = kafka_source_jars(print)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.spark.peer_program"],

@@ -18,13 +18,13 @@ from kazoo.exceptions import NoNodeError
 
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, decode
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.produce import Paced, Produced, produce
 from tests.oracle import Record, Verdict, judge
 from tests.spark.drivers import Driver, Drivers
 from tests.spark.job import Job
 from tests.spark.sink import Delivery, Sink
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.produce import Paced, Produced, produce
 
 # Several JVMs share two cores with whatever else runs there. How long things really took is
 # measured and compared with what is promised; this only ends a test that hangs.

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 from kazoo.client import KazooClient
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.retention import delete_records
 from tests.spark.peer import BatchRead, Peer, Sent, differences
+from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.java import find_java
-from pyspark_zkgroup.sandbox.kafka_source_jars import kafka_source_jars
 from tests.spark.job_scene import JobScene, job_scene
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.kafka_source_jars import kafka_source_jars
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -22,7 +21,7 @@ def scene(sandbox: Sandbox, tmp_path: Path) -> JobScene:
 
 
 def test_equal_rows_and_one_that_was_changed(scene: JobScene) -> None:
-    jars = kafka_source_jars(find_java(), print)
+    jars = kafka_source_jars(print)
     groups = scene.groups()
     equal = scene.run("equal", scene.submitted(JOB, jars=jars))
     told = scene.ended(equal, "compare: ")

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.demo.spark_jobs import SparkJobs
-from pyspark_zkgroup.sandbox.delta_jars import delta_jars
-from pyspark_zkgroup.sandbox.java import find_java
+from pyspark_zkgroup.delta.jars import delta_jars
+from zkgroup_sandbox.demo.spark_jobs import SparkJobs
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(2000)]
 
@@ -42,7 +41,7 @@ class Scenes:
     """What the scenes of one driver found."""
 
     def __init__(self, directory: Path, names: tuple[str, ...], within_s: float) -> None:
-        jobs = SparkJobs(directory, "", None, "", "", tuple(delta_jars(find_java(), print)))
+        jobs = SparkJobs(directory, "", None, "", "", tuple(delta_jars(print)))
         shown = subprocess.run(
             [sys.executable, "-m", "tests.spark.delta_scenes", str(directory / "tables"), *names],
             # One writer is held up in a task while the other one writes.
@@ -179,7 +178,7 @@ def test_plain_python_without_the_jars_of_a_submitted_job_is_told_what_to_do(
     assert shown.returncode != 0
     assert (
         "[ZKG-012] Spark has no class io.delta.tables.DeltaTable. Submit with --jars "
-        '"$(python -m pyspark_zkgroup.sandbox.delta_jars)"'
+        '"$(python -m pyspark_zkgroup.delta.jars)"'
     ) in shown.stderr
 
 

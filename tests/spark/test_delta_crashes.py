@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.spark.delta_members import PATIENCE_S, DeltaScene, delta_scene
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(3000)]
 

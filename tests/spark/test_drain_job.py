@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.ports import LOOPBACK, free_ports
 from tests.delta_table import records
 from tests.oracle import judge
 from tests.spark.job_scene import DEADLINE_S, JobScene, job_scene
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.ports import LOOPBACK, free_ports
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

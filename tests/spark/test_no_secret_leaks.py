@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox, access
-from pyspark_zkgroup.sandbox.certificates import Certificates
 from tests.all_secrets import locked, to_brokers, to_zookeeper, with_locked_key, znodes
 from tests.planted_secrets import (
     KEY_MARK,
@@ -30,6 +28,8 @@ from tests.planted_secrets import (
     redaction,
 )
 from tests.producing import produce
+from zkgroup_sandbox import Sandbox, access
+from zkgroup_sandbox.certificates import Certificates
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(500)]
 

@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 from kazoo.client import KazooClient
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.spark.peer import Peer, Sent
+from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
 

@@ -10,12 +10,12 @@ import pytest
 
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.oracle import judge
 from tests.spark.drivers import Drivers
 from tests.spark.scene import PATIENCE_S, Member, Scene, scene_on
 from tests.spark.sink import Ranges
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

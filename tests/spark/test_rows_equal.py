@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.spark.peer import Peer, Read, Sent, differences
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

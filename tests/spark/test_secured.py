@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.sandbox import Sandbox, access
-from pyspark_zkgroup.sandbox.certificates import Certificates
-from pyspark_zkgroup.sandbox.sessions import session
 from tests.planted_secrets import PASSWORD, WRONG_PASSWORD, leaks_in, leaks_of, redaction
 from tests.producing import produce
+from zkgroup_sandbox import Sandbox, access
+from zkgroup_sandbox.certificates import Certificates
+from zkgroup_sandbox.sessions import session
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(500)]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.delta_table import records
 from tests.oracle import judge
 from tests.spark.job_scene import DEADLINE_S, JobScene, job_scene
 from tests.spark.processes import find_all_below
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
 

@@ -10,13 +10,13 @@ from itertools import pairwise
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
-from pyspark_zkgroup.sandbox.cut import Cut
-from pyspark_zkgroup.sandbox.kafka_config import CHROOT
 from tests.oracle import Record
 from tests.spark.scene import PATIENCE_S, Member, Scene
 from tests.spark.test_faults import PARTITIONS, PER_SECOND, finish
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.cut import Cut
+from zkgroup_sandbox.kafka_config import CHROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.sandbox.certificates import KEY_PASSWORD, Certificates
 from pyspark_zkgroup.security.kafka_security import OPEN, KafkaSecurity
 from pyspark_zkgroup.security.sasl import Password, Sasl, TokenFunction
 from pyspark_zkgroup.security.secret import Secret
@@ -21,6 +20,7 @@ from pyspark_zkgroup.security.tls import Tls, context
 from tests.given_options import LEAST as LEAST_OF_ALL
 from tests.given_options import refusal
 from tests.planted_secrets import PASSWORD, leaks_of, redaction
+from zkgroup_sandbox.certificates import KEY_PASSWORD, Certificates
 
 # Without them a login is refused, as tests/security/test_where_logins_go.py has it.
 LEAST = {**LEAST_OF_ALL, "kafka.bootstrap.servers": "k:9092"}

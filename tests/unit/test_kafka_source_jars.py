@@ -6,10 +6,9 @@ import os
 import shutil
 from pathlib import Path
 
-from pyspark_zkgroup.sandbox import kafka_jars as room
-from pyspark_zkgroup.sandbox.delta_jars import installed
-from pyspark_zkgroup.sandbox.kafka_jars import cache_directory
-from pyspark_zkgroup.sandbox.kafka_source_jars import kafka_source_jars, releases
+from pyspark_zkgroup.delta.jars import installed
+from pyspark_zkgroup.jars.cache import cache_directory
+from zkgroup_sandbox.kafka_source_jars import kafka_source_jars, releases
 
 
 def never(text: str) -> None:
@@ -25,14 +24,6 @@ def test_the_source_is_that_of_the_spark_it_runs_in() -> None:
     ]
 
 
-def test_one_jar_is_asked_for_without_what_it_asks_for(tmp_path: Path) -> None:
-    for release in releases("4.2.0"):
-        assert room._wanted(release, tmp_path) == ["-ivy", str(tmp_path / "ivy.xml")]
-        asked = (tmp_path / "ivy.xml").read_text()
-        assert f'name="{release.module}" rev="{release.version}"' in asked
-        assert 'transitive="false"' in asked
-
-
 def test_a_complete_cache_is_used_without_a_word(tmp_path: Path) -> None:
     expected = []
     for release in releases(installed("pyspark")):
@@ -40,6 +31,6 @@ def test_a_complete_cache_is_used_without_a_word(tmp_path: Path) -> None:
         shutil.copytree(cache_directory(os.environ) / "jars" / release.name, directory)
         expected.append(directory / f"{release.name}.jar")
 
-    found = kafka_source_jars(Path("/no/java"), never, {"XDG_CACHE_HOME": str(tmp_path)})
+    found = kafka_source_jars(never, {"XDG_CACHE_HOME": str(tmp_path)})
 
     assert found == expected

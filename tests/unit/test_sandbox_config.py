@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyspark_zkgroup.sandbox.kafka_config import kraft_config, zookeeper_mode_config
-from pyspark_zkgroup.sandbox.zookeeper import zookeeper_config
+from zkgroup_sandbox.kafka_config import kraft_config, zookeeper_mode_config
+from zkgroup_sandbox.zookeeper import zookeeper_config
 
 
 def settings(text: str) -> dict[str, str]:

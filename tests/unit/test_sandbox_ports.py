@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from pyspark_zkgroup.sandbox.ports import EPHEMERAL_RANGE, LOOPBACK, can_listen, free_ports
+from zkgroup_sandbox.ports import EPHEMERAL_RANGE, LOOPBACK, can_listen, free_ports
 
 
 def test_ports_are_free_and_distinct() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.sandbox import process
-from pyspark_zkgroup.sandbox.process import Identity
 from tests.waiting import wait_until
+from zkgroup_sandbox import process
+from zkgroup_sandbox.process import Identity
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 TERM_DEAF = [

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from kafka.record import MemoryRecords
 
 from pyspark_zkgroup.errors import SandboxError
-from pyspark_zkgroup.sandbox.kafka_wire import parse_addresses
-from pyspark_zkgroup.sandbox.produce import Produced, json_event
-from pyspark_zkgroup.sandbox.record_batch import encode_batch
+from zkgroup_sandbox.kafka_wire import parse_addresses
+from zkgroup_sandbox.produce import Produced, json_event
+from zkgroup_sandbox.record_batch import encode_batch
 
 data = st.none() | st.binary(max_size=300) | st.integers(0, 20_000).map(bytes)
 

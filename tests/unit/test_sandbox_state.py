@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from pyspark_zkgroup.errors import SandboxError
-from pyspark_zkgroup.sandbox import Sandbox, process
-from pyspark_zkgroup.sandbox.bring_up import clean_up
-from pyspark_zkgroup.sandbox.jvm import server_token
-from pyspark_zkgroup.sandbox.layout import Layout
-from pyspark_zkgroup.sandbox.process import Identity
-from pyspark_zkgroup.sandbox.state import (
+from pyspark_zkgroup.jars.lock import lock
+from zkgroup_sandbox import Sandbox, process
+from zkgroup_sandbox.bring_up import clean_up
+from zkgroup_sandbox.jvm import server_token
+from zkgroup_sandbox.layout import Layout
+from zkgroup_sandbox.process import Identity
+from zkgroup_sandbox.state import (
     Parameters,
     SandboxState,
     ServerRecord,
     StateFile,
-    lock,
 )
 
 PARAMETERS = Parameters(
@@ -77,20 +77,6 @@ def test_state_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     file.path.write_text(json.dumps(newer))
     with pytest.raises(SandboxError, match="version is 2, this zkgroup reads 1"):
         file.read()
-
-
-def test_lock_excludes_and_says_that_it_is_busy(tmp_path: Path) -> None:
-    said: list[str] = []
-    path = tmp_path / "lock"
-    with (
-        lock(path),
-        pytest.raises(SandboxError, match="held by another process"),
-        lock(path, deadline_s=0.05, busy=lambda: said.append("busy")),
-    ):
-        pass
-    assert said == ["busy"]
-    with lock(path, deadline_s=0.0):
-        pass
 
 
 def test_updates_of_several_threads_are_all_kept(tmp_path: Path) -> None:

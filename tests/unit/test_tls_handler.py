@@ -6,9 +6,9 @@ import socket
 import ssl
 from pathlib import Path
 
-from pyspark_zkgroup.sandbox.certificates import Certificates
 from pyspark_zkgroup.security.tls import Tls, context
 from pyspark_zkgroup.zk.securing import TlsHandler
+from zkgroup_sandbox.certificates import Certificates
 
 
 def test_an_answer_that_came_with_another_is_seen_at_once(tmp_path: Path) -> None:

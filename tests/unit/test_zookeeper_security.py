@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.sandbox.certificates import KEY_PASSWORD, Certificates
 from pyspark_zkgroup.security.sasl import Kerberos, Password
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.tls import context
@@ -26,6 +25,7 @@ from tests.planted_secrets import (
     leaks_of,
     redaction,
 )
+from zkgroup_sandbox.certificates import KEY_PASSWORD, Certificates
 
 DIGEST = "org.apache.zookeeper.server.auth.DigestLoginModule required"
 KERBEROS = "com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true"

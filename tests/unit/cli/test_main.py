@@ -79,6 +79,40 @@ def test_no_command_is_forgotten() -> None:
     assert found - {"main"} == set(COMMANDS)
 
 
+@pytest.mark.parametrize("name", ["demo", "sandbox"])
+def test_a_command_of_a_package_that_is_not_installed_says_which_one(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+
+    result = CliRunner().invoke(main, [name, "--dir", "box"])
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        f"Error: 'zkgroup {name}' needs the package zkgroup-sandbox, which is not installed. "
+        "Run: python -m pip install zkgroup-sandbox\n"
+    )
+    assert f"  {name} " not in CliRunner().invoke(main, ["--help"]).stdout
+    shell = {"_MAIN_COMPLETE": "bash_complete", "COMP_WORDS": f"main {name} ", "COMP_CWORD": "2"}
+    assert CliRunner().invoke(main, [], env=shell).stderr == ""
+
+
+def test_another_distribution_adds_a_command_by_an_entry_point(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "told.py").write_text(
+        "import click\ntold = click.command()(lambda: print('hello'))"
+    )
+    metadata = tmp_path / "told-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: told\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[zkgroup.commands]\ntold = told:told\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert CliRunner().invoke(main, ["told"]).stdout == "hello\n"
+    assert "  told" in CliRunner().invoke(main, ["--help"]).stdout
+
+
 def test_starting_it_loads_no_command_and_no_client(tmp_path: Path) -> None:
     heavy = {"kafka", "kazoo", "pandas", "pyarrow", *(f"{cli.__name__}.{c}" for c in COMMANDS)}
     script = "import sys, pyspark_zkgroup.cli.main; print(*sys.modules)"

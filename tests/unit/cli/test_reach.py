@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.inspect import group_reader
-from pyspark_zkgroup.sandbox.ports import LOOPBACK, free_ports
+from zkgroup_sandbox.ports import LOOPBACK, free_ports
 
 REMEDY = "Check --zookeeper or ZKGROUP_ZOOKEEPER, and that a server runs there"
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pyspark_zkgroup.cli.sandbox import _show
-from pyspark_zkgroup.sandbox import SandboxStatus
+from zkgroup_sandbox import SandboxStatus
+from zkgroup_sandbox.command import _show
 
 ROOT, CHROOT, BROKER = "127.0.0.1:2181", "127.0.0.1:2181/kafka", "127.0.0.1:9092"
 

@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pyspark_zkgroup.demo.driver import Driver
 from tests.spark.processes import exists
 from tests.waiting import wait_until
+from zkgroup_sandbox.demo.driver import Driver
 
 # Starts a child, as a driver starts its JVM, and writes both ids once SIGTERM would be answered.
 PARENT = """
@@ -26,7 +26,7 @@ time.sleep(600)
 STARTER = """
 import os, sys, time
 from pathlib import Path
-from pyspark_zkgroup.demo.driver import Driver
+from zkgroup_sandbox.demo.driver import Driver
 driver = Driver("d", [sys.executable, "-c", sys.argv[1]], Path(sys.argv[2]), os.environ)
 time.sleep(600)
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark_zkgroup.demo.look import Look
+from zkgroup_sandbox.demo.look import Look
 
 
 def test_lag_is_the_end_of_the_log_less_what_is_committed() -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from pyspark_zkgroup.demo.look import Look
-from pyspark_zkgroup.demo.screen import Picture, Screen, render
+from zkgroup_sandbox.demo.look import Look
+from zkgroup_sandbox.demo.screen import Picture, Screen, render
 
 LOOK = Look(
     members=frozenset({"g_one", "g_two"}),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.demo import spark_jobs
+from zkgroup_sandbox.demo import spark_jobs
 
 
 @pytest.mark.parametrize(

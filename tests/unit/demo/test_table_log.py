@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pyspark_zkgroup.demo.table_log import TableLog
+from zkgroup_sandbox.demo.table_log import TableLog
 
 
 def commit(table: Path, version: int, *added: tuple[int, int, int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from types import ModuleType
 
-from pyspark_zkgroup.demo.spark_jobs import JOBS
+from zkgroup_sandbox.demo.spark_jobs import JOBS
 
 
 def job(name: str) -> ModuleType:

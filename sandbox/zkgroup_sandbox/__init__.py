@@ -1,0 +1,22 @@
+"""Real ZooKeeper and Kafka servers on the loopback, for tests, the demo and trying things out.
+
+Jobs ask this package for jars alone, and may run where neither kazoo nor any server is: so the
+servers are loaded when they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zkgroup_sandbox.sandbox import Sandbox, SandboxStatus, ServerStatus
+
+__all__ = ["Sandbox", "SandboxStatus", "ServerStatus"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("zkgroup_sandbox.sandbox"), name)

@@ -1,0 +1,376 @@
+"""A sandbox: real ZooKeeper and Kafka servers of one directory, on the loopback.
+
+    with Sandbox(directory, kafka="3.9") as sandbox:
+        sandbox.create_topic("events", 12)
+        ... sandbox.zookeeper_connect, sandbox.bootstrap_servers ...
+
+Servers end with the process that started them, however it ends; with `detached=True` they live on
+until `stop`, which any process may call (`Sandbox.attach(directory).stop()`).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+
+from pyspark_zkgroup.errors import SandboxError
+from pyspark_zkgroup.jars.java import find_java
+from pyspark_zkgroup.jars.lock import is_locked, lock
+from zkgroup_sandbox import sessions, topics
+from zkgroup_sandbox.bring_up import Say, bring_up, clean_up, new_state, servers_of
+from zkgroup_sandbox.broker import Broker, is_kraft, zookeeper_connect
+from zkgroup_sandbox.kafka_config import CHROOT
+from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
+from zkgroup_sandbox.layout import Layout
+from zkgroup_sandbox.server import Server
+from zkgroup_sandbox.state import Parameters, SandboxState, StateFile
+from zkgroup_sandbox.zookeeper import ZooKeeper
+
+GUARD_MODULE = "zkgroup_sandbox.guard"
+TICK_MS = 500
+ZOOKEEPER_HEAP_MB, KAFKA_HEAP_MB = 128, 256
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    name: str
+    address: str
+    pid: int | None
+    life: str  # running, paused, dead
+    answers: bool
+
+
+@dataclass(frozen=True)
+class SandboxStatus:
+    directory: str
+    phase: str  # starting, running, degraded, stopped, cut off (its starter was killed)
+    kafka: str
+    zookeeper_connect: str
+    kafka_zookeeper_connect: str  # empty unless Kafka keeps its nodes in ZooKeeper
+    bootstrap_servers: str
+    servers: tuple[ServerStatus, ...]
+
+
+class Sandbox:
+    def __init__(
+        self,
+        directory: Path | str,
+        kafka: str = "3.9",
+        brokers: int = 1,
+        zookeepers: int = 1,
+        tick_ms: int = TICK_MS,
+        *,
+        durable: bool = False,
+        detached: bool = False,
+        zookeeper_heap_mb: int = ZOOKEEPER_HEAP_MB,
+        kafka_heap_mb: int = KAFKA_HEAP_MB,
+        secured: bool = False,
+        say: Say | None = None,
+    ) -> None:
+        """`brokers=0` is ZooKeeper alone. `durable` waits for the disk at each ZooKeeper write.
+        `secured` brokers have listeners with TLS and SASL too, for tests (see secured.py).
+        """
+        _check(kafka, brokers, zookeepers, tick_ms)
+        self.directory = Path(directory).absolute()
+        self.parameters = Parameters(
+            kafka=kafka,
+            brokers=brokers,
+            zookeepers=zookeepers,
+            tick_ms=tick_ms,
+            durable=durable,
+            zookeeper_heap_mb=zookeeper_heap_mb,
+            kafka_heap_mb=kafka_heap_mb,
+            secured=secured,
+        )
+        self._file = StateFile(self.directory)
+        self._detached = detached
+        self._say = say if say is not None else _say_on_stderr
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._started = False
+
+    @classmethod
+    def attach(cls, directory: Path | str, say: Say | None = None) -> Sandbox:
+        """The sandbox that some process has started in this directory."""
+        p = StateFile(Path(directory).absolute()).require().parameters
+        return cls(
+            directory,
+            p.kafka,
+            p.brokers,
+            p.zookeepers,
+            p.tick_ms,
+            durable=p.durable,
+            detached=True,
+            zookeeper_heap_mb=p.zookeeper_heap_mb,
+            kafka_heap_mb=p.kafka_heap_mb,
+            secured=p.secured,
+            say=say,
+        )
+
+    # --- life ---
+
+    def start(self) -> Sandbox:
+        """Starts what does not run yet; returns when every server answers."""
+        _make_directory(self.directory)
+        with lock(Layout(self.directory).start_lock, busy=self._tell_busy):
+            if not self._already_running():
+                self._start_servers()
+                self._started = True
+                if not self._detached and self._guard is None:
+                    self._guard = _start_guard(self.directory)
+        return self
+
+    def stop(self) -> None:
+        """Ends all servers and keeps their data; a second start goes on with it."""
+        self._file.require()
+        with lock(Layout(self.directory).start_lock, busy=self._tell_busy):
+            state = self._file.require()
+            if state.phase == "starting":
+                clean_up(self._file, state, self._say)
+            self._end_servers(gently=True)
+        self._dismiss_guard()
+
+    def kill(self) -> None:
+        """Ends all servers at once, for directories that are deleted anyway."""
+        if self._file.read() is None:
+            return
+        with lock(Layout(self.directory).start_lock, busy=self._tell_busy):
+            self._end_servers(gently=False)
+        self._dismiss_guard()
+
+    def __enter__(self) -> Sandbox:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._started:  # one that ran already is somebody else's
+            self.stop()
+
+    def _already_running(self) -> bool:
+        state = self._file.read()
+        if state is None:
+            _refuse_foreign_content(self.directory)
+            return False
+        servers = _servers(self._file)
+        alive = [s.name for s in servers if s.alive]
+        if state.phase != "running" or not alive:
+            return False
+        if self.parameters != state.parameters:
+            raise SandboxError(
+                f"a sandbox already runs in {self.directory}, with {state.parameters};"
+                f" asked for was {self.parameters}",
+                f"Stop it (zkgroup sandbox stop --dir {self.directory}), or give another --dir",
+            )
+        dead = [s.name for s in servers if not s.alive]
+        if dead:
+            self._say(f"{', '.join(dead)} had ended; starting it again")
+            bring_up(self._file, state.parameters, self._say, port_attempts=1)
+        else:
+            self._say(f"the sandbox in {self.directory} runs already")
+        return True
+
+    def _start_servers(self) -> None:
+        former = self._file.read()
+        if former is not None:
+            former = clean_up(self._file, former, self._say)
+            if not former.settled:
+                former = None
+        if former is not None and not self.parameters.same_data(former.parameters):
+            raise SandboxError(
+                f"{self.directory} holds data of a sandbox with {former.parameters};"
+                f" asked for was {self.parameters}",
+                "Give another --dir, or delete this one",
+            )
+        java = find_java()
+        jars = None
+        if self.parameters.brokers:
+            jars = kafka_jars(self.parameters.kafka, java, self._say)
+        self._file.write(new_state(self.parameters, java, jars, former))
+        try:
+            bring_up(self._file, self.parameters, self._say)
+        except BaseException:
+            # Also at Ctrl-C: what was launched must not outlive a start that failed.
+            clean_up(self._file, self._file.require(), self._say)
+            raise
+        self._file.update(lambda s: replace(s, phase="running", settled=True))
+
+    def _end_servers(self, *, gently: bool) -> None:
+        state = self._file.read()
+        if state is None:
+            return
+        zookeepers, brokers = servers_of(self._file, state.parameters)
+        # Brokers first: they say goodbye to ZooKeeper and wait long for one that is gone. In KRaft
+        # the controller, broker 1, comes last for the same reason.
+        for server in [*reversed(brokers), *zookeepers]:
+            if gently and server.alive:
+                server.stop()
+            else:
+                server.kill()
+        stopped = tuple(replace(s, process=None) for s in state.servers)
+        self._file.update(lambda s: replace(s, phase="stopped", servers=stopped))
+
+    def _dismiss_guard(self) -> None:
+        self._started = False
+        guard, self._guard = self._guard, None
+        if guard is not None:
+            assert guard.stdin is not None
+            guard.stdin.close()
+            guard.wait()
+
+    def _tell_busy(self) -> None:
+        self._say(f"another process is at work on {self.directory}; waiting for it")
+
+    # --- addresses and servers ---
+
+    @property
+    def zookeeper_connect(self) -> str:
+        return zookeeper_connect(self._file.require())
+
+    @property
+    def kafka_zookeeper_connect(self) -> str:
+        """Where Kafka 3.9 keeps its own nodes, and where the old consumers look for both."""
+        if is_kraft(self._file.require()):
+            raise SandboxError(
+                f"Kafka {self.parameters.kafka} keeps nothing in ZooKeeper",
+                "Use zookeeper_connect for groups, or kafka='3.9'",
+            )
+        return self.zookeeper_connect + CHROOT
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(b.address for b in self.brokers)
+
+    @property
+    def zookeepers(self) -> list[ZooKeeper]:
+        return servers_of(self._file, self.parameters)[0]
+
+    @property
+    def brokers(self) -> list[Broker]:
+        return servers_of(self._file, self.parameters)[1]
+
+    @property
+    def servers(self) -> list[Server]:
+        return [*self.zookeepers, *self.brokers]
+
+    def log_path(self, server: Server) -> Path:
+        return Layout(self.directory).log(server.name)
+
+    def status(self) -> SandboxStatus:
+        state = self._file.require()
+        servers = tuple(_status_of(server) for server in self.servers)
+        in_zookeeper = bool(self.parameters.brokers) and not is_kraft(state)
+        return SandboxStatus(
+            directory=str(self.directory),
+            phase=self._phase(state, servers),
+            kafka=state.parameters.kafka if state.parameters.brokers else "",
+            zookeeper_connect=self.zookeeper_connect,
+            kafka_zookeeper_connect=self.kafka_zookeeper_connect if in_zookeeper else "",
+            bootstrap_servers=self.bootstrap_servers,
+            servers=servers,
+        )
+
+    def _phase(self, state: SandboxState, servers: tuple[ServerStatus, ...]) -> str:
+        if state.phase == "starting":
+            return "starting" if is_locked(Layout(self.directory).start_lock) else "cut off"
+        if all(s.life == "dead" for s in servers):
+            return "stopped"
+        return "running" if all(s.answers for s in servers) else "degraded"
+
+    # --- faults and topics ---
+
+    def expire_session(self, session_id: int, password: bytes) -> None:
+        sessions.expire_session(self.zookeeper_connect, session_id, password)
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        config: Mapping[str, str] | None = None,
+        *,
+        replication: int = 1,
+    ) -> None:
+        """Returns when every broker names a leader for every partition."""
+        topics.create_topic(self.brokers, name, partitions, config or {}, replication)
+
+    def delete_topic(self, name: str) -> None:
+        """Returns when no broker knows the topic any more."""
+        topics.delete_topic(self.brokers, name)
+
+    def add_partitions(self, name: str, partitions: int) -> None:
+        """`partitions` is the new total; returns when each of them has a leader everywhere."""
+        topics.add_partitions(self.brokers, name, partitions)
+
+
+def _check(kafka: str, brokers: int, zookeepers: int, tick_ms: int) -> None:
+    if kafka not in KAFKA_VERSIONS:
+        raise SandboxError(
+            f"there is no sandbox for Kafka {kafka!r}", f"Choose one of {', '.join(KAFKA_VERSIONS)}"
+        )
+    for name, value, low, high in (
+        ("brokers", brokers, 0, 9),
+        ("zookeepers", zookeepers, 1, 9),
+        ("tick_ms", tick_ms, 10, 60_000),
+    ):
+        if not low <= value <= high:
+            raise SandboxError(f"{name} is {value}", f"It must be from {low} to {high}")
+
+
+def _make_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SandboxError(
+            f"the directory {directory} cannot be made: {error.strerror}", "Give another --dir"
+        ) from error
+
+
+def _refuse_foreign_content(directory: Path) -> None:
+    foreign = sorted(p.name for p in directory.iterdir() if p.suffix not in (".lock", ".new"))
+    if foreign:
+        raise SandboxError(
+            f"{directory} holds other things ({', '.join(foreign[:3])}) and no sandbox",
+            "Give an empty or new --dir",
+        )
+
+
+def _servers(file: StateFile) -> list[Server]:
+    zookeepers, brokers = servers_of(file, file.require().parameters)
+    return [*zookeepers, *brokers]
+
+
+def _status_of(server: Server) -> ServerStatus:
+    life = server.life
+    return ServerStatus(
+        name=server.name,
+        address=server.address,
+        pid=server.pid if life != "dead" else None,
+        life=life,
+        answers=life == "running" and server.answers(),
+    )
+
+
+def _start_guard(directory: Path) -> subprocess.Popen[bytes]:
+    """A process that reads from us until we end, in whatever way, and then ends the servers."""
+    package_root = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH"))))
+    with Layout(directory).log("guard").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", GUARD_MODULE, str(directory)],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+
+
+def _say_on_stderr(text: str) -> None:
+    print(f"sandbox: {text}", file=sys.stderr, flush=True)
