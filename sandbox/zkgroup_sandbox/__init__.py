@@ -1,6 +1,6 @@
 """Real ZooKeeper and Kafka servers on the loopback, for tests, the demo and trying things out.
 
-Jobs ask this package for jars alone, and may run where neither kazoo nor any server is: so the
+jobs/compare.py asks this package for jars alone, and `zkgroup --help` for its commands: so the
 servers are loaded when they are asked for.
 """
 

@@ -1,4 +1,6 @@
-"""What is given to others: a source distribution, and the wheel that is built from it."""
+"""What is given to others: a source distribution and the wheel that is built from it, and so the
+sandbox.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,8 @@ NATIVE_BUILD = str(ROOT / ".venv" / "native")
 class Distribution:
     source: Path
     wheel: Path
+    sandbox: Path
+    """The wheel of zkgroup-sandbox."""
 
 
 def built(place: Path) -> Distribution:
@@ -26,7 +30,9 @@ def built(place: Path) -> Distribution:
     ran(command, {"CARGO_TARGET_DIR": NATIVE_BUILD}, cwd=place)
     (source,) = (place / "dist").glob("*.tar.gz")
     (wheel,) = (place / "dist").glob("*.whl")
-    return Distribution(source, wheel)
+    ran([*command, "--outdir", "dist-sandbox", "sandbox"], cwd=place)
+    (sandbox,) = (place / "dist-sandbox").glob("*.whl")
+    return Distribution(source, wheel, sandbox)
 
 
 def checkout(place: Path) -> None:

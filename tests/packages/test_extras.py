@@ -46,6 +46,26 @@ def test_the_wheel_alone_is_the_command_line_and_needs_no_spark(
         assert missing in refused.stderr
 
 
+def test_the_sandbox_starts_where_nothing_but_the_wheels_is(
+    distribution: Distribution, clean_python: Callable[[], CleanPython], tmp_path: Path
+) -> None:
+    python = clean_python()
+    python.install(f"{distribution.wheel}[spark]")
+    missing = python.command("zkgroup", "sandbox", "status")
+    assert (missing.returncode, missing.stderr.count("\n")) == (1, 1)
+    assert "needs the package zkgroup-sandbox" in missing.stderr
+
+    python.install(str(distribution.wheel), str(distribution.sandbox))
+    box = ("--dir", str(tmp_path / "box"))
+    started = python.command("zkgroup", "sandbox", "start", *box, "--brokers", "0", "--json")
+    try:
+        assert started.returncode == 0, started.stderr
+        assert json.loads(started.stdout)["phase"] == "running"
+    finally:
+        stopped = python.command("zkgroup", "sandbox", "stop", *box, "--json")
+    assert json.loads(stopped.stdout)["phase"] == "stopped"
+
+
 @pytest.mark.spark
 def test_with_its_extras_a_light_member_without_kazoo_writes_into_delta(
     distribution: Distribution,
