@@ -1,4 +1,4 @@
-"""Kafka's jars from the real repository, into an empty cache. Needs the network and a minute."""
+"""Jars from the real repository, into an empty cache. Needs the network and a minute."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pyspark_zkgroup.delta.jars import RECORD, delta_jars, release
 from pyspark_zkgroup.jars.java import find_java
+from pyspark_zkgroup.jars.record import of_jars
 from zkgroup_sandbox.kafka_jars import kafka_jars
 
 
@@ -46,3 +48,18 @@ def test_two_starts_at_once_fetch_once_and_ignore_the_local_maven_repository(
     entries = {p.name for p in directory.parent.iterdir()}
     assert entries == {directory.name, f"{directory.name}.lock"}
     assert not (home / ".ivy2").exists()
+
+
+@pytest.mark.long
+def test_deltas_jars_are_those_on_record_and_need_no_java(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+    found = delta_jars(print, {"XDG_CACHE_HOME": str(tmp_path)})
+
+    (directory,) = {jar.parent for jar in found}
+    assert directory.name == release().name
+    assert RECORD.has(release().name)
+    assert RECORD.difference(release().name, of_jars(directory)) == ""
