@@ -16,16 +16,14 @@ from typing import Any
 
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.options import Options, parse
-from pyspark_zkgroup.options.given import is_secret
-from pyspark_zkgroup.options.option import OldName, Option
+from pyspark_zkgroup.options.option import Option
+from pyspark_zkgroup.options.parse import TABLE
 from pyspark_zkgroup.options.refusals import FIXED, REFUSED
-from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
 
 LEAST = {"zookeeper.connect": "zk1", "group.id": "billing", "subscribe": "orders"}
 SHOWN_MAX = 200
-_ALL: list[Option[Any] | OldName[Any]] = [*TABLE, *OLD_NAMES]
-_KNOWN = {known.name.lower(): known for known in _ALL}
-_NAMES = [known.name for known in _ALL]
+_KNOWN = TABLE.known
+_NAMES = [known.name for known in _KNOWN.values()]
 _OTHERS = [*(refused.name for refused in REFUSED), *(fixed.name for fixed in FIXED)]
 _WORDS = [
     "earliest",
@@ -191,13 +189,17 @@ def _check_refusal(options: dict[str, str], error: OptionError) -> None:
     missing = [name for name in LEAST if name not in options]
     assert named or missing, f"{options}: {message} names no option that was given"
     shown = [name for name in named if repr(options[name][:SHOWN_MAX])[1:-1] in message]
-    hidden = [name for name in named if is_secret(name)] or "'*****'" in message
+    hidden = [name for name in named if TABLE.is_secret(name)] or "'*****'" in message
     assert shown or hidden or missing, f"{options}: {message} does not show what was given"
     for name, given in options.items():
         # Messages may say any of our own words for a reason of their own.
         public = " ".join((*_WORDS, *(known.rule.allowed for known in _KNOWN.values())))
-        public += "".join(text for other, text in options.items() if not is_secret(other))
-        if is_secret(name) and len(given) > 8 and given.lower() not in f"{public} {name}".lower():
+        public += "".join(text for other, text in options.items() if not TABLE.is_secret(other))
+        if (
+            TABLE.is_secret(name)
+            and len(given) > 8
+            and given.lower() not in f"{public} {name}".lower()
+        ):
             assert given not in message, f"{options}: {message} shows a secret"
 
 
@@ -228,7 +230,7 @@ def _matters(options: dict[str, str], name: str, found: Options) -> bool:
 
 def _option_of(name: str) -> Option[Any] | None:
     known = _KNOWN.get(name.lower())
-    return known.option if isinstance(known, OldName) else known
+    return known.option if known else None
 
 
 def stands_aside(name: str, options: dict[str, str]) -> bool:

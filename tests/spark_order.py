@@ -110,8 +110,7 @@ class Query:
             if replayed is not None:
                 return replayed
         assert self._start is not None
-        limit = self.options.max_offsets_per_trigger
-        end = self.planner.latest_offset(json.loads(json.dumps(self._start)), limit, False)
+        end = self.planner.latest_offset(json.loads(json.dumps(self._start)), False)
         self.planner.report_latest()
         if end == self._start:
             return 0

@@ -32,25 +32,19 @@ class Access:
 
 def read_access(file: Path) -> Access:
     """What the options of a file come to; OptionError says which of them is wrong."""
-    from pyspark_zkgroup.options import (
-        group_options,
-        kafka_options,
-        security_options,
-        zookeeper_security_options,
-    )
+    from pyspark_zkgroup.options import brokers, kafka_security, zookeeper
     from pyspark_zkgroup.options.given import Given
-    from pyspark_zkgroup.options.kafka_security import kafka_security
-    from pyspark_zkgroup.options.zookeeper_security import zookeeper_security
+    from pyspark_zkgroup.options.parse import TABLE
 
     lines = _lines(file)
-    given = Given(lines)
+    given = Given(lines, TABLE)
     taken = {
-        group_options.CONNECT,
-        kafka_options.BOOTSTRAP,
-        group_options.AUTH,
-        group_options.SET_ACL,
-        *security_options.OPTIONS,
-        *zookeeper_security_options.OPTIONS,
+        zookeeper.CONNECT,
+        brokers.BOOTSTRAP,
+        zookeeper.AUTH,
+        zookeeper.SET_ACL,
+        *kafka_security.OPTIONS,
+        *zookeeper.SECURITY,
     }
     idle = [option.name for option in given.options() if option not in taken]
     if idle:
@@ -63,14 +57,14 @@ def read_access(file: Path) -> Access:
     literal = [name for name in secret if "${" not in named.get(name.lower(), "")]
     if literal:
         refuse_public(f"--config {file}, which has the secret {literal[0]!r},", file)
-    connect = given.value(group_options.CONNECT) if group_options.CONNECT in given else ""
+    connect = given.value(zookeeper.CONNECT) if zookeeper.CONNECT in given else ""
     return Access(
         connect=str(connect),
-        bootstrap=",".join(str(address) for address in given.value(kafka_options.BOOTSTRAP)),
-        auth=given.value(group_options.AUTH),
-        set_acl=given.value(group_options.SET_ACL),
-        zookeeper=zookeeper_security(given),
-        kafka=kafka_security(given),
+        bootstrap=",".join(str(address) for address in given.value(brokers.BOOTSTRAP)),
+        auth=given.value(zookeeper.AUTH),
+        set_acl=given.value(zookeeper.SET_ACL),
+        zookeeper=zookeeper.zookeeper_security(given),
+        kafka=kafka_security.kafka_security(given),
     )
 
 

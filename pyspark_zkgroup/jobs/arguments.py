@@ -9,7 +9,7 @@ from typing import Final
 
 from pyspark_zkgroup.errors import ZkgroupError
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.options.use import Use
+from pyspark_zkgroup.options.parse import Use
 
 # Which option of the reader an argument stands for.
 _OPTIONS: Final = {

@@ -28,3 +28,5 @@ class ClientSettings:
     """How often the driver asks again for the ends of logs; None: until its time is over."""
     look_up_pause_ms: int | None = None
     """Between two such tries; None: pauses that grow."""
+    metadata_refresh_ms: int = 30_000
+    """How often the driver asks for new topics where ZooKeeper does not tell."""

@@ -131,6 +131,8 @@ class Cluster:
     ) -> None:
         """`broker_version` holds the protocol down to what a broker of that version spoke."""
         libraries.check("kafka-python", kafka.__version__)
+        if not settings.bootstrap:
+            raise ValueError("no broker is named in bootstrap")
         self.settings = settings
         self.clock = clock
         self.requests = 0

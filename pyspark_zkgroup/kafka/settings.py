@@ -18,8 +18,8 @@ _INT32_MAX = 2**31 - 1  # the protocol counts bytes in 32 bits
 
 @dataclass(frozen=True, slots=True)
 class FetchSettings:
-    bootstrap: tuple[str, ...]
-    """host:port of some brokers; the rest are learned from them."""
+    bootstrap: tuple[str, ...] = ()
+    """host:port of some brokers; the rest are learned from them. None: not known yet."""
     client_id: str = "zkgroup"
     fetch_bytes_max: int = 4 * _MIB
     """Bytes asked of one partition in one request. A larger record batch comes all the same, alone.
@@ -50,8 +50,6 @@ class FetchSettings:
     security: KafkaSecurity = OPEN
 
     def __post_init__(self) -> None:
-        if not self.bootstrap:
-            raise ValueError("no broker is named in bootstrap")
         for server in self.bootstrap:
             match = _SERVER.fullmatch(server)
             if match is None or not 0 < int(match.group(2)) < 65536:

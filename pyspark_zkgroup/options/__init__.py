@@ -1,6 +1,5 @@
 """The options of the source: their table, the parser, and the frozen value Options."""
 
-from pyspark_zkgroup.options.frozen import Options
-from pyspark_zkgroup.options.parse import parse
+from pyspark_zkgroup.options.parse import Options, parse
 
 __all__ = ["Options", "parse"]

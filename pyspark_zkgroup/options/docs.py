@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from pyspark_zkgroup.options.option import Option
+from pyspark_zkgroup.options.option import Option, Table
+from pyspark_zkgroup.options.parse import TABLE
 from pyspark_zkgroup.options.refusals import ADDED_BY_SPARK, FIXED, OTHERS_OF_KAFKA, REFUSED
-from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
 
 PAGE: Final = Path("docs") / "options.md"
 README: Final = Path("README.md")
@@ -59,19 +59,19 @@ Names of the JVM consumers and of Spark's Kafka source that have no meaning here
 """
 
 
-def page() -> str:
+def page(table: Table = TABLE) -> str:
     added = ", ".join(f"`{name}`" for name in sorted(ADDED_BY_SPARK))
-    sections = dict.fromkeys(option.section for option in TABLE)
+    headings = dict.fromkeys(option.heading for option in table.options)
     parts = [_INTRODUCTION.replace("{added}", added)]
-    for section in sections:
-        parts.append(f"## {section}\n")
+    for heading in headings:
+        parts.append(f"## {heading}\n")
         parts.append(
             _table(
                 ("option", "default", "meaning", "allowed"),
                 (
                     (f"`{o.name}`", _default(o), o.text, o.rule.allowed)
-                    for o in TABLE
-                    if o.section == section
+                    for o in table.options
+                    if o.heading == heading
                 ),
             )
         )
@@ -79,7 +79,10 @@ def page() -> str:
     parts.append(
         _table(
             ("name", "stands for", "allowed"),
-            ((f"`{old.name}`", f"`{old.option.name}`", old.rule.allowed) for old in OLD_NAMES),
+            (
+                (f"`{old.name}`", f"`{old.option.name}`", old.rule.allowed)
+                for old in table.old_names
+            ),
         )
     )
     parts.append(_FIXED)
@@ -104,7 +107,7 @@ def page() -> str:
 
 def readme_section() -> str:
     """The options in short, for the README."""
-    rows = ((f"`{o.name}`", _default(o), o.text) for o in TABLE)
+    rows = ((f"`{o.name}`", _default(o), o.text) for o in TABLE.options)
     return _table(("option", "default", "meaning"), rows)
 
 

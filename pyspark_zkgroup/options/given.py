@@ -5,12 +5,11 @@ not is raised as an OptionError with its name, what was given, and what is allow
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.options.option import OldName, Option
+from pyspark_zkgroup.options.option import OldName, Option, Table
 from pyspark_zkgroup.options.refusals import (
     ADDED_BY_SPARK,
     ADDED_BY_SPARK_PREFIX,
@@ -20,32 +19,31 @@ from pyspark_zkgroup.options.refusals import (
     Fixed,
     Refused,
 )
-from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
 
 T = TypeVar("T")
 
 _SHOWN_MAX = 200
-_SECRET_NAMES = re.compile("auth|credential|jaas|key|password|secret|token")
 
 
 class Given:
     """The values given, by option, each under the name and with the text the user wrote."""
 
-    def __init__(self, options: Mapping[str, str]) -> None:
+    def __init__(self, options: Mapping[str, str], table: Table) -> None:
+        self.table = table
         self._texts: dict[Option[Any], tuple[str, str]] = {}
         self._values: dict[Option[Any], object] = {}
-        for lowered, (name, text) in _by_lowered_name(options).items():
-            known = _KNOWN.get(lowered)
+        for lowered, (name, text) in _by_lowered_name(options, table).items():
+            known = table.known.get(lowered)
             if known is not None:
                 self._read(known, text)
             elif lowered in _FIXED:
                 _check_fixed(_FIXED[lowered], text)
             elif lowered not in ADDED_BY_SPARK and not lowered.startswith(ADDED_BY_SPARK_PREFIX):
-                raise _unknown(name, text)
+                raise _unknown(name, text, table)
 
     def _read(self, known: Option[Any] | OldName[Any], text: str) -> None:
-        option = known.option if isinstance(known, OldName) else known
-        value = _read(known, option, text)
+        option = known.option
+        value = _read(known, text)
         if option not in self._values:
             self._texts[option] = known.name, text
             self._values[option] = value
@@ -73,16 +71,23 @@ class Given:
         name, text = self._texts[option]
         return f"{name!r} is {_shown(text, secret=option.secret)}"
 
+    def clash(self, option: Option[Any], other: Option[Any] | str, remedy: str) -> OptionError:
+        """An option that another one, or a fact, speaks against."""
+        but = other if isinstance(other, str) else self.shown(other)
+        return OptionError(f"Option {self.shown(option)}, but {but}", remedy)
 
-_KNOWN: Mapping[str, Option[Any] | OldName[Any]] = {
-    **{option.name.lower(): option for option in TABLE},
-    **{old.name.lower(): old for old in OLD_NAMES},
-}
+    def refuse(self, options: Iterable[Option[Any]], but: str, remedy: str) -> None:
+        """Raise for the first of these options that is given."""
+        for option in options:
+            if option in self:
+                raise self.clash(option, but, remedy)
+
+
 _FIXED: Mapping[str, Fixed] = {fixed.name.lower(): fixed for fixed in FIXED}
 _REFUSED: Mapping[str, Refused] = {refused.name.lower(): refused for refused in REFUSED}
 
 
-def _by_lowered_name(options: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def _by_lowered_name(options: Mapping[str, str], table: Table) -> dict[str, tuple[str, str]]:
     """Name and text. Spark lowers names itself, but a plain mapping may hold one name twice."""
     found: dict[str, tuple[str, str]] = {}
     for name, text in options.items():
@@ -93,7 +98,7 @@ def _by_lowered_name(options: Mapping[str, str]) -> dict[str, tuple[str, str]]:
             )
         earlier = found.setdefault(name.lower(), (name, text))
         if earlier[1] != text:
-            secret = is_secret(name)
+            secret = table.is_secret(name)
             raise OptionError(
                 f"Options {earlier[0]!r} and {name!r} are one option, given twice: "
                 f"{_shown(earlier[1], secret=secret)} and {_shown(text, secret=secret)}",
@@ -102,7 +107,8 @@ def _by_lowered_name(options: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _read(known: Option[Any] | OldName[Any], option: Option[Any], text: str) -> object:
+def _read(known: Option[Any] | OldName[Any], text: str) -> object:
+    option = known.option
     try:
         # Blanks around a value are slips, except around a password.
         return known.rule.read(text if option.secret else text.strip())
@@ -131,39 +137,40 @@ def _check_fixed(fixed: Fixed, text: str) -> None:
         )
 
 
-def _unknown(name: str, text: str) -> OptionError:
+def _unknown(name: str, text: str, table: Table) -> OptionError:
     lowered = name.lower()
     refused = _REFUSED.get(lowered)
     if refused is not None:
-        return _is_refused(refused, f"Option {refused.name!r}", text, secret=is_secret(lowered))
-    nearest = _nearest(lowered)
-    secret = is_secret(lowered) or (nearest is not None and is_secret(nearest))
+        return _is_refused(refused, refused.name, text, secret=table.is_secret(lowered))
+    nearest = _nearest(lowered, table)
+    secret = table.is_secret(lowered) or (nearest is not None and table.is_secret(nearest))
     if nearest is None and lowered.startswith("kafka."):
-        return _is_refused(OTHERS_OF_KAFKA, f"Option {name!r}", text, secret=secret)
+        return _is_refused(OTHERS_OF_KAFKA, name, text, secret=secret)
+    known = f"Known options: {', '.join(option.name for option in table.options)}"
     return OptionError(
         f"Option {name!r} (given {_shown(text, secret=secret)}) is unknown",
-        _known_options() if nearest is None else _described(nearest),
+        known if nearest is None else _described(nearest, table),
     )
 
 
-def _is_refused(refused: Refused, named: str, text: str, *, secret: bool) -> OptionError:
+def _is_refused(refused: Refused, name: str, text: str, *, secret: bool) -> OptionError:
     return OptionError(
-        f"{named} (given {_shown(text, secret=secret)}) is refused: {refused.why}", refused.instead
+        f"Option {name!r} (given {_shown(text, secret=secret)}) is refused: {refused.why}",
+        refused.instead,
     )
 
 
-def _nearest(lowered: str) -> str | None:
+def _nearest(lowered: str, table: Table) -> str | None:
     """Of the names of Kafka's clients there are hundreds: only a slip in one of ours is guessed."""
     of_kafka = lowered.startswith("kafka.")
-    names = [
-        name for name in (*_KNOWN, *_FIXED, *_REFUSED) if name.startswith("kafka.") or not of_kafka
-    ]
+    every = (*table.known, *_FIXED, *_REFUSED)
+    names = [name for name in every if name.startswith("kafka.") or not of_kafka]
     return next(iter(difflib.get_close_matches(lowered, names, 1, 0.9 if of_kafka else 0.6)), None)
 
 
-def _described(lowered: str) -> str:
-    if lowered in _KNOWN:
-        known = _KNOWN[lowered]
+def _described(lowered: str, table: Table) -> str:
+    if lowered in table.known:
+        known = table.known[lowered]
         return f"Did you mean {known.name!r}? Allowed there: {known.rule.allowed}"
     if lowered in _FIXED:
         fixed = _FIXED[lowered]
@@ -172,18 +179,7 @@ def _described(lowered: str) -> str:
     return f"Did you mean {refused.name!r}? It is refused: {refused.why}. {refused.instead}"
 
 
-def _known_options() -> str:
-    return f"Known options: {', '.join(option.name for option in TABLE)}"
-
-
 def _shown(text: str, *, secret: bool = False) -> str:
     if secret:
         return "'*****'"
     return repr(text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "...")
-
-
-def is_secret(name: str) -> bool:
-    known = _KNOWN.get(name.lower())
-    if known is not None:
-        return (known.option if isinstance(known, OldName) else known).secret
-    return _SECRET_NAMES.search(name.lower()) is not None

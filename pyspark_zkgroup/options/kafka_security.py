@@ -1,39 +1,204 @@
-"""What the options about TLS and SASL to the brokers mean together."""
+"""TLS and SASL to the brokers, under the names that Kafka's own clients have for them."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.options import security_options as names
 from pyspark_zkgroup.options.given import Given
-from pyspark_zkgroup.options.option import Option
-from pyspark_zkgroup.options.pem_stores import PemStore, checked
+from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.rules import FLAG, Rule, one_of
+from pyspark_zkgroup.options.tls import (
+    ENDPOINT_CHECK,
+    LOGIN_MODULE,
+    NO_EFFECT,
+    PASSWORD,
+    PATH,
+    SERVICE,
+    STORE,
+    VERSIONS_OF_TLS,
+    TlsOptions,
+)
+from pyspark_zkgroup.security import pem
 from pyspark_zkgroup.security.jaas import LoginModule
-from pyspark_zkgroup.security.kafka_security import KafkaSecurity
+from pyspark_zkgroup.security.kafka_security import PROTOCOLS, KafkaSecurity
 from pyspark_zkgroup.security.login import MODULE_OF, login_of
-from pyspark_zkgroup.security.sasl import Sasl
+from pyspark_zkgroup.security.sasl import MECHANISMS, Sasl, TokenFunction
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.tls import Tls
 
-_TRUST = PemStore(names.TRUST_LOCATION, names.TRUST_TYPE, is_trust=True)
-_KEY = PemStore(names.KEY_LOCATION, names.KEY_TYPE, is_trust=False)
+_URL = re.compile(r"https?://[^\s/]+\S*|file:(//)?/\S+")
+_FUNCTION = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
+
+
+def _url(text: str) -> str:
+    if not _URL.fullmatch(text):
+        raise ValueError("is neither an http(s) nor a file address")
+    return text
+
+
+def _function(text: str) -> TokenFunction:
+    found = _FUNCTION.fullmatch(text)
+    if found is None:
+        raise ValueError("does not name a module, a colon and a function")
+    return TokenFunction(found[1], found[2])
+
+
+PEM_CERTIFICATES = Rule(
+    "certificates as PEM (-----BEGIN CERTIFICATE----- and so on)", pem.certificates
+)
+PRIVATE_KEY: Rule[Secret] = Rule(
+    "one private key as PEM (-----BEGIN PRIVATE KEY----- and so on)",
+    lambda text: Secret(pem.private_key(text)),
+)
+URL: Rule[str] = Rule("an address such as https://idp.example/token or file:///run/token", _url)
+FUNCTION: Rule[TokenFunction] = Rule("module:function, such as our_tokens:current", _function)
+
+LISTENER: Final = Section("TLS and SASL to the brokers")
+LOGIN: Final = Section("TLS and SASL to the brokers")
+CERTIFICATES: Final = Section("TLS and SASL to the brokers")
+
+PROTOCOL = LISTENER.option(
+    "kafka.security.protocol",
+    one_of(*PROTOCOLS),
+    "PLAINTEXT",
+    "How the brokers are spoken to: with TLS (SSL, SASL_SSL) or without, with a login (SASL_...) "
+    "or without. It also says which of the listeners that brokers register in ZooKeeper is taken.",
+)
+MECHANISM = LOGIN.option(
+    "kafka.sasl.mechanism",
+    one_of(*MECHANISMS),
+    "GSSAPI",
+    "How to log in. GSSAPI (Kerberos) needs the package gssapi on driver and executors.",
+)
+JAAS: Final[Option[LoginModule | None]] = LOGIN.option(
+    "kafka.sasl.jaas.config",
+    LOGIN_MODULE,
+    None,
+    "What to log in with, as a line of JAAS: PlainLoginModule and ScramLoginModule with username "
+    "and password, OAuthBearerLoginModule, or Krb5LoginModule with useTicketCache. See "
+    "security.md. Never shown in messages; `${env:NAME}` or `${directory:/path:file}` in it keeps "
+    "a password out of Spark's plans.",
+    secret=True,
+)
+KERBEROS_SERVICE: Final[Option[str | None]] = LOGIN.option(
+    "kafka.sasl.kerberos.service.name",
+    SERVICE,
+    None,
+    "The name of the brokers' service in Kerberos, mostly kafka.",
+)
+TOKEN_ENDPOINT: Final[Option[str | None]] = LOGIN.option(
+    "kafka.sasl.oauthbearer.token.endpoint.url",
+    URL,
+    None,
+    "Where tokens for OAUTHBEARER come from: an OAuth server, which is given clientId and "
+    "clientSecret of kafka.sasl.jaas.config, or a file with a token, which is read anew for each "
+    "login, on driver and executors.",
+)
+TOKEN_OVER_HTTP = LOGIN.option(
+    "kafka.sasl.oauthbearer.token.endpoint.allow.http",
+    FLAG,
+    False,
+    "Allow an OAuth server at an http: address of another machine. The client secret and the "
+    "tokens then travel unencrypted.",
+)
+TOKEN_FUNCTION: Final[Option[TokenFunction | None]] = LOGIN.option(
+    "oauth.token.function",
+    FUNCTION,
+    None,
+    "A function of your own that returns a token for OAUTHBEARER. It is called without arguments "
+    "for each login, on driver and executors, where its module must be installed.",
+)
+TRUST_TYPE = CERTIFICATES.option(
+    "kafka.ssl.truststore.type",
+    STORE,
+    "JKS",
+    "What kind of file kafka.ssl.truststore.location is. Only PEM can be read: security.md says "
+    "how the others are made into it.",
+)
+TRUST_LOCATION: Final[Option[str | None]] = CERTIFICATES.option(
+    "kafka.ssl.truststore.location",
+    PATH,
+    None,
+    "A file with the certificates to trust. It is read once, on the driver; executors get the "
+    "content.",
+    default_text="the certificates that the system trusts",
+)
+TRUST_CERTIFICATES: Final[Option[str | None]] = CERTIFICATES.option(
+    "kafka.ssl.truststore.certificates",
+    PEM_CERTIFICATES,
+    None,
+    "The certificates to trust themselves.",
+)
+KEY_TYPE = CERTIFICATES.option(
+    "kafka.ssl.keystore.type",
+    STORE,
+    "JKS",
+    "What kind of file kafka.ssl.keystore.location is. Only PEM can be read.",
+)
+KEY_LOCATION: Final[Option[str | None]] = CERTIFICATES.option(
+    "kafka.ssl.keystore.location",
+    PATH,
+    None,
+    "A file with this client's private key and its certificates, its own first. It is read once, "
+    "on the driver; executors get the content.",
+)
+KEY_CHAIN: Final[Option[str | None]] = CERTIFICATES.option(
+    "kafka.ssl.keystore.certificate.chain",
+    PEM_CERTIFICATES,
+    None,
+    "This client's certificates themselves, its own first.",
+)
+KEY: Final[Option[Secret | None]] = CERTIFICATES.option(
+    "kafka.ssl.keystore.key",
+    PRIVATE_KEY,
+    None,
+    "This client's private key itself. Never shown in messages.",
+    secret=True,
+)
+KEY_PASSWORD: Final[Option[Secret | None]] = CERTIFICATES.option(
+    "kafka.ssl.key.password",
+    PASSWORD,
+    None,
+    "What opens the private key, where it is locked (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never "
+    "shown in messages.",
+    secret=True,
+)
+HOST_CHECK = CERTIFICATES.option(
+    "kafka.ssl.endpoint.identification.algorithm",
+    ENDPOINT_CHECK,
+    True,
+    "https: a broker's certificate must be one for the host that was asked for. Empty: any that "
+    "is trusted will do, so that whoever has one can pose as a broker.",
+    default_text="https",
+)
+TLS_VERSIONS = CERTIFICATES.option(
+    "kafka.ssl.enabled.protocols",
+    VERSIONS_OF_TLS,
+    ("TLSv1.2", "TLSv1.3"),
+    "Which versions of TLS may be spoken.",
+    default_text="TLSv1.2,TLSv1.3",
+)
+OPTIONS: Final = (*LISTENER, *LOGIN, *CERTIFICATES)
+
+_TLS: Final = TlsOptions(
+    TRUST_LOCATION, TRUST_TYPE, KEY_LOCATION, KEY_TYPE, KEY_PASSWORD, HOST_CHECK, TLS_VERSIONS
+)
 
 
 def kafka_security(given: Given) -> KafkaSecurity:
-    protocol = given.value(names.PROTOCOL)
+    protocol = given.value(PROTOCOL)
     for options, part, wanted in (
-        (names.SASL_OPTIONS, "SASL", "SASL_PLAINTEXT or SASL_SSL"),
-        (names.TLS_OPTIONS, "SSL", "SSL or SASL_SSL"),
+        (LOGIN, "SASL", "SASL_PLAINTEXT or SASL_SSL"),
+        (CERTIFICATES, "SSL", "SSL or SASL_SSL"),
     ):
-        idle = next((o for o in options if part not in protocol and o in given), None)
-        if idle is not None:
-            raise OptionError(
-                f"Option {given.shown(idle)}, but {given.shown(names.PROTOCOL)}, where it would "
-                "have no effect",
-                f"Set {names.PROTOCOL.name!r} to {wanted}, or leave the other out",
-            )
+        given.refuse(
+            options if part not in protocol else (),
+            f"{given.shown(PROTOCOL)}, {NO_EFFECT}",
+            f"Set {PROTOCOL.name!r} to {wanted}, or leave the other out",
+        )
     return KafkaSecurity(
         protocol,
         _tls(given) if "SSL" in protocol else None,
@@ -42,100 +207,65 @@ def kafka_security(given: Given) -> KafkaSecurity:
 
 
 def _sasl(given: Given) -> Sasl:
-    mechanism = given.value(names.MECHANISM)
-    function, module = given.value(names.TOKEN_FUNCTION), given.value(names.JAAS)
-    bearer_only = (names.TOKEN_ENDPOINT, names.TOKEN_OVER_HTTP, names.TOKEN_FUNCTION)
-    for option in bearer_only if mechanism != "OAUTHBEARER" else ():
-        if option in given:
-            raise _clash(given, option, names.MECHANISM, "It is for OAUTHBEARER: leave it out")
-    if names.KERBEROS_SERVICE in given and mechanism != "GSSAPI":
-        raise _clash(
-            given, names.KERBEROS_SERVICE, names.MECHANISM, "It is for GSSAPI: leave it out"
-        )
+    mechanism, shown = given.value(MECHANISM), given.shown(MECHANISM)
+    function, module = given.value(TOKEN_FUNCTION), given.value(JAAS)
+    if mechanism != "OAUTHBEARER":
+        bearer_only = (TOKEN_ENDPOINT, TOKEN_OVER_HTTP, TOKEN_FUNCTION)
+        given.refuse(bearer_only, shown, "It is for OAUTHBEARER: leave it out")
+    if mechanism != "GSSAPI":
+        given.refuse([KERBEROS_SERVICE], shown, "It is for GSSAPI: leave it out")
     if function is not None:
-        if names.TOKEN_ENDPOINT in given:
-            raise _clash(
-                given, names.TOKEN_FUNCTION, names.TOKEN_ENDPOINT, "Tokens come from one: give one"
-            )
+        if TOKEN_ENDPOINT in given:
+            raise given.clash(TOKEN_FUNCTION, TOKEN_ENDPOINT, "Tokens come from one: give one")
         # The line of JAAS then says no more than which mechanism it is.
         if module is not None and (module.name != MODULE_OF[mechanism] or module.options):
-            raise _clash(given, names.TOKEN_FUNCTION, names.JAAS, "Leave the latter out")
+            raise given.clash(TOKEN_FUNCTION, JAAS, "Leave the latter out")
         return Sasl(mechanism, function)
     _refuse_open_endpoint(given)
-    if module is None and (given.value(names.TOKEN_ENDPOINT) or "").startswith("file:"):
+    if module is None and (given.value(TOKEN_ENDPOINT) or "").startswith("file:"):
         module = LoginModule(MODULE_OF[mechanism], {})
     if module is None:
         raise OptionError(
-            f"Option {names.JAAS.name!r} is missing, but {given.shown(names.PROTOCOL)} and "
-            f"{given.shown(names.MECHANISM)}",
+            f"Option {JAAS.name!r} is missing, but {given.shown(PROTOCOL)} and {shown}",
             f"Give it: {MODULE_OF[mechanism]} required, its options, and a semicolon",
         )
+    endpoint, service = given.value(TOKEN_ENDPOINT), given.value(KERBEROS_SERVICE)
     try:
-        login = login_of(
-            mechanism,
-            module,
-            endpoint=given.value(names.TOKEN_ENDPOINT),
-            service=given.value(names.KERBEROS_SERVICE),
-        )
+        return Sasl(mechanism, login_of(mechanism, module, endpoint=endpoint, service=service))
     except ValueError as error:
         raise OptionError(
-            f"Option {given.shown(names.JAAS)}, which {error}",
+            f"Option {given.shown(JAAS)}, which {error}",
             f"See docs/security.md for what {mechanism} needs",
         ) from None
-    return Sasl(mechanism, login)
 
 
 def _refuse_open_endpoint(given: Given) -> None:
-    url = urlsplit(given.value(names.TOKEN_ENDPOINT) or "")
-    if url.scheme != "http" or given.value(names.TOKEN_OVER_HTTP):
+    url = urlsplit(given.value(TOKEN_ENDPOINT) or "")
+    if url.scheme != "http" or given.value(TOKEN_OVER_HTTP):
         return
     if url.hostname not in ("localhost", "127.0.0.1", "::1"):
         raise OptionError(
-            f"Option {given.shown(names.TOKEN_ENDPOINT)}: the client secret and the tokens would "
+            f"Option {given.shown(TOKEN_ENDPOINT)}: the client secret and the tokens would "
             "travel unencrypted",
-            f"Use an https: address, or set {names.TOKEN_OVER_HTTP.name!r} to true",
+            f"Use an https: address, or set {TOKEN_OVER_HTTP.name!r} to true",
         )
 
 
 def _tls(given: Given) -> Tls:
-    authorities = given.value(names.TRUST_CERTIFICATES) or ""
-    if names.TRUST_LOCATION in given:
-        if authorities:
-            raise _clash(given, names.TRUST_LOCATION, names.TRUST_CERTIFICATES, "Give one of them")
-        authorities = _TRUST.certificates(given)
-    chain, key = _own(given)
-    made = Tls(
-        authorities=authorities,
-        certificates=chain,
-        key=key,
-        key_password=given.value(names.KEY_PASSWORD) or NO_SECRET,
-        check_host=given.value(names.HOST_CHECK),
-        versions=given.value(names.TLS_VERSIONS),
+    twice: tuple[tuple[Option[Any], Option[Any]], ...] = (
+        (TRUST_LOCATION, TRUST_CERTIFICATES),
+        (KEY_LOCATION, KEY_CHAIN),
+        (KEY_LOCATION, KEY),
     )
-    return checked(
-        given,
-        made,
-        trust=names.TRUST_LOCATION if names.TRUST_LOCATION in given else names.TRUST_CERTIFICATES,
-        key=names.KEY_LOCATION if names.KEY_LOCATION in given else names.KEY,
-        password=names.KEY_PASSWORD,
+    for location, inline in twice:
+        if location in given and inline in given:
+            raise given.clash(location, inline, "Give one of them")
+    for one, other in ((KEY_CHAIN, KEY), (KEY, KEY_CHAIN)):
+        if other not in given:
+            given.refuse([one], f"{other.name!r} is not given", "Give both")
+    inline_values = Tls(
+        authorities=given.value(TRUST_CERTIFICATES) or "",
+        certificates=given.value(KEY_CHAIN) or "",
+        key=given.value(KEY) or NO_SECRET,
     )
-
-
-def _own(given: Given) -> tuple[str, Secret]:
-    """Certificates and key of the client itself."""
-    chain, key = given.value(names.KEY_CHAIN) or "", given.value(names.KEY)
-    if names.KEY_LOCATION in given:
-        for other in (names.KEY_CHAIN, names.KEY):
-            if other in given:
-                raise _clash(given, names.KEY_LOCATION, other, "Give one of them")
-        return _KEY.key_and_certificates(given)
-    for one, other in ((names.KEY_CHAIN, names.KEY), (names.KEY, names.KEY_CHAIN)):
-        if one in given and other not in given:
-            raise OptionError(
-                f"Option {given.shown(one)}, but {other.name!r} is not given", "Give both"
-            )
-    return chain, key or NO_SECRET
-
-
-def _clash(given: Given, one: Option[Any], other: Option[Any], remedy: str) -> OptionError:
-    return OptionError(f"Option {given.shown(one)}, but {given.shown(other)}", remedy)
+    return _TLS.tls(given, inline_values, TRUST_CERTIFICATES, KEY)

@@ -1,61 +1,97 @@
-"""What the options of a member without ZooKeeper mean together."""
+"""A member without ZooKeeper: where its coordinator is, and how the two authenticate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass, field
+from typing import Final
 
+from pyspark_zkgroup.connect_string import Address
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.options import light_options, protocol_options
-from pyspark_zkgroup.options.frozen import LightOptions
 from pyspark_zkgroup.options.given import Given
-from pyspark_zkgroup.options.option import Option
+from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.rules import ADDRESSES as ADDRESS_LIST
+from pyspark_zkgroup.options.rules import FLAG
+from pyspark_zkgroup.options.tls import NO_EFFECT, PASSWORD, PATH, read_file
 from pyspark_zkgroup.security import pem
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
-SESSION_TIMEOUT_MS_MIN = 1000
-_BYTES_MAX = 16 * 1024 * 1024
+SECTION: Final = Section("ZooKeeper and the group")
+
+ADDRESSES: Final[Option[tuple[Address, ...]]] = SECTION.option(
+    "coordinator.addresses",
+    ADDRESS_LIST,
+    (),
+    "Only with protocol=light, and required there: where `zkgroup coordinator --listen` runs, all "
+    "of them. One that is reached says which of them is in office.",
+    default_text="none",
+)
+TOKEN: Final[Option[Secret | None]] = SECTION.option(
+    "coordinator.token",
+    PASSWORD,
+    None,
+    "Only with protocol=light: what the coordinator lets members in by (its --token-file). Never "
+    "shown in messages; `${env:NAME}` or `${directory:/path:file}` keeps it out of Spark's plans.",
+    default_text="none",
+    secret=True,
+)
+TLS = SECTION.option(
+    "coordinator.ssl.client.enable",
+    FLAG,
+    False,
+    "Only with protocol=light. true: the coordinator is spoken to with TLS, and must show a "
+    "certificate of its host. Without it the token and all else can be read on the way.",
+)
+TRUST_LOCATION: Final[Option[str | None]] = SECTION.option(
+    "coordinator.ssl.truststore.location",
+    PATH,
+    None,
+    "Only with protocol=light: a PEM file with the certificates to trust, read on the driver.",
+    default_text="the certificates that gRPC trusts",
+)
+KEY_LOCATION: Final[Option[str | None]] = SECTION.option(
+    "coordinator.ssl.keystore.location",
+    PATH,
+    None,
+    "Only with protocol=light: a PEM file with this member's private key, unlocked, and its "
+    "certificates, its own first, read on the driver. Where the coordinator has --tls-trust it "
+    "wants one.",
+)
 
 
-def light(given: Given) -> LightOptions:
-    """Of no use to the other protocols."""
-    if given.value(protocol_options.PROTOCOL) != "light":
-        return LightOptions()
-    timeout_ms = given.value(protocol_options.GROUP_SESSION_TIMEOUT)
-    if timeout_ms < SESSION_TIMEOUT_MS_MIN:
-        raise OptionError(
-            f"Option {given.shown(protocol_options.GROUP_SESSION_TIMEOUT)}, but "
-            f"{given.shown(protocol_options.PROTOCOL)}",
-            f"A coordinator takes {SESSION_TIMEOUT_MS_MIN} and more",
-        )
-    return LightOptions(
-        addresses=tuple(str(address) for address in given.value(light_options.ADDRESSES)),
-        access=_access(given),
-        session_timeout_ms=timeout_ms,
-    )
+@dataclass(frozen=True, slots=True)
+class LightOptions:
+    """The access shows no secret."""
+
+    addresses: tuple[str, ...] = ()
+    access: StreamAccess = field(default_factory=StreamAccess)
+    session_timeout_ms: int = 0
+
+
+def light_options(given: Given, session_timeout_ms: int) -> LightOptions:
+    addresses = tuple(str(address) for address in given.value(ADDRESSES))
+    return LightOptions(addresses, _access(given), session_timeout_ms)
 
 
 def _access(given: Given) -> StreamAccess:
-    token = given.value(light_options.TOKEN) or NO_SECRET
-    if not given.value(light_options.TLS):
-        for option in light_options.TLS_OPTIONS:
-            if option in given:
-                raise OptionError(
-                    f"Option {given.shown(option)}, but {given.shown(light_options.TLS)}, where it "
-                    "would have no effect",
-                    f"Set {light_options.TLS.name!r} to true, or leave the other out",
-                )
+    token = given.value(TOKEN) or NO_SECRET
+    if not given.value(TLS):
+        given.refuse(
+            (TRUST_LOCATION, KEY_LOCATION),
+            f"{given.shown(TLS)}, {NO_EFFECT}",
+            f"Set {TLS.name!r} to true, or leave the other out",
+        )
         return StreamAccess(token)
     authorities, chain, key = "", "", NO_SECRET
-    if light_options.TRUST_LOCATION in given:
-        authorities = _read(given, light_options.TRUST_LOCATION, pem.certificates)
-    if light_options.KEY_LOCATION in given:
-        chain = _read(given, light_options.KEY_LOCATION, pem.certificates)
-        key = Secret(_read(given, light_options.KEY_LOCATION, pem.private_key))
+    if TRUST_LOCATION in given:
+        authorities = _read(given, TRUST_LOCATION, pem.certificates)
+    if KEY_LOCATION in given:
+        chain = _read(given, KEY_LOCATION, pem.certificates)
+        key = Secret(_read(given, KEY_LOCATION, pem.private_key))
         if pem.is_locked(key.text):
             raise OptionError(
-                f"Option {given.shown(light_options.KEY_LOCATION)}, whose key is locked",
+                f"Option {given.shown(KEY_LOCATION)}, whose key is locked",
                 "Give one that is not: openssl pkey -in LOCKED -out KEY opens it",
             )
     return StreamAccess(token, True, authorities, chain, key)
@@ -63,13 +99,7 @@ def _access(given: Given) -> StreamAccess:
 
 def _read(given: Given, option: Option[str | None], part: Callable[[str], str]) -> str:
     try:
-        with Path(given.value(option) or "").open("rb") as file:
-            return part(file.read(_BYTES_MAX).decode("utf-8", "replace"))
-    except OSError as error:
-        raise OptionError(
-            f"Option {given.shown(option)}, which the driver cannot read: {error.strerror}",
-            "Give the path of a file on the driver's machine",
-        ) from None
+        return part(read_file(given, option).decode("utf-8", "replace"))
     except ValueError as error:
         raise OptionError(
             f"Option {given.shown(option)}, which {error}",

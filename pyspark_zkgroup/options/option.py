@@ -1,38 +1,36 @@
-"""What one row of the table of options is."""
+"""What one row of the table of options is, and how rows come together to the table."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeVar
 
-from pyspark_zkgroup.options.values import Rule
+from pyspark_zkgroup.options.rules import Rule
 
 T = TypeVar("T")
-Section = Literal[
-    "ZooKeeper and the group",
-    "Topics",
-    "Where to read",
-    "How much to read at a time",
-    "Batch reads (spark.read)",
-    "Kafka",
-    "Connections to the brokers",
-    "TLS and SASL to the brokers",
-    "TLS and SASL to ZooKeeper",
-]
+InBatch = Literal["taken", "refused", "ignored", "only"]
+"""What a batch read does with an option: `ignored` is with a warning, and `only` means that a
+stream refuses it.
+"""
 
 REQUIRED: Final[Any] = object()
 """The default of an option that must be given."""
+
+_SECRET_NAMES = re.compile("auth|credential|jaas|key|password|secret|token")
 
 
 @dataclass(frozen=True, eq=False)
 class Option(Generic[T]):
     name: str
-    section: Section
+    heading: str
     rule: Rule[T]
     default: T
     text: str
     default_text: str = ""
     secret: bool = False
+    in_batch: InBatch = "taken"
 
     @property
     def required(self) -> bool:
@@ -46,6 +44,11 @@ class Option(Generic[T]):
             return str(self.default).lower()
         return "none" if self.default is None else str(self.default)
 
+    @property
+    def option(self) -> Option[T]:
+        """Itself, as for an old name the option that it stands for."""
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class OldName(Generic[T]):
@@ -58,3 +61,44 @@ class OldName(Generic[T]):
     @property
     def rule(self) -> Rule[T]:
         return self.own_rule or self.option.rule
+
+
+class Section:
+    """Rows under one heading of the options page, in the order in which they are declared."""
+
+    def __init__(self, heading: str) -> None:
+        self.heading = heading
+        self._rows: list[Option[Any]] = []
+
+    def option(
+        self,
+        name: str,
+        rule: Rule[T],
+        default: T,
+        text: str,
+        *,
+        default_text: str = "",
+        secret: bool = False,
+        in_batch: InBatch = "taken",
+    ) -> Option[T]:
+        row = Option(name, self.heading, rule, default, text, default_text, secret, in_batch)
+        self._rows.append(row)
+        return row
+
+    def __iter__(self) -> Iterator[Option[Any]]:
+        return iter(self._rows)
+
+
+class Table:
+    """All options that a reader takes, in the order of the page. Case does not matter in names."""
+
+    def __init__(self, sections: Iterable[Section], old_names: Iterable[OldName[Any]] = ()) -> None:
+        self.options = tuple(option for section in sections for option in section)
+        self.old_names = tuple(old_names)
+        names: list[Option[Any] | OldName[Any]] = [*self.options, *self.old_names]
+        self.known = {known.name.lower(): known for known in names}
+
+    def is_secret(self, name: str) -> bool:
+        """A name that is not known may be a secret's with a slip in it."""
+        known = self.known.get(name.lower())
+        return known.option.secret if known else bool(_SECRET_NAMES.search(name.lower()))

@@ -1,143 +1,201 @@
-"""The options of the reader, from the texts Spark hands over to one frozen, checked `Options`.
-
-In this order: names and values one by one, then what they mean together.
+"""The options of the reader, from the texts that Spark hands over to one frozen, checked `Options`:
+first names and values one by one, then each concept by itself and with those it depends on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from dataclasses import dataclass
+from typing import Final, Literal
 
-from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.model import Isolation
+from pyspark_zkgroup.jvm.registration import Subscription
+from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import (
-    batch_options,
-    batch_read_options,
-    client_options,
-    group_options,
-    kafka_options,
-    protocol_options,
-    reading_options,
-    security_options,
-    topic_options,
-)
-from pyspark_zkgroup.options.batch_limits import limits, splitting
-from pyspark_zkgroup.options.client import answer_times_ms, client_settings
-from pyspark_zkgroup.options.ending import check_order, ending, ending_option
-from pyspark_zkgroup.options.frozen import BatchRead, OffsetsStorage, Options
-from pyspark_zkgroup.options.given import Given
-from pyspark_zkgroup.options.kafka_security import kafka_security
-from pyspark_zkgroup.options.light import light
-from pyspark_zkgroup.options.protocol import (
-    kafka_group,
-    max_poll_interval_ms,
+    batch_read,
+    batch_size,
+    brokers,
+    group,
+    kafka_security,
+    light,
     protocol,
-    rebalance_wait_ms,
+    starting,
+    topics,
+    zookeeper,
 )
-from pyspark_zkgroup.options.starting import check_topics, starting, starting_option
-from pyspark_zkgroup.options.subscription import assigned, subscription
-from pyspark_zkgroup.options.use import Use, batch_start, check_use, ignored
-from pyspark_zkgroup.options.zookeeper_security import zookeeper_security
+from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.options.option import OldName, Table
+from pyspark_zkgroup.ranges.positions import Starting
+from pyspark_zkgroup.security.kafka_security import KafkaSecurity
+from pyspark_zkgroup.zk.port import SessionSettings
+
+Use = Literal["stream", "batch", "either"]
+"""At `load()` nobody can tell yet which of the two it will be. So what is wrong in both is found
+then, and what is wrong in one when the stream is started or the batch is read.
+"""
+
+TABLE: Final = Table(
+    (
+        zookeeper.SERVERS,
+        group.SECTION,
+        zookeeper.SESSION,
+        protocol.SECTION,
+        light.SECTION,
+        topics.SECTION,
+        starting.SECTION,
+        batch_size.SECTION,
+        batch_read.SECTION,
+        brokers.FETCHING,
+        brokers.CONNECTIONS,
+        kafka_security.LISTENER,
+        kafka_security.LOGIN,
+        kafka_security.CERTIFICATES,
+        zookeeper.ENCRYPTION,
+        zookeeper.CERTIFICATES,
+        zookeeper.LOGIN,
+    ),
+    # Names of the JVM consumers and of Spark's Kafka source. Those that stand for no option are in
+    # refusals.py.
+    (
+        OldName("consumer.id", group.MEMBER_ID),
+        OldName("auto.offset.reset", starting.STARTING_OFFSETS, starting.RESET),
+        OldName("kafka.group.id", group.GROUP_ID),
+        OldName("kafka.client.id", brokers.CLIENT_ID),
+        OldName("client.rack", brokers.RACK),
+        OldName("socket.receive.buffer.bytes", brokers.RECEIVE_BUFFER),
+        OldName("kafka.partition.assignment.strategy", group.STRATEGY, group.ASSIGNORS),
+        OldName("kafka.max.poll.interval.ms", group.MAX_POLL_INTERVAL),
+        OldName("kafka.exclude.internal.topics", topics.EXCLUDE_INTERNAL),
+        OldName("kafka.max.partition.fetch.bytes", brokers.FETCH_BYTES),
+        OldName("kafka.fetch.max.bytes", brokers.FETCH_RESPONSE_BYTES),
+        OldName("kafka.fetch.max.wait.ms", brokers.FETCH_WAIT),
+        OldName("kafka.request.timeout.ms", brokers.REQUEST_TIMEOUT),
+        OldName("kafka.metadata.max.age.ms", brokers.METADATA_REFRESH),
+        OldName("isolation.level", brokers.ISOLATION),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What one reader was asked for: a value of each concept. No repr shows a secret."""
+
+    zookeeper: SessionSettings
+    group: group.Group
+    protocol: protocol.ChosenProtocol
+    topics: topics.TopicSelection
+    starting: Starting
+    batches: batch_size.BatchLimits
+    batch_read: batch_read.BatchRead
+    fetch: FetchSettings
+
+    # The names by which memberships still know them.
+
+    @property
+    def group_id(self) -> str:
+        return self.group.id
+
+    @property
+    def member_id(self) -> str | None:
+        return self.group.member_id
+
+    @property
+    def strategy(self) -> str:
+        return self.group.strategy
+
+    @property
+    def order(self) -> str:
+        return self.group.order
+
+    @property
+    def rebalance_wait_ms(self) -> int:
+        return self.group.rebalance_wait_ms
+
+    @property
+    def max_poll_interval_ms(self) -> int:
+        return self.group.max_poll_interval_ms
+
+    @property
+    def light(self) -> light.LightOptions:
+        return self.protocol.light
+
+    @property
+    def subscription(self) -> Subscription:
+        return self.topics.subscription
+
+    @property
+    def assigned(self) -> tuple[TopicPartition, ...]:
+        return self.topics.assigned
+
+    @property
+    def exclude_internal_topics(self) -> bool:
+        return self.topics.exclude_internal
+
+    @property
+    def starting_offsets(self) -> Starting:
+        return self.starting
+
+    @property
+    def fail_on_data_loss(self) -> bool:
+        return self.fetch.fail_on_data_loss
+
+    @property
+    def bootstrap_servers(self) -> tuple[str, ...]:
+        return self.fetch.bootstrap
+
+    @property
+    def security(self) -> KafkaSecurity:
+        return self.fetch.security
+
+    @property
+    def metadata_refresh_ms(self) -> int:
+        return self.fetch.client.metadata_refresh_ms
 
 
 def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
     """OptionError unless every name is known, every value is legal and all of them agree."""
-    given = Given(options)
-    check_use(given, use)
-    chosen = protocol(given)
-    without_zookeeper = chosen in ("kafka", "light")
-    connect = None if without_zookeeper else given.value(group_options.CONNECT)
-    has_group = use == "stream" or group_options.GROUP_ID in given
-    group_id = given.value(group_options.GROUP_ID) if has_group else ""
-    start = starting(given)
-    session_timeout_ms = given.value(group_options.SESSION_TIMEOUT)
-    connection_timeout_ms = given.value(group_options.CONNECTION_TIMEOUT)
-    storage = cast(OffsetsStorage, given.value(group_options.OFFSETS_STORAGE))
-    dual_commit = given.value(group_options.DUAL_COMMIT)
-    fetch_wait_ms, request_timeout_ms = answer_times_ms(given)
-    found = Options(
-        zookeeper_hosts=connect.hosts if connect else "",
-        zookeeper_chroot=connect.chroot if connect else "",
-        zookeeper_session_timeout_ms=session_timeout_ms,
-        zookeeper_connection_timeout_ms=(
-            session_timeout_ms if connection_timeout_ms is None else connection_timeout_ms
-        ),
-        zookeeper_auth=given.value(group_options.AUTH),
-        zookeeper_set_acl=given.value(group_options.SET_ACL),
-        zookeeper_security=zookeeper_security(given),
-        group_id=group_id,
-        member_id=given.value(group_options.MEMBER_ID),
-        checkpoint_location=given.value(group_options.CHECKPOINT),
-        strategy=given.value(group_options.STRATEGY),
-        order=given.value(group_options.ORDER),
-        protocol=chosen,
-        coordinator_candidate=given.value(protocol_options.CANDIDATE),
-        kafka_group=kafka_group(given),
-        light=light(given),
-        offsets_storage=storage,
-        dual_commit=storage == "kafka" if dual_commit is None else dual_commit,
-        rebalance_wait_ms=rebalance_wait_ms(given, chosen),
-        max_poll_interval_ms=max_poll_interval_ms(given, chosen),
-        rebalance_callback=given.value(group_options.REBALANCE_CALLBACK),
-        subscription=subscription(given),
-        assigned=assigned(given),
-        exclude_internal_topics=given.value(topic_options.EXCLUDE_INTERNAL),
-        starting_offsets=batch_start(given, start) if use == "batch" else start,
-        fail_on_data_loss=given.value(reading_options.FAIL_ON_DATA_LOSS),
-        max_offsets_per_trigger=given.value(batch_options.MAX_OFFSETS),
-        ends_by_itself=given.value(batch_options.ENDS_BY_ITSELF),
-        limits=limits(given),
-        splitting=splitting(given),
-        batch=BatchRead(
-            ending=ending(given),
-            push_filters=given.value(batch_read_options.PUSH_FILTERS),
-            ignored=ignored(given) if use == "batch" else (),
-        ),
-        bootstrap_servers=tuple(str(address) for address in given.value(kafka_options.BOOTSTRAP)),
-        client_id=given.value(kafka_options.CLIENT_ID) or group_id or "zkgroup",
-        metadata_refresh_ms=given.value(kafka_options.METADATA_REFRESH),
-        fetch_bytes_max=given.value(kafka_options.FETCH_BYTES),
-        fetch_response_bytes_max=given.value(kafka_options.FETCH_RESPONSE_BYTES),
-        fetch_wait_max_ms=fetch_wait_ms,
-        request_timeout_ms=request_timeout_ms,
-        isolation_level=cast(Isolation, given.value(kafka_options.ISOLATION)),
-        include_headers=given.value(kafka_options.INCLUDE_HEADERS),
-        poll_timeout_ms=given.value(client_options.POLL_TIMEOUT),
-        client=client_settings(given),
-        security=kafka_security(given),
+    given = Given(options, TABLE)
+    in_batch = use == "batch"
+    _check_use(given, use)
+    chosen = protocol.protocol(given)
+    session = zookeeper.session_settings(given, has_zookeeper=chosen.has_zookeeper)
+    member = group.group(
+        given,
+        may_lack_group=use != "stream",
+        session_timeout_ms=chosen.session_timeout_ms,
+        in_kafka=chosen.name == "kafka",
     )
-    _check_together(found, given)
-    return found
+    selection = topics.topic_selection(given)
+    start = starting.starting(given, selection, in_batch=in_batch)
+    return Options(
+        zookeeper=session,
+        group=member,
+        protocol=chosen,
+        topics=selection,
+        starting=start,
+        batches=batch_size.batch_limits(given),
+        batch_read=batch_read.batch_read(given, start, selection, in_batch=in_batch),
+        fetch=brokers.fetch_settings(given, member.id),
+    )
 
 
-def _check_together(found: Options, given: Given) -> None:
-    is_known = found.zookeeper_auth or found.zookeeper_security.names_us
-    if found.rebalance_callback is not None and found.assigned:
-        raise OptionError(
-            f"Option {given.shown(group_options.REBALANCE_CALLBACK)}, but "
-            f"{given.shown(topic_options.ASSIGN)}: assigned partitions never move",
-            "Leave 'rebalance.callback' out",
+def _check_use(given: Given, use: Use) -> None:
+    if use == "stream":
+        given.refuse(
+            [option for option in TABLE.options if option.in_batch == "only"],
+            "a stream has no end, and Spark pushes no filters into it",
+            "Leave it out of readStream, or use spark.read. A query with "
+            "trigger(availableNow=True) ends at today's end",
         )
-    if found.zookeeper_set_acl and not is_known:
-        raise OptionError(
-            f"Option {given.shown(group_options.SET_ACL)}, but 'zookeeper.auth' is not given",
-            "Give 'zookeeper.auth' too, or 'zookeeper.sasl.jaas.config', or a client certificate: "
-            "nodes can be kept for those alone who authenticate",
+    elif use == "batch":
+        if given.value(protocol.PROTOCOL) == "light":
+            raise given.clash(
+                protocol.PROTOCOL,
+                "a batch read asks no coordinator where the group stands",
+                "Give 'zookeeper.connect' in place of the options of light members",
+            )
+        given.refuse(
+            [option for option in TABLE.options if option.in_batch == "refused"],
+            "a batch read joins no group, commits nothing and looks at the topics once",
+            "Leave it out of spark.read",
         )
-    if found.dual_commit and found.offsets_storage == "zookeeper":
-        raise OptionError(
-            f"Option {given.shown(group_options.DUAL_COMMIT)}, but "
-            f"{given.shown(group_options.OFFSETS_STORAGE)}, so there is no second place",
-            "Set 'offsets.storage' to kafka to have offsets in both",
-        )
-    if found.security.needs_named_brokers and not found.bootstrap_servers:
-        raise OptionError(
-            f"Option {given.shown(security_options.PROTOCOL)}, but 'kafka.bootstrap.servers' is "
-            "not given: the login would go to any host that somebody writes into ZooKeeper",
-            "Name some brokers there; or use SASL_SSL with a trust store of your own "
-            "(kafka.ssl.truststore.location) and the check of the host",
-        )
-    start, end, read = found.starting_offsets, found.batch.ending, found.subscription
-    check_topics(starting_option(given), start.partitions, read, given)
-    check_topics(ending_option(given), end.partitions, read, given)
-    check_order(start, end, given)

@@ -1,211 +1,228 @@
-"""How the query is a member of its group, and what the other options mean to that."""
+"""How the query is a member of its group, and which other options that allows."""
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.kafka.member_settings import COOPERATIVE_STICKY, KafkaGroupSettings
-from pyspark_zkgroup.options import (
-    group_options,
-    kafka_options,
-    light_options,
-    protocol_options,
-    topic_options,
-    zookeeper_security_options,
-)
-from pyspark_zkgroup.options.frozen import Protocol
+from pyspark_zkgroup.options import brokers, group, light, topics, zookeeper
 from pyspark_zkgroup.options.given import Given
-from pyspark_zkgroup.options.option import Option
+from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.rules import FLAG, duration_ms, one_of
 
-# The patience beyond a session's end: the JVM consumers' defaults come to the same 8 seconds.
-_REBALANCE_WAIT_BEYOND_SESSION_MS = 2000
-# As plain consumers have it: a rebalance of the brokers' waits for the slowest batch.
-_MAX_POLL_INTERVAL_IN_KAFKA_MS = 300_000
+ProtocolName = Literal["zookeeper", "coordinator", "light", "kafka"]
+
 _HEARTBEATS_PER_SESSION = 3
+_COORDINATOR_SESSION_MS_MIN = 1000
+
+SECTION: Final = Section("ZooKeeper and the group")
+
+PROTOCOL: Final[Option[ProtocolName]] = SECTION.option(
+    "protocol",
+    one_of("zookeeper", "coordinator", "light", "kafka"),
+    "zookeeper",
+    "Who decides which member reads what. zookeeper: every member for itself, all alike, as the "
+    "JVM consumers do, which may be in the same group. coordinator: one elected coordinator tells "
+    "each member, so that a change costs little in large groups and moves no more than it must; "
+    "all members must be zkgroup members with this protocol or light. light: the same coordinator, "
+    "reached over the network, so that the query needs no ZooKeeper. kafka: the brokers' own group "
+    "coordinator, without any ZooKeeper; plain Kafka consumers may be in the same group. More in "
+    "docs/protocols.md. Use a new checkpoint when you change it.",
+)
+CANDIDATE = SECTION.option(
+    "coordinator.candidate",
+    FLAG,
+    True,
+    "Only with protocol=coordinator: whether this query's driver may be elected coordinator, of "
+    "all groups of this ZooKeeper. false where `zkgroup coordinator` runs, or other drivers may.",
+    in_batch="refused",
+)
+GROUP_SESSION_TIMEOUT = SECTION.option(
+    "session.timeout.ms",
+    duration_ms(),
+    10_000,
+    "Only with protocol=kafka or light: how long the brokers, or the coordinator, keep a member in "
+    "the group that they no longer hear of. The coordinator allows 1000 and more, the brokers "
+    "group.min.session.timeout.ms (6000, unless set otherwise) and more. A restart after a crash "
+    "waits for so long, unless 'member.id' is given.",
+    default_text="10000; three times heartbeat.interval.ms if only that is given and asks for more",
+    in_batch="refused",
+)
+HEARTBEAT_INTERVAL: Final[Option[int | None]] = SECTION.option(
+    "heartbeat.interval.ms",
+    duration_ms(),
+    None,
+    "Only with protocol=kafka: how often the member tells the brokers that it is alive, and hears "
+    "that the group rebalances. At most a third of session.timeout.ms.",
+    default_text="a third of session.timeout.ms",
+    in_batch="refused",
+)
 
 
-def protocol(given: Given) -> Protocol:
-    found = cast(Protocol, given.value(protocol_options.PROTOCOL))
-    if found == "kafka":
-        _check_in_kafka(given)
-    else:
-        _check_not_in_kafka(given, found)
-    if found == "light":
-        _check_light(given)
-    else:
-        _check_not_light(given)
-    if found in ("coordinator", "light"):
-        _check_coordinated(given)
-    if found == "coordinator":
-        return found
-    if protocol_options.CANDIDATE in given:
-        raise OptionError(
-            f"Option {given.shown(protocol_options.CANDIDATE)}, but "
-            f"{given.shown(protocol_options.PROTOCOL)}, which knows no coordinator",
+@dataclass(frozen=True, slots=True)
+class ChosenProtocol:
+    """`kafka` and `light` are of use to the protocols of these names alone."""
+
+    name: ProtocolName
+    is_candidate: bool
+    """Whether the driver may be elected coordinator."""
+    session_timeout_ms: int
+    """That of ZooKeeper, of the brokers or of the coordinator: whoever keeps the member."""
+    kafka: KafkaGroupSettings
+    light: light.LightOptions
+
+    @property
+    def has_zookeeper(self) -> bool:
+        return self.name in ("zookeeper", "coordinator")
+
+
+def protocol(given: Given) -> ChosenProtocol:
+    name = given.value(PROTOCOL)
+    _CHECKS[name](given, given.shown(PROTOCOL))
+    if name != "light":
+        given.refuse(
+            light.SECTION, given.shown(PROTOCOL), "Leave it out, or set 'protocol' to light"
+        )
+    if name != "coordinator":
+        given.refuse(
+            [CANDIDATE],
+            f"{given.shown(PROTOCOL)}, which knows no coordinator",
             "Leave it out, or set 'protocol' to coordinator in all members of the group",
         )
-    return found
-
-
-def kafka_group(given: Given) -> KafkaGroupSettings:
-    """Of no use to the other protocols."""
-    if given.value(protocol_options.PROTOCOL) != "kafka":
-        return KafkaGroupSettings()
-    chosen = group_options.STRATEGY in given
-    session_timeout_ms = _session_timeout_ms(given)
-    heartbeat_interval_ms = given.value(protocol_options.HEARTBEAT_INTERVAL)
-    if heartbeat_interval_ms is None:
-        heartbeat_interval_ms = max(1, session_timeout_ms // _HEARTBEATS_PER_SESSION)
-    elif heartbeat_interval_ms * _HEARTBEATS_PER_SESSION > session_timeout_ms:
-        raise OptionError(
-            f"Option {given.shown(protocol_options.HEARTBEAT_INTERVAL)}, but "
-            f"{given.shown(protocol_options.GROUP_SESSION_TIMEOUT)}",
-            "Make the first at most a third of the second: one lost heartbeat must not end the "
-            "membership",
-        )
-    return KafkaGroupSettings(
-        assignor=given.value(group_options.STRATEGY) if chosen else COOPERATIVE_STICKY,
-        session_timeout_ms=session_timeout_ms,
-        heartbeat_interval_ms=heartbeat_interval_ms,
+    own_session = name in ("kafka", "light")
+    timeout_ms = (
+        _session_timeout_ms(given) if own_session else given.value(zookeeper.SESSION_TIMEOUT)
+    )
+    return ChosenProtocol(
+        name,
+        given.value(CANDIDATE),
+        timeout_ms,
+        _kafka_group(given, timeout_ms) if name == "kafka" else KafkaGroupSettings(),
+        _light(given) if name == "light" else light.LightOptions(),
     )
 
 
 def _session_timeout_ms(given: Given) -> int:
     """A default gives way to a heartbeat interval that was given and does not fit into it."""
-    session_timeout_ms = given.value(protocol_options.GROUP_SESSION_TIMEOUT)
-    if protocol_options.GROUP_SESSION_TIMEOUT in given:
+    session_timeout_ms = given.value(GROUP_SESSION_TIMEOUT)
+    if GROUP_SESSION_TIMEOUT in given:
         return session_timeout_ms
-    interval_ms = given.value(protocol_options.HEARTBEAT_INTERVAL) or 0
+    interval_ms = given.value(HEARTBEAT_INTERVAL) or 0
     return max(session_timeout_ms, interval_ms * _HEARTBEATS_PER_SESSION)
 
 
-def rebalance_wait_ms(given: Given, chosen: Protocol) -> int:
-    asked = given.value(group_options.REBALANCE_WAIT)
-    if asked is not None:
-        return asked
-    if chosen in ("kafka", "light"):
-        session_timeout_ms = _session_timeout_ms(given)
-    else:
-        session_timeout_ms = given.value(group_options.SESSION_TIMEOUT)
-    return session_timeout_ms + _REBALANCE_WAIT_BEYOND_SESSION_MS
-
-
-def max_poll_interval_ms(given: Given, chosen: Protocol) -> int:
-    if chosen == "kafka" and group_options.MAX_POLL_INTERVAL not in given:
-        return _MAX_POLL_INTERVAL_IN_KAFKA_MS
-    return given.value(group_options.MAX_POLL_INTERVAL)
-
-
-def _check_in_kafka(given: Given) -> None:
-    chosen = given.shown(protocol_options.PROTOCOL)
-    for option in _ZOOKEEPERS:
-        if option in given:
-            raise OptionError(
-                f"Option {given.shown(option)}, but {chosen}, which needs no ZooKeeper",
-                "Leave it out",
-            )
-    if group_options.REBALANCE_CALLBACK in given:
-        raise OptionError(
-            f"Option {given.shown(group_options.REBALANCE_CALLBACK)}, but {chosen}, which does not "
-            "call it yet",
-            "Leave it out, or set 'protocol' to zookeeper or coordinator",
+def _kafka_group(given: Given, session_timeout_ms: int) -> KafkaGroupSettings:
+    interval_ms = given.value(HEARTBEAT_INTERVAL)
+    if interval_ms is None:
+        interval_ms = max(1, session_timeout_ms // _HEARTBEATS_PER_SESSION)
+    elif interval_ms * _HEARTBEATS_PER_SESSION > session_timeout_ms:
+        raise given.clash(
+            HEARTBEAT_INTERVAL,
+            GROUP_SESSION_TIMEOUT,
+            "Make the first at most a third of the second: one lost heartbeat must not end the "
+            "membership",
         )
-    by_the_leader: tuple[Option[Any], ...] = (group_options.ORDER, topic_options.ASSIGN)
-    for option in by_the_leader:
-        if option in given:
-            raise OptionError(
-                f"Option {given.shown(option)}, but {chosen}: the group's leader assigns",
-                "Leave it out",
-            )
-    if not given.value(kafka_options.BOOTSTRAP):
+    chosen = group.STRATEGY in given
+    return KafkaGroupSettings(
+        assignor=given.value(group.STRATEGY) if chosen else COOPERATIVE_STICKY,
+        session_timeout_ms=session_timeout_ms,
+        heartbeat_interval_ms=interval_ms,
+    )
+
+
+def _light(given: Given) -> light.LightOptions:
+    timeout_ms = given.value(GROUP_SESSION_TIMEOUT)
+    if timeout_ms < _COORDINATOR_SESSION_MS_MIN:
+        raise given.clash(
+            GROUP_SESSION_TIMEOUT,
+            PROTOCOL,
+            f"A coordinator takes {_COORDINATOR_SESSION_MS_MIN} and more",
+        )
+    return light.light_options(given, timeout_ms)
+
+
+def _check_kafka(given: Given, chosen: str) -> None:
+    given.refuse(_OF_ZOOKEEPER, f"{chosen}, which needs no ZooKeeper", "Leave it out")
+    given.refuse(
+        [group.REBALANCE_CALLBACK],
+        f"{chosen}, which does not call it yet",
+        "Leave it out, or set 'protocol' to zookeeper or coordinator",
+    )
+    by_the_leader: tuple[Option[Any], ...] = (group.ORDER, topics.ASSIGN)
+    given.refuse(by_the_leader, f"{chosen}: the group's leader assigns", "Leave it out")
+    if not given.value(brokers.BOOTSTRAP):
         raise OptionError(
             f"Option {chosen}, but 'kafka.bootstrap.servers' is not given",
             "Name some brokers: there is no ZooKeeper to ask for them",
         )
 
 
-def _check_light(given: Given) -> None:
-    chosen = given.shown(protocol_options.PROTOCOL)
-    for option in _ZOOKEEPERS:
-        if option in given:
-            raise OptionError(
-                f"Option {given.shown(option)}, but {chosen}, which needs no ZooKeeper",
-                "Leave it out: the coordinator has ZooKeeper's, and keeps the offsets there",
-            )
-    if protocol_options.HEARTBEAT_INTERVAL in given:
+def _check_light(given: Given, chosen: str) -> None:
+    _check_strategy(given, chosen)
+    given.refuse(
+        _OF_ZOOKEEPER,
+        f"{chosen}, which needs no ZooKeeper",
+        "Leave it out: the coordinator has ZooKeeper's, and keeps the offsets there",
+    )
+    given.refuse(
+        [HEARTBEAT_INTERVAL],
+        f"{chosen}: the coordinator asks each member six times within its session.timeout.ms",
+        "Leave it out",
+    )
+    if not given.value(light.ADDRESSES):
         raise OptionError(
-            f"Option {given.shown(protocol_options.HEARTBEAT_INTERVAL)}, but {chosen}: the "
-            "coordinator asks each member six times within its session.timeout.ms",
-            "Leave it out",
-        )
-    if not given.value(light_options.ADDRESSES):
-        raise OptionError(
-            f"Option {chosen}, but {light_options.ADDRESSES.name!r} is not given",
+            f"Option {chosen}, but {light.ADDRESSES.name!r} is not given",
             "Name where `zkgroup coordinator --listen` runs: host:port[,host:port...]",
         )
-    if not (given.value(light_options.TLS) or given.value(kafka_options.BOOTSTRAP)):
+    if not (given.value(light.TLS) or given.value(brokers.BOOTSTRAP)):
         raise OptionError(
-            f"Option {chosen}, but neither 'kafka.bootstrap.servers' nor "
-            f"{light_options.TLS.name!r} is given: brokers are not taken from a coordinator that "
-            "has not shown a certificate",
+            f"Option {chosen}, but neither 'kafka.bootstrap.servers' nor {light.TLS.name!r} is "
+            "given: brokers are not taken from a coordinator that has not shown a certificate",
             "Name some brokers in 'kafka.bootstrap.servers', or reach the coordinator with TLS",
         )
+    _check_assigned_by_coordinator(given, chosen)
 
 
-def _check_not_light(given: Given) -> None:
-    for option in light_options.OPTIONS:
-        if option in given:
-            raise OptionError(
-                f"Option {given.shown(option)}, but {given.shown(protocol_options.PROTOCOL)}",
-                "Leave it out, or set 'protocol' to light",
-            )
+def _check_coordinator(given: Given, chosen: str) -> None:
+    _check_zookeeper(given, chosen)
+    _check_assigned_by_coordinator(given, chosen)
 
 
-def _check_not_in_kafka(given: Given, found: Protocol) -> None:
-    chosen = given.shown(protocol_options.PROTOCOL)
-    in_zookeeper = (protocol_options.GROUP_SESSION_TIMEOUT, protocol_options.HEARTBEAT_INTERVAL)
-    for option in in_zookeeper if found != "light" else ():
-        if option in given:
-            raise OptionError(
-                f"Option {given.shown(option)}, but {chosen}: the session is ZooKeeper's, and its "
-                f"client chooses when to be heard",
-                "Use 'zookeeper.session.timeout.ms'",
-            )
-    if (
-        group_options.STRATEGY in given
-        and given.value(group_options.STRATEGY) == COOPERATIVE_STICKY
-    ):
-        raise OptionError(
-            f"Option {given.shown(group_options.STRATEGY)}, but {chosen}",
-            "Use range or roundrobin, or set 'protocol' to kafka",
+def _check_assigned_by_coordinator(given: Given, chosen: str) -> None:
+    given.refuse(
+        (group.STRATEGY, group.ORDER),
+        f"{chosen}: the coordinator assigns, evenly by threads, and moves no more than it must",
+        "Leave it out",
+    )
+    given.refuse(
+        [topics.ASSIGN],
+        f"{chosen}: what is assigned by hand nobody else decides",
+        "Leave out 'protocol', or use 'subscribe' or 'subscribePattern'",
+    )
+
+
+def _check_zookeeper(given: Given, chosen: str) -> None:
+    given.refuse(
+        (GROUP_SESSION_TIMEOUT, HEARTBEAT_INTERVAL),
+        f"{chosen}: the session is ZooKeeper's, and its client chooses when to be heard",
+        "Use 'zookeeper.session.timeout.ms'",
+    )
+    _check_strategy(given, chosen)
+
+
+def _check_strategy(given: Given, chosen: str) -> None:
+    if given.value(group.STRATEGY) == COOPERATIVE_STICKY:
+        raise given.clash(
+            group.STRATEGY, chosen, "Use range or roundrobin, or set 'protocol' to kafka"
         )
 
 
-_ZOOKEEPERS: Final[tuple[Option[Any], ...]] = (
-    group_options.CONNECT,
-    group_options.SESSION_TIMEOUT,
-    group_options.CONNECTION_TIMEOUT,
-    group_options.AUTH,
-    group_options.SET_ACL,
-    group_options.OFFSETS_STORAGE,
-    group_options.DUAL_COMMIT,
-    *zookeeper_security_options.OPTIONS,
-)
-
-
-def _check_coordinated(given: Given) -> None:
-    chosen = given.shown(protocol_options.PROTOCOL)
-    for option in (group_options.STRATEGY, group_options.ORDER):
-        if option in given:
-            raise OptionError(
-                f"Option {given.shown(option)}, but {chosen}: the coordinator assigns, evenly by "
-                f"threads, and moves no more than it must",
-                "Leave it out",
-            )
-    if topic_options.ASSIGN in given:
-        raise OptionError(
-            f"Option {given.shown(topic_options.ASSIGN)}, but {chosen}: what is assigned by hand "
-            f"nobody else decides",
-            "Leave out 'protocol', or use 'subscribe' or 'subscribePattern'",
-        )
+_OF_ZOOKEEPER: Final = (*zookeeper.OPTIONS, group.OFFSETS_STORAGE, group.DUAL_COMMIT)
+_CHECKS: Final = {
+    "zookeeper": _check_zookeeper,
+    "coordinator": _check_coordinator,
+    "light": _check_light,
+    "kafka": _check_kafka,
+}

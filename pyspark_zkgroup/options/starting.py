@@ -1,43 +1,128 @@
-"""Where reading starts, from the options that say so together, and whether they and the
-subscription speak of the same topics.
-"""
+"""Where reading starts, and what happens when records are gone before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, cast
+import re
+from typing import Any, Final
 
-from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.jvm import patterns
-from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options.given import Given
-from pyspark_zkgroup.options.option import Option
-from pyspark_zkgroup.options.reading_options import (
-    STARTING_BY_TIMESTAMP,
-    STARTING_OFFSETS,
-    STARTING_TIMESTAMP,
-    UNMATCHED,
+from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.rules import (
+    FLAG,
+    INT_MAX,
+    LONG_MAX,
+    Rule,
+    is_int,
+    json_object,
+    meaning_of,
+    one_of,
+    shown,
+    topic_name,
+    whole_number,
 )
-from pyspark_zkgroup.options.subscription import SOURCES
-from pyspark_zkgroup.options.topic_options import ASSIGN
-from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, Unmatched
+from pyspark_zkgroup.options.topics import TopicSelection, check_positions
+from pyspark_zkgroup.ranges.positions import (
+    EARLIEST,
+    LATEST,
+    Starting,
+    StartingOffsets,
+    StartingTimes,
+    Unmatched,
+)
+
+FROM_EARLIEST: Final = StartingOffsets("earliest")
+FROM_LATEST: Final = StartingOffsets("latest")
+_WORDS: Final = {"earliest": FROM_EARLIEST, "latest": FROM_LATEST}
 
 
-def starting(given: Given) -> Starting:
-    unmatched = cast(Unmatched, given.value(UNMATCHED))
-    at_ms = given.value(STARTING_TIMESTAMP)
-    if at_ms is not None:
-        return StartingTimes(at_ms, unmatched=unmatched)
-    times = given.value(STARTING_BY_TIMESTAMP)
-    if times:
-        return StartingTimes(None, times, unmatched)
-    if UNMATCHED in given:
-        raise OptionError(
-            f"Option {given.shown(UNMATCHED)}, but no starting time is given",
-            "Give 'startingTimestamp' or 'startingOffsetsByTimestamp' too, or leave it out",
-        )
-    return given.value(STARTING_OFFSETS)
+def offsets_by_partition(text: str, lowest: int) -> tuple[tuple[TopicPartition, int], ...]:
+    if not text.startswith("{"):
+        raise ValueError("is neither a word known here nor a JSON object")
+    return _numbers_by_partition(text, "offset", lowest)
+
+
+def _numbers_by_partition(
+    text: str, of_what: str, lowest: int
+) -> tuple[tuple[TopicPartition, int], ...]:
+    """Sorted, from JSON such as {"orders": {"0": 23}}."""
+    found: dict[TopicPartition, int] = {}
+    for topic, partitions in json_object(text, "topics and their partitions").items():
+        topic_name(topic)
+        if not isinstance(partitions, dict) or not partitions:
+            raise ValueError(f"gives {topic!r} {shown(partitions)}, not an object of partitions")
+        for number, value in partitions.items():
+            if not re.fullmatch("0|[1-9][0-9]{0,9}", number) or int(number) > INT_MAX:
+                raise ValueError(f"names the partition {number!r} of {topic!r}")
+            if not is_int(value) or not lowest <= value <= LONG_MAX:
+                raise ValueError(f"gives the {of_what} {shown(value)} for {topic}-{number}")
+            found[TopicPartition(topic, int(number))] = value
+    return tuple(sorted(found.items()))
+
+
+def _starting_offsets(text: str) -> StartingOffsets:
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    return StartingOffsets(None, offsets_by_partition(text, EARLIEST))
+
+
+RESET = meaning_of(
+    {"smallest": FROM_EARLIEST, "largest": FROM_LATEST, **_WORDS},
+    "smallest or earliest, largest or latest",
+)
+OFFSETS: Rule[StartingOffsets] = Rule(
+    'earliest, latest, or a JSON object such as {"orders": {"0": 23, "1": -2, "2": -1}} with '
+    "the next offset to read, or -2 for earliest, or -1 for latest",
+    _starting_offsets,
+)
+TIMESTAMP = whole_number(0, LONG_MAX, "milliseconds since 1970")
+TIMESTAMPS: Rule[tuple[tuple[TopicPartition, int], ...]] = Rule(
+    'a JSON object such as {"orders": {"0": 1767225600000}} with milliseconds since 1970',
+    lambda text: _numbers_by_partition(text, "time", 0),
+)
+
+SECTION: Final = Section("Where to read")
+
+STARTING_OFFSETS = SECTION.option(
+    "startingOffsets",
+    OFFSETS,
+    FROM_LATEST,
+    "Where to start in a partition for which the group has no offset. JSON must then name every "
+    "partition of its topic. Partitions and topics that appear after a query has begun "
+    "start at earliest, whatever is set here. A batch read has no use for latest.",
+    default_text="latest; in a batch read earliest",
+)
+STARTING_TIMESTAMP: Final[Option[int | None]] = SECTION.option(
+    "startingTimestamp",
+    TIMESTAMP,
+    None,
+    "Start at the first record of this time or later, where the group has no offset (and as "
+    "startingOffsets otherwise). Goes before startingOffsetsByTimestamp, and both before "
+    "startingOffsets. What it comes to is looked up once and written to the group.",
+)
+STARTING_BY_TIMESTAMP: Final = SECTION.option(
+    "startingOffsetsByTimestamp",
+    TIMESTAMPS,
+    (),
+    "The same with a time for each partition; every partition of the topics read is named.",
+    default_text="none",
+)
+UNMATCHED: Final[Option[Unmatched]] = SECTION.option(
+    "startingOffsetsByTimestampStrategy",
+    one_of("error", "latest"),
+    "error",
+    "What to do in a partition without a record of the starting time or later. error: the query "
+    "fails and names the partition. latest: start at its log's end.",
+)
+FAIL_ON_DATA_LOSS = SECTION.option(
+    "failOnDataLoss",
+    FLAG,
+    True,
+    "What happens when records are gone before they were read (retention has passed the group's "
+    "offset, a topic was deleted or made anew). true: the query fails with an error that names "
+    "partition, offsets and gap. false: it warns, counts the gap in its progress, and goes on from "
+    "the log's start. A batch read likewise, as far as it warns.",
+)
 
 
 def starting_option(given: Given) -> Option[Any]:
@@ -48,29 +133,32 @@ def starting_option(given: Given) -> Option[Any]:
     return STARTING_OFFSETS
 
 
-def check_topics(
-    option: Option[Any],
-    partitions: Iterable[tuple[TopicPartition, int]],
-    subscription: Subscription,
-    given: Given,
-) -> None:
-    """Each topic that a position is given for is read, and of assigned ones each partition."""
-    assigned = given.value(ASSIGN)
-    for partition, _ in partitions:
-        if assigned is not None and partition not in assigned:
-            raise OptionError(
-                f"Option {given.shown(option)}, which names {partition}, but {given.shown(ASSIGN)}",
-                "Name only partitions that are read",
+def starting(given: Given, topics: TopicSelection, *, in_batch: bool) -> Starting:
+    option = starting_option(given)
+    start = _starting(given, option)
+    if in_batch and isinstance(start, StartingOffsets):
+        # Where nothing is given a batch read starts at earliest; at latest it would read nothing.
+        if option not in given:
+            return FROM_EARLIEST
+        if start.default == "latest" or any(offset == LATEST for _, offset in start.partitions):
+            raise given.clash(
+                option,
+                "a batch read that starts at latest reads nothing",
+                "Give earliest, offsets, or a time",
             )
-    for topic in dict.fromkeys(partition.topic for partition, _ in partitions):
-        if subscription.is_wildcard:
-            matched = patterns.compile_expression(subscription.expression)(topic)
-            read = matched == (subscription.pattern == "white_list")
-        else:
-            read = topic in dict(subscription.entries)
-        if not read:
-            source = next(source for source in SOURCES if source in given)
-            raise OptionError(
-                f"Option {given.shown(option)}, which names {topic!r}, but {given.shown(source)}",
-                "Name only topics that are read",
-            )
+    check_positions(option, start.partitions, topics, given)
+    return start
+
+
+def _starting(given: Given, option: Option[Any]) -> Starting:
+    unmatched = given.value(UNMATCHED)
+    if option is STARTING_TIMESTAMP:
+        return StartingTimes(given.value(STARTING_TIMESTAMP), unmatched=unmatched)
+    if option is STARTING_BY_TIMESTAMP:
+        return StartingTimes(None, given.value(STARTING_BY_TIMESTAMP), unmatched)
+    given.refuse(
+        [UNMATCHED],
+        "no starting time is given",
+        "Give 'startingTimestamp' or 'startingOffsetsByTimestamp' too, or leave it out",
+    )
+    return given.value(STARTING_OFFSETS)

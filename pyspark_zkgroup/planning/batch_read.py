@@ -34,7 +34,7 @@ from pyspark_zkgroup.ranges.endings import EndingTimes, check_ending_partitions
 from pyspark_zkgroup.ranges.positions import StartingTimes, check_partitions
 from pyspark_zkgroup.ranges.pushdown import Narrowing
 from pyspark_zkgroup.ranges.splitting import Splitting, split
-from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError, SessionSettings
+from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError
 from pyspark_zkgroup.zk.store import Store
 
 # A leader that was elected just now may name an end that is too low: only what lasts is believed.
@@ -65,7 +65,7 @@ class _Seen:
 def batch_tasks(
     options: Options, narrowing: Narrowing | None = None, clock: Clock = SYSTEM
 ) -> BatchTasks:
-    for option in options.batch.ignored:
+    for option in options.batch_read.ignored:
         _log.warning("[ZKG-105] option %s has no effect on a batch read", option)
     brokers = ClusterView(options)
     try:
@@ -81,22 +81,14 @@ def batch_tasks(
 
 
 def _look(options: Options, brokers: ClusterView) -> _Seen:
-    if options.protocol == "kafka":
+    if options.protocol.name == "kafka":
         return _look_at_kafka(options, brokers)
-    settings = SessionSettings(
-        hosts=options.zookeeper_hosts,
-        chroot=options.zookeeper_chroot,
-        timeout_ms=options.zookeeper_session_timeout_ms,
-        connection_timeout_ms=options.zookeeper_connection_timeout_ms,
-        auth=options.zookeeper_auth,
-        security=options.zookeeper_security,
-    )
-    store = open_store(settings, queue.SimpleQueue())
+    store = open_store(options.zookeeper, queue.SimpleQueue())
     try:
         return _look_at_group(options, brokers, store)
     except (DisconnectedError, SessionLostError) as error:
         raise ServerError(
-            f"ZooKeeper at {settings.connect} stopped answering ({error})", "Read again"
+            f"ZooKeeper at {options.zookeeper.connect} stopped answering ({error})", "Read again"
         ) from error
     finally:
         store.session.close()
@@ -104,29 +96,29 @@ def _look(options: Options, brokers: ClusterView) -> _Seen:
 
 def _look_at_group(options: Options, brokers: ClusterView, store: Store) -> _Seen:
     reader = TopicReader(
-        options.exclude_internal_topics,
+        options.topics.exclude_internal,
         brokers,
-        bool(options.bootstrap_servers),
-        options.security.protocol,
+        bool(options.fetch.bootstrap),
+        options.fetch.security.protocol,
     )
-    found = reader.read(store, [options.subscription])
+    found = reader.read(store, [options.topics.subscription])
     if not found.source:
         raise ServerError(
             found.note[:1].upper() + found.note[1:], "Wait for the brokers, and read again"
         )
     topics, partitions = _wanted(options, found.partitions, reader.hidden)
-    if not options.group_id:
+    if not options.group.id:
         return _Seen(topics, partitions, None)
-    paths = GroupPaths(options.group_id)
+    paths = GroupPaths(options.group.id)
     committed = _committed(paths, partitions, found.lives, store)
     return _Seen(topics, partitions, _with_kafka(options, committed, partitions, brokers))
 
 
 def _look_at_kafka(options: Options, brokers: ClusterView) -> _Seen:
     """With protocol=kafka the group and its offsets are the brokers', and there is no ZooKeeper."""
-    hidden = INTERNAL_TOPICS if options.exclude_internal_topics else frozenset()
+    hidden = INTERNAL_TOPICS if options.topics.exclude_internal else frozenset()
     topics, partitions = _wanted(options, brokers.partitions(), hidden)
-    if not options.group_id:
+    if not options.group.id:
         return _Seen(topics, partitions, None)
     stored = brokers.group_offsets(partitions) if partitions else {}
     offsets = {p: found.offset for p, found in stored.items()}
@@ -136,13 +128,13 @@ def _look_at_kafka(options: Options, brokers: ClusterView) -> _Seen:
 def _wanted(
     options: Options, present: Mapping[str, tuple[int, ...]], hidden: Collection[str]
 ) -> tuple[Mapping[str, tuple[int, ...]], tuple[TopicPartition, ...]]:
-    wanted = [t for t, _ in topics_of(options.subscription, present, hidden)]
+    wanted = [t for t, _ in topics_of(options.topics.subscription, present, hidden)]
     _check_topics(options, [t for t in wanted if t not in present])
     topics = {t: present[t] for t in wanted if t in present}
     partitions = [TopicPartition(t, n) for t, numbers in topics.items() for n in numbers]
-    if options.assigned:
+    if options.topics.assigned:
         _check_assigned(options, partitions)
-        partitions = [p for p in partitions if p in options.assigned]
+        partitions = [p for p in partitions if p in options.topics.assigned]
         topics = _numbers(partitions)
     return topics, tuple(partitions)
 
@@ -180,14 +172,14 @@ def _with_kafka(
     brokers: ClusterView,
 ) -> Committed:
     """Where the group keeps its offsets in Kafka too: as a member would begin."""
-    if options.offsets_storage != "kafka" or not partitions:
+    if options.group.offsets_storage != "kafka" or not partitions:
         return committed
     stored = brokers.group_offsets(partitions)
     offsets = dict(committed.offsets)
     anew = set(committed.anew)
     for partition in partitions:
         before = offsets.get(partition)
-        counts = kafka_copy.counting(before, stored.get(partition), dual=options.dual_commit)
+        counts = kafka_copy.counting(before, stored.get(partition), dual=options.group.dual_commit)
         if counts is not None and counts != before:
             offsets[partition] = counts
             anew.discard(partition)
@@ -198,7 +190,7 @@ def _check_topics(options: Options, absent: list[str]) -> None:
     if not absent:
         return
     what = f"The cluster has no topic {', '.join(map(repr, absent[:_NAMED_MAX]))}"
-    if options.fail_on_data_loss:
+    if options.fetch.fail_on_data_loss:
         raise SubscriptionError(
             what, "Check the name, or set failOnDataLoss to false to read without it"
         )
@@ -206,8 +198,8 @@ def _check_topics(options: Options, absent: list[str]) -> None:
 
 
 def _check_assigned(options: Options, present: Collection[TopicPartition]) -> None:
-    absent = sorted(set(options.assigned) - set(present))
-    if absent and options.fail_on_data_loss:
+    absent = sorted(set(options.topics.assigned) - set(present))
+    if absent and options.fetch.fail_on_data_loss:
         raise SubscriptionError(
             f"Option 'assign' names {', '.join(map(str, absent[:_NAMED_MAX]))}, which the cluster "
             "does not have",
@@ -226,7 +218,7 @@ def _numbers(partitions: Collection[TopicPartition]) -> dict[str, tuple[int, ...
 
 
 def _ranges(options: Options, seen: _Seen, brokers: Brokers, clock: Clock) -> Ranges:
-    starting, ending = options.starting_offsets, options.batch.ending
+    starting, ending = options.starting, options.batch_read.ending
     check_partitions(starting, seen.topics)
     check_ending_partitions(ending, seen.topics)
     every, committed = seen.partitions, {} if seen.committed is None else seen.committed.offsets
@@ -289,7 +281,7 @@ def _lasting_ends(
 def _judge(options: Options, found: BatchRanges) -> None:
     if not found.losses:
         return
-    if options.fail_on_data_loss:
+    if options.fetch.fail_on_data_loss:
         what = gaps.together([loss.what for loss in found.losses])
         raise DataLossError(what, found.losses[0].remedy)
     for loss in found.losses:
@@ -316,16 +308,15 @@ def _narrowed(narrowing: Narrowing, whole: Ranges, brokers: Brokers) -> Ranges:
 
 def _tasks(options: Options, seen: _Seen, ranges: Ranges) -> tuple[TaskInput, ...]:
     """One for each partition with something to read, and more where that is less than `threads`."""
-    name = options.group_id or options.client_id
+    name = options.group.id or options.fetch.client_id
     tasks = [
         TaskInput(f"{name}-{partition}", (TaskRange(partition, wanted),))
         for partition, wanted in sorted(ranges.items())
         if len(wanted) > 0
     ]
-    threads = max((count for _, count in options.subscription.entries), default=1)
-    splitting = Splitting(
-        max(threads, options.splitting.tasks_min or 0), options.splitting.rows_max
-    )
+    threads = max((count for _, count in options.topics.subscription.entries), default=1)
+    asked = options.batches.splitting
+    splitting = Splitting(max(threads, asked.tasks_min or 0), asked.rows_max)
     found = tuple(split(tasks, splitting)) if tasks else ()
     committed = 0 if seen.committed is None else len(seen.committed.offsets)
     _log.info(
@@ -334,6 +325,6 @@ def _tasks(options: Options, seen: _Seen, ranges: Ranges) -> tuple[TaskInput, ..
         len(found),
         committed,
         len(seen.partitions),
-        f"group {options.group_id}" if options.group_id else "no group",
+        f"group {options.group.id}" if options.group.id else "no group",
     )
     return found

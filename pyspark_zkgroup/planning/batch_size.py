@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.model import Sample, TopicPartition
+from pyspark_zkgroup.options.batch_size import BatchLimits
 from pyspark_zkgroup.protocols.port import Brokers
-from pyspark_zkgroup.ranges.limits import BatchLimits, backlog, is_held_back, share, share_bytes
+from pyspark_zkgroup.ranges.limits import backlog, is_held_back, share, share_bytes
 
 # Each request for samples brings one of at least one partition; this is for many at their first.
 _ROUNDS_MAX = 10
@@ -63,11 +64,9 @@ class BatchSize:
             )
         return held_back
 
-    def until(
-        self, offsets_max: int | None, starts: Offsets, latest: Offsets
-    ) -> dict[TopicPartition, int]:
+    def until(self, starts: Offsets, latest: Offsets) -> dict[TopicPartition, int]:
         """Within both limits, that of offsets and that of bytes."""
-        until = share(offsets_max, starts, latest)
+        until = share(self.limits.offsets_max, starts, latest)
         if self.limits.bytes_max is None:
             return until
         self._samples = {p: sample for p, sample in self._samples.items() if p in starts}

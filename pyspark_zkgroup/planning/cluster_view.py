@@ -5,6 +5,7 @@ deadline.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -66,8 +67,8 @@ class ClusterView:
 
     def __init__(self, options: Options, clock: Clock = SYSTEM) -> None:
         self._options = options
-        self._addresses = tuple(options.bootstrap_servers)
-        self._given = bool(options.bootstrap_servers)
+        self._addresses = options.fetch.bootstrap
+        self._given = bool(self._addresses)
         self._cluster: Cluster | None = None
         self._group_offsets: GroupOffsets | None = None
         self._clock = clock
@@ -80,21 +81,7 @@ class ClusterView:
                 "No Kafka broker is known yet: none has registered in ZooKeeper",
                 "Set kafka.bootstrap.servers, or wait for the brokers",
             )
-        options = self._options
-        return FetchSettings(
-            bootstrap=self._addresses,
-            client_id=options.client_id,
-            fetch_bytes_max=options.fetch_bytes_max,
-            response_bytes_max=options.fetch_response_bytes_max,
-            fetch_wait_max_ms=options.fetch_wait_max_ms,
-            request_timeout_ms=options.request_timeout_ms,
-            isolation=options.isolation_level,
-            fail_on_data_loss=options.fail_on_data_loss,
-            include_headers=options.include_headers,
-            deadline_s=options.poll_timeout_ms / 1000,
-            client=options.client,
-            security=options.security,
-        )
+        return replace(self._options.fetch, bootstrap=self._addresses)
 
     def found(self, addresses: Collection[str]) -> None:
         if self._given or tuple(addresses) == self._addresses:
@@ -114,7 +101,7 @@ class ClusterView:
 
     def _refuse_hidden(self, found: Collection[str]) -> None:
         """Who asks for all topics is not told of those that he may not know; who names one is."""
-        subscription = self._options.subscription
+        subscription = self._options.topics.subscription
         named = () if subscription.is_wildcard else dict(subscription.entries)
         unseen = [topic for topic in named if topic not in found]
         if not unseen:
@@ -122,7 +109,7 @@ class ClusterView:
         answer = metadata.read(self._connected(), unseen, timeout_s=_TIMEOUT_S)
         for topic, error in sorted(answer.missing.items()):
             if error.topic_refused:
-                raise access.topic_refused(self._options.security, topic, "Describe")
+                raise access.topic_refused(self._options.fetch.security, topic, "Describe")
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return offsets.earliest(self._connected(), partitions, timeout_s=_TIMEOUT_S)
@@ -178,7 +165,7 @@ class ClusterView:
 
     def _group(self) -> GroupOffsets:
         if self._group_offsets is None:
-            self._group_offsets = GroupOffsets(self._connected(), self._options.group_id)
+            self._group_offsets = GroupOffsets(self._connected(), self._options.group.id)
         return self._group_offsets
 
     def _connected(self) -> Cluster:

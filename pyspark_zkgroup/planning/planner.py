@@ -55,11 +55,11 @@ class Planner:
         self.membership = membership
         self.brokers = brokers
         self.clock = clock
-        self.drain = drain or DrainBox(membership.member, options.group_id, load)
+        self.drain = drain or DrainBox(membership.member, options.group.id, load)
         self.logs = LogWatch(brokers, clock)
         membership.losses.old_ends = self.logs.old_ends
-        self.batch_size = BatchSize(options.limits, brokers, clock)
-        limit_s = options.max_poll_interval_ms / 1000.0
+        self.batch_size = BatchSize(options.batches, brokers, clock)
+        limit_s = options.group.max_poll_interval_ms / 1000.0
         self.silence = Silence(limit_s, membership.give_up, clock)
         self._is_logged = is_logged
         self._start: Offset | None = None
@@ -79,19 +79,19 @@ class Planner:
     # -- Spark's calls
 
     def initial_offset(self) -> Offset:
-        return encode(Plan(self.membership.protocol, self.options.group_id, ""))
+        return encode(Plan(self.membership.protocol, self.options.group.id, ""))
 
     def prepare_available_now(self) -> None:
         self._available_now = True
 
-    def latest_offset(self, start: Offset | None, limit_rows: int | None, once: bool) -> Offset:
+    def latest_offset(self, start: Offset | None, once: bool) -> Offset:
         """The next plan, or `start` itself where there is nothing to read."""
         with self.silence.call():
             if start is None:
                 self._check_begun()
             start = self._known_start(start)
             self._arrive(start)
-            offset = self._next(start, limit_rows, once)
+            offset = self._next(start, once)
             self.drain.settle(offset is start and not self._run and not self.membership.unsettled)
             return offset
 
@@ -118,7 +118,7 @@ class Planner:
         included = self.membership.replay(plan)
         self._start, self._end = start, end
         self._run = {r.partition: r.range for r in plan.ranges if r.partition in included}
-        self._tasks = split(task_inputs(plan, included), self.options.splitting)
+        self._tasks = split(task_inputs(plan, included), self.options.batches.splitting)
         return self._tasks
 
     def report_latest(self) -> Offset:
@@ -203,10 +203,10 @@ class Planner:
 
     def _read(self, offset: Offset) -> Plan:
         plan = decode(offset)
-        if (plan.group, plan.protocol) != (self.options.group_id, self.membership.protocol):
+        if (plan.group, plan.protocol) != (self.options.group.id, self.membership.protocol):
             raise PlanError(
                 f"The checkpoint was written by group {plan.group!r} with protocol "
-                f"{plan.protocol!r}, this query is of group {self.options.group_id!r} with "
+                f"{plan.protocol!r}, this query is of group {self.options.group.id!r} with "
                 f"protocol {self.membership.protocol!r}",
                 "Use a new checkpointLocation for another group or protocol: its committed offsets "
                 "decide where the query begins",
@@ -247,7 +247,7 @@ class Planner:
             self.membership.wait(_JOIN_LOOK_S)
         raise StoppedError(
             f"The query was asked to stop by {by}: all that it has read is committed, and its "
-            f"member {self.membership.member} has left group {self.options.group_id}",
+            f"member {self.membership.member} has left group {self.options.group.id}",
             "Start it again when it may read on; pyspark_zkgroup.stop_on_sigterm ends a "
             "query without this error",
         )
@@ -256,14 +256,14 @@ class Planner:
         """A job that ends by itself must not end because its share is still held by a member about
         to expire.
         """
-        give_up_at = self.clock.monotonic() + self.options.rebalance_wait_ms / 1000.0
+        give_up_at = self.clock.monotonic() + self.options.group.rebalance_wait_ms / 1000.0
         while self._is_expecting() and self.clock.monotonic() < give_up_at:
             self.membership.wait(_JOIN_LOOK_S)
             self._boundary({})
         if self._is_expecting():
             _log.warning(
                 "[ZKG-109] going on after %d ms (rebalance.wait.ms) without %d partitions: %s",
-                self.options.rebalance_wait_ms,
+                self.options.group.rebalance_wait_ms,
                 len(self._standing.waiting),
                 "; ".join(sorted(set(self._standing.waiting.values()))[:3])
                 or self._standing.expected
@@ -275,7 +275,7 @@ class Planner:
 
     # -- planning
 
-    def _next(self, start: Offset, limit_rows: int | None, once: bool) -> Offset:
+    def _next(self, start: Offset, once: bool) -> Offset:
         done = {p: r.until for p, r in self._run.items()}
         if self.drain.requested():
             return self._drained(start, done)
@@ -292,7 +292,7 @@ class Planner:
         if self._idle and self.clock.monotonic() < self._asked_at + _IDLE_ASK_S:
             return start
         for _ in range(_PROOFS_MAX):
-            plan = self._plan_when_sure(limit_rows, once)
+            plan = self._plan_when_sure(once)
             if plan is None:
                 if not (once or self._available_now) and self.membership.touched():
                     self._boundary({})
@@ -307,14 +307,14 @@ class Planner:
         )
         return start
 
-    def _plan_when_sure(self, limit_rows: int | None, once: bool) -> Plan | None:
+    def _plan_when_sure(self, once: bool) -> Plan | None:
         """Or the query would end by itself before what is unread was known."""
-        plan = self._plan(limit_rows, once)
+        plan = self._plan(once)
         while plan is None and self._is_unsure(once) and not self.drain.requested():
             self.membership.wait(_JOIN_LOOK_S)
             if self.membership.stirred():
                 self._boundary({})
-            plan = self._plan(limit_rows, once)
+            plan = self._plan(once)
         return plan
 
     def _is_unsure(self, once: bool) -> bool:
@@ -322,7 +322,7 @@ class Planner:
             return True
         return self.logs.unsure and (self._available_now or once)
 
-    def _plan(self, limit_rows: int | None, once: bool) -> Plan | None:
+    def _plan(self, once: bool) -> Plan | None:
         answered = self._ask_log_ends(self._standing.positions)
         self._skip_losses(self._ends if answered else {})
         if not answered:
@@ -334,14 +334,12 @@ class Planner:
         if not (once or self._available_now) and self.batch_size.holds_back(starts, ends):
             return None
         # Spark's trigger(once) asks for one batch of everything, whatever the options say.
-        until = (
-            share(None, starts, ends) if once else self.batch_size.until(limit_rows, starts, ends)
-        )
+        until = share(None, starts, ends) if once else self.batch_size.until(starts, ends)
         if all(until[p] == starts[p] for p in starts):
             return None
         return Plan(
             protocol=self.membership.protocol,
-            group=self.options.group_id,
+            group=self.options.group.id,
             member=self.membership.member,
             ranges=tuple(
                 PlannedRange(
@@ -386,7 +384,7 @@ class Planner:
     def _planned(self, start: Offset, plan: Plan) -> Offset:
         self._start, self._end = start, encode(plan)
         self._run = {r.partition: r.range for r in plan.ranges}
-        self._tasks = split(task_inputs(plan, frozenset(self._run)), self.options.splitting)
+        self._tasks = split(task_inputs(plan, frozenset(self._run)), self.options.batches.splitting)
         self.batch_size.planned()
         self._ever_planned, self._idle, self._is_begun = True, False, False
         return self._end
@@ -394,5 +392,5 @@ class Planner:
     def _is_finished(self, end: Offset) -> bool:
         if self.drain.finished(end):
             return True
-        location = self.options.checkpoint_location
+        location = self.options.group.checkpoint_location
         return location is not None and self._is_logged(location, end)

@@ -25,18 +25,18 @@ class Kafka(Brokers, OffsetsInKafka, Protocol):
 
 
 def membership(options: Options, kafka: Kafka, surroundings: Surroundings = REAL) -> Membership:
-    if options.assigned:
+    if options.topics.assigned:
         return AssignedMembership(options, kafka, surroundings, in_kafka=kafka)
-    if options.protocol == "coordinator":
+    if options.protocol.name == "coordinator":
         return CoordinatorMembership(options, kafka, surroundings, in_kafka=kafka)
-    if options.protocol == "light":
+    if options.protocol.name == "light":
         return _light(options, kafka, surroundings)
-    if options.protocol == "kafka":
+    if options.protocol.name == "kafka":
         return KafkaMembership(
             options,
             kafka,
-            lambda: GroupCoordinator(Cluster(kafka.fetch_settings()), options.group_id),
-            options.kafka_group,
+            lambda: GroupCoordinator(Cluster(kafka.fetch_settings()), options.group.id),
+            options.protocol.kafka,
             surroundings,
         )
     return ZookeeperMembership(options, kafka, surroundings, in_kafka=kafka)

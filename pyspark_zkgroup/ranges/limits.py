@@ -9,21 +9,8 @@ what follows it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pyspark_zkgroup.model import Sample, TopicPartition
-
-DELAY_MAX_MS = 15 * 60 * 1000
-
-
-@dataclass(frozen=True, slots=True)
-class BatchLimits:
-    """Of one batch, beside the most offsets it may take."""
-
-    bytes_max: int | None = None
-    offsets_min: int | None = None
-    delay_max_ms: int = DELAY_MAX_MS
-    """How long after the last batch one is held back at the longest."""
 
 
 def backlog(

@@ -87,7 +87,7 @@ class FilteringBatchReader(ZkGroupBatchReader):
 
 
 def batch_reader(options: Options) -> ZkGroupBatchReader:
-    if not options.batch.push_filters:
+    if not options.batch_read.push_filters:
         return ZkGroupBatchReader(options)
     if not hasattr(DataSourceReader, "pushFilters"):
         raise OptionError(

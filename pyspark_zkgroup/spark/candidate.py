@@ -11,24 +11,14 @@ from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
 from pyspark_zkgroup.protocols.light.desk import LightDesk
-from pyspark_zkgroup.zk.port import SessionSettings
 
 
 def candidate_of(options: Options, name: str) -> Candidate | None:
     """Not started yet; None where the options do not ask for one."""
-    if options.protocol != "coordinator" or not options.coordinator_candidate:
+    if options.protocol.name != "coordinator" or not options.protocol.is_candidate:
         return None
-    settings = SessionSettings(
-        hosts=options.zookeeper_hosts,
-        chroot=options.zookeeper_chroot,
-        timeout_ms=options.zookeeper_session_timeout_ms,
-        connection_timeout_ms=options.zookeeper_connection_timeout_ms,
-        auth=options.zookeeper_auth,
-        set_acl=options.zookeeper_set_acl,
-        security=options.zookeeper_security,
-    )
     # Its own connections: those of the member are used in another thread.
     brokers = ClusterView(options)
-    poll = brokers.partitions if options.bootstrap_servers else None
-    watching = Watching(poll, options.metadata_refresh_ms / 1000.0, brokers.close)
-    return Candidate(settings, Candidacy(name), LightDesk(), watching)
+    poll = brokers.partitions if options.fetch.bootstrap else None
+    watching = Watching(poll, options.fetch.client.metadata_refresh_ms / 1000.0, brokers.close)
+    return Candidate(options.zookeeper, Candidacy(name), LightDesk(), watching)

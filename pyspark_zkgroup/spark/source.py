@@ -79,7 +79,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:
         # Never ReadAllAvailable: that is what trigger(once) passes, and so it can be told apart.
-        return ReadMaxRows(self.options.max_offsets_per_trigger or _NO_LIMIT)
+        return ReadMaxRows(self.options.batches.offsets_max or _NO_LIMIT)
 
     def prepareForTriggerAvailableNow(self) -> None:
         self.planner.prepare_available_now()
@@ -91,11 +91,8 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if HAS_ADMISSION_CONTROL:
             once = isinstance(limit, ReadAllAvailable)
         else:
-            once = bool(self.options.ends_by_itself)
-        rows = None if once else self.options.max_offsets_per_trigger
-        if HAS_ADMISSION_CONTROL and isinstance(limit, ReadMaxRows) and limit.max_rows < _NO_LIMIT:
-            rows = limit.max_rows
-        return self.planner.latest_offset(start, rows, once)
+            once = bool(self.options.batches.ends_by_itself)
+        return self.planner.latest_offset(start, once)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         return None if self._planner is None else self._planner.report_latest()
@@ -133,7 +130,11 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
             log_to_stderr()
             slow_because()  # the tasks say so too, but who looks into executors' logs?
-            if not HAS_ADMISSION_CONTROL and self.options.ends_by_itself and _limits(self.options):
+            if (
+                not HAS_ADMISSION_CONTROL
+                and self.options.batches.ends_by_itself
+                and _limits(self.options)
+            ):
                 _log.warning(
                     "[ZKG-145] endsByItself is true, so %s is not held: this Spark gives such a "
                     "query one "
@@ -195,7 +196,7 @@ class DefaultSource(DataSource):
 
         # A wrong option fails here, at load(), not when the query starts. Only Spark knows by now
         # whether it is a stream or a batch read.
-        return spark_ddl(parse(self.options, "either").include_headers)
+        return spark_ddl(parse(self.options, "either").fetch.include_headers)
 
     def reader(self, schema: StructType) -> ZkGroupBatchReader:
         from pyspark_zkgroup.options import parse
@@ -217,8 +218,8 @@ class DefaultSource(DataSource):
 def _limits(options: Options) -> str:
     """The names of the limits that one batch may leave records behind for, if any are given."""
     given = {
-        "maxOffsetsPerTrigger": options.max_offsets_per_trigger,
-        "maxBytesPerTrigger": options.limits.bytes_max,
+        "maxOffsetsPerTrigger": options.batches.offsets_max,
+        "maxBytesPerTrigger": options.batches.bytes_max,
     }
     return " and ".join(name for name, limit in given.items() if limit is not None)
 
@@ -228,7 +229,7 @@ def _check_trigger(options: Options) -> None:
     other: cut by a limit, each run of a job would fall further behind, and end as a success.
     """
     limits = _limits(options)
-    if limits and options.ends_by_itself is None and not HAS_ADMISSION_CONTROL:
+    if limits and options.batches.ends_by_itself is None and not HAS_ADMISSION_CONTROL:
         raise OptionError(
             f"{limits} is given, but this Spark (before 4.2) does not tell a source whether its "
             "query ends after one batch, as with trigger(availableNow=True) and trigger(once=True)",
@@ -238,9 +239,9 @@ def _check_trigger(options: Options) -> None:
 
 
 def _check_schema(schema: StructType, options: Options) -> None:
-    if schema.simpleString() != spark_simple(options.include_headers):
+    if schema.simpleString() != spark_simple(options.fetch.include_headers):
         raise OptionError(
             f"The source was given the schema {schema.simpleString()}, but its rows have "
-            f"the fixed schema {spark_ddl(options.include_headers)}",
+            f"the fixed schema {spark_ddl(options.fetch.include_headers)}",
             "Leave out .schema(...), and cast the columns after load()",
         )

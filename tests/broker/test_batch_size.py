@@ -58,7 +58,7 @@ def still(query: Query) -> StillClock:
 def all_in_one(query: Query) -> int:
     """A batch of trigger(once=True)."""
     start = query.checkpoint.offsets[-1] if query.checkpoint.offsets else None
-    end = query.planner.latest_offset(start or query.planner.initial_offset(), None, True)
+    end = query.planner.latest_offset(start or query.planner.initial_offset(), True)
     return sum(
         r["until"] - r["from"]
         for partitions in end["partitions"].values()
@@ -152,17 +152,15 @@ def test_spark_4_0_and_4_1_which_give_no_start_are_held_back_too(group: Group) -
     topic = group.topic(1)
     fill(group, topic, 3)
     query = group.query(topic, minOffsetsPerTrigger="10")
-    first = query.planner.latest_offset(None, None, False)
+    first = query.planner.latest_offset(None, False)
     query.planner.partitions(query.planner.initial_offset(), first)
     fill(group, topic, 9)
     time_up = time.monotonic() + 20
     while query.planner.report_latest()["lag"] != 9:
-        assert query.planner.latest_offset(None, None, False) == first
+        assert query.planner.latest_offset(None, False) == first
         assert time.monotonic() < time_up
     fill(group, topic, 1)
-    wait_until(
-        lambda: query.planner.latest_offset(None, None, False) != first, 20, "the second plan"
-    )
+    wait_until(lambda: query.planner.latest_offset(None, False) != first, 20, "the second plan")
 
 
 def test_a_batch_that_has_not_begun_is_not_taken_for_done(group: Group) -> None:
@@ -172,12 +170,12 @@ def test_a_batch_that_has_not_begun_is_not_taken_for_done(group: Group) -> None:
     topic = group.topic(1)
     fill(group, topic, 3)
     query = group.query(topic)
-    first = query.planner.latest_offset(None, None, False)
+    first = query.planner.latest_offset(None, False)
     with pytest.raises(PlanError, match="before it has begun the last one"):
-        query.planner.latest_offset(None, None, False)
+        query.planner.latest_offset(None, False)
     assert group.offsets(topic) == {0: b"0"}
     query.planner.partitions(query.planner.initial_offset(), first)
-    assert query.planner.latest_offset(None, None, False) == first
+    assert query.planner.latest_offset(None, False) == first
     assert group.offsets(topic) == {0: b"3"}
 
 

@@ -94,7 +94,7 @@ def test_certificates_to_trust_may_stand_in_the_option(
         "kafka.security.protocol": "SSL",
         "kafka.ssl.truststore.certificates": one_line(certificates.ca),
     }
-    assert parse(given).security == options.security
+    assert parse(given).fetch.security == options.fetch.security
 
 
 def test_records_of_many_tls_records_come_whole(servers: Sandbox) -> None:

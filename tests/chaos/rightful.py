@@ -30,7 +30,7 @@ class Rightful:
         self._changes = [m.at for m in self._memberships]
         self._born, self._options = born, options
         self._partitions = frozenset(partitions)
-        self._registration = Registration(options.subscription, "")
+        self._registration = Registration(options.topics.subscription, "")
         self._target = cache(self._assigned)
 
     def during(self, partition: TopicPartition, span: Span) -> list[Right]:
@@ -61,7 +61,9 @@ class Rightful:
             topics[partition.topic] = (*topics.get(partition.topic, ()), partition.partition)
         group = Snapshot(dict.fromkeys(consumers, self._registration), topics)
         chosen = self._options
-        threads = target(group, chosen.strategy, chosen.order, chosen.exclude_internal_topics)
+        threads = target(
+            group, chosen.group.strategy, chosen.group.order, chosen.topics.exclude_internal
+        )
         return {partition: thread.consumer for partition, thread in threads.items()}
 
     def _life(self, consumer: str, at: float) -> tuple[float, float]:

@@ -192,7 +192,7 @@ class BrokeredQuery(SimulatedQuery):
             self.options,
             self.brokers,
             self.connect,
-            self.options.kafka_group,
+            self.options.protocol.kafka,
             Surroundings(
                 clock=process.clock,
                 new_name=lambda _clock: f"{process.name}-x",
@@ -209,4 +209,4 @@ class BrokeredQuery(SimulatedQuery):
             *(client, self.coordinator, self.simulation.kafka, process.access),
             *(self.threads.steps, process.reaches, process.clock, process.rng),
         )
-        return GroupCoordinator(cluster, self.options.group_id)
+        return GroupCoordinator(cluster, self.options.group.id)

@@ -32,7 +32,7 @@ class KafkaQuery(Query):
         self.brokers.close()
 
     def connect(self) -> GroupCoordinator:
-        return GroupCoordinator(Cluster(self.brokers.fetch_settings()), self.options.group_id)
+        return GroupCoordinator(Cluster(self.brokers.fetch_settings()), self.options.group.id)
 
 
 class KafkaGroup(ProducedTopics):

@@ -7,10 +7,10 @@ from itertools import permutations
 
 import pytest
 
-from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
+from pyspark_zkgroup.options.parse import TABLE
 from tests.planted_secrets import redaction
 
-SECRETS = [option.name for option in TABLE if option.secret]
+SECRETS = [option.name for option in TABLE.options if option.secret]
 HOSTILE = [
     "plain-s3cret",
     "with, a comma",
@@ -50,6 +50,9 @@ def test_no_part_of_a_secret_stays_in_a_plan(name: str, secret: str) -> None:
 
 
 def test_each_option_ends_a_secret() -> None:
-    for name in [*(option.name for option in TABLE), *(old.name for old in OLD_NAMES)]:
+    for name in [
+        *(option.name for option in TABLE.options),
+        *(old.name for old in TABLE.old_names),
+    ]:
         plan = re.sub(redaction(), "*", f"[zookeeper.auth=digest:a:b, {name}=5], [key#1]")
         assert plan.startswith("[*, ") or name in SECRETS, name

@@ -61,7 +61,7 @@ def test_a_login_without_proof_wants_brokers_that_are_named(
     ):
         given = {**LEAST, "protocol": protocol, **security}
         assert REFUSED in refusal(given)
-        assert parse({**given, "kafka.bootstrap.servers": "k:9"}).security.needs_named_brokers
+        assert parse({**given, "kafka.bootstrap.servers": "k:9"}).fetch.security.needs_named_brokers
 
 
 def test_without_a_login_or_with_proof_brokers_may_be_those_in_zookeeper(
@@ -73,7 +73,7 @@ def test_without_a_login_or_with_proof_brokers_may_be_those_in_zookeeper(
         {"kafka.security.protocol": "SSL", **trust, **NO_HOST_CHECK},
         {"kafka.security.protocol": "SASL_SSL", **LOGIN, **trust},
     ):
-        assert not parse({**LEAST, **security}).bootstrap_servers
+        assert not parse({**LEAST, **security}).fetch.bootstrap
 
 
 def test_commands_send_no_login_to_a_registered_host(monkeypatch: pytest.MonkeyPatch) -> None:

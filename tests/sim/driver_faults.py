@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
+from pyspark_zkgroup.options.group import MAX_POLL_INTERVAL
 from tests.sim.drawing import Of, at_step
 from tests.sim.process import Process, Trigger
 from tests.sim.query import Driver
@@ -200,7 +200,7 @@ def overlong(scene: Scene) -> bool:
     if not watched or scene.world.lazy:
         return False
     driver = rng.choice(watched)
-    limit_s = driver.options.max_poll_interval_ms / 1000.0
+    limit_s = driver.options.group.max_poll_interval_ms / 1000.0
     cut_s = rng.choice([0.0, 1.5, 1.5, 3.0])
 
     def act() -> None:

@@ -64,7 +64,7 @@ class LossChecks(NodeChecks):
 
     def check_visible(self, driver: Driver, plan: Plan) -> None:
         """Of open transactions nothing is planned by members that wait for their end."""
-        if driver.options.isolation_level != "read_committed":
+        if driver.options.fetch.isolation != "read_committed":
             return
         for planned in plan.ranges:
             log, until = self.kafka.logs.get(planned.partition), planned.range.until

@@ -19,7 +19,7 @@ from pyspark_zkgroup.errors import (
 )
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options, parse
-from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
+from pyspark_zkgroup.options.group import MAX_POLL_INTERVAL
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, TaskRange, decode
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.environment import Surroundings
@@ -124,7 +124,7 @@ class Driver:
         self.drain = SimDrain()
         self.options: Options = parse(query.options)
         self.view = wired.view(kafka, self.process, self.options, self._copied)
-        self.in_kafka: Any = self.view if self.options.offsets_storage == "kafka" else None
+        self.in_kafka: Any = self.view if self.options.group.offsets_storage == "kafka" else None
         self.membership = self.new_membership()
         self.planner = Planner(
             self.options,
@@ -272,8 +272,7 @@ class Driver:
         assert self._start is not None
         start = dict(self._start)
         self.call_began = self.world.now
-        limit = self.options.max_offsets_per_trigger
-        end = self._call(lambda: self.planner.latest_offset(start, limit, False))
+        end = self._call(lambda: self.planner.latest_offset(start, False))
         if end is start or end == start:
             self.judge.boundary(self, None)
             return False

@@ -10,7 +10,7 @@ from random import Random
 
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.options.group_options import MAX_POLL_INTERVAL
+from pyspark_zkgroup.options.group import MAX_POLL_INTERVAL
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.session import FakeSession
 from tests.fakes.zookeeper import FakeZookeeper

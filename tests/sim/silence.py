@@ -20,7 +20,7 @@ def watch(driver: Driver) -> None:
     """What pyspark_zkgroup.planning.silence.watch does, in the world's time."""
     world, process = driver.world, driver.process
     threads = ProcessThreads(world, process)
-    limit_s = driver.options.max_poll_interval_ms / 1000.0
+    limit_s = driver.options.group.max_poll_interval_ms / 1000.0
 
     def give_up() -> int:
         world.tell(f"{driver.name} has not called for {limit_s:g} s, and its planner gives up")

@@ -33,7 +33,7 @@ def view(
     if kafka.is_wired:
         return WiredView(kafka, process, options)
     given = (kafka, process.reaches, process.step, process.clock.monotonic)
-    if options.offsets_storage == "kafka":
+    if options.group.offsets_storage == "kafka":
         return CopyingView(*given, copied)
     return FakeView(*given)
 

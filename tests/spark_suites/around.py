@@ -7,9 +7,9 @@ from typing import Final
 from tests.spark_suites.case import Suite, case
 
 GOLDEN = "unit/test_plan.py::test_the_golden_plan_is_read_and_written_to_the_letter"
-SETS = "unit/test_options.py::test_what_an_option_sets"
-MESSAGE = "unit/test_option_messages.py::test_the_message"
-NO_WORD = "unit/test_spark_option_cases.py::test_a_word_for_a_whole_topic_is_not_known"
+SETS = "unit/options/test_parse.py::test_what_an_option_sets"
+MESSAGE = "unit/options/test_given.py::test_the_message"
+NO_WORD = "unit/options/test_spark_cases.py::test_a_word_for_a_whole_topic_is_not_known"
 NOT_YET = "Newer than Spark 4.2. Refused by name."
 AT_ONCE = "contract/test_task.py::test_tasks_that_run_at_the_same_time_return_the_same"
 NOTHING_KEPT = "Nothing that was fetched outlives its task."
@@ -44,7 +44,7 @@ PROVIDER: Final = Suite(
         case(
             "micro-batch mode - options should be handled as case-insensitive",
             SETS,
-            "unit/test_batch_options.py::test_a_delay",
+            "unit/options/test_batch_size.py::test_a_delay",
             "contract/test_look_up_retries.py::"
             "test_who_does_not_answer_is_asked_again_so_many_times_and_then_left_out",
         ),
@@ -86,7 +86,7 @@ JSON: Final = Suite(
         case(
             "parsing specificOffsets rejects malformed json",
             MESSAGE,
-            "unit/test_spark_option_cases.py::test_what_is_no_position",
+            "unit/options/test_spark_cases.py::test_what_is_no_position",
         ),
     ),
 )

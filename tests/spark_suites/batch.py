@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.spark_suites.case import Suite, case
 
-REFUSED = "unit/test_position_options.py::test_what_is_refused"
+REFUSED = "unit/options/test_starting.py::test_what_is_refused"
 TO_AN_END = "broker/test_batch_read.py::test_it_ends_where_it_is_told"
 TIMES = "broker/test_batch_read.py::test_from_a_time_to_a_time"
 AT_LEAST = "unit/test_splitting.py::test_at_least_so_many"
@@ -32,7 +32,7 @@ RELATION: Final = Suite(
         case(
             "default starting and ending offsets",
             "unit/test_batch_ranges.py::test_from_the_start_to_the_end_where_nothing_is_said",
-            "unit/test_position_options.py::"
+            "unit/options/test_starting.py::"
             "test_a_batch_read_starts_at_earliest_and_needs_no_group",
         ),
         case(
@@ -61,7 +61,7 @@ RELATION: Final = Suite(
         case(
             "preferences on offset related options",
             "broker/test_batch_read.py::test_what_goes_before_what",
-            "unit/test_position_options.py::"
+            "unit/options/test_starting.py::"
             "test_the_time_for_all_goes_before_times_and_these_before_offsets",
         ),
         case(
@@ -79,7 +79,7 @@ RELATION: Final = Suite(
         case(
             "bad batch query options",
             REFUSED,
-            "unit/test_spark_option_cases.py::test_what_is_wrong_in_streams_and_in_batch_reads",
+            "unit/options/test_spark_cases.py::test_what_is_wrong_in_streams_and_in_batch_reads",
             "spark/test_batch.py::test_what_is_wrong_is_said_in_spark_too",
         ),
         case("read Kafka transactional messages: read_committed", TRANSACTIONS),

@@ -9,7 +9,7 @@ from typing import Final
 from tests.spark_suites.case import Suite, case
 
 EVERY_START = (
-    "unit/test_spark_option_cases.py::test_every_start_goes_with_every_way_of_naming_topics"
+    "unit/options/test_spark_cases.py::test_every_start_goes_with_every_way_of_naming_topics"
 )
 BY_TIME = (
     "broker/test_first_position.py::test_a_time_is_looked_up_once_and_written_for_the_whole_topic"
@@ -78,14 +78,14 @@ STARTS: Final = Suite(
         case(
             "subscribing topic by pattern from specific offsets",
             EVERY_START,
-            "unit/test_option_messages.py::test_the_message_about_sources_of_topics",
+            "unit/options/test_given.py::test_the_message_about_sources_of_topics",
             GIVEN,
         ),
         case("subscribing topic by pattern from specific timestamps", EVERY_START, EACH_TIME),
         case("subscribing topic by pattern from global timestamp per topic", BY_TIME),
         case(
             "subscribing topics from topic-level offsets",
-            "unit/test_spark_option_cases.py::test_a_word_for_a_whole_topic_is_not_known",
+            "unit/options/test_spark_cases.py::test_a_word_for_a_whole_topic_is_not_known",
             why="Refused by name: see JsonUtilsSuite.",
         ),
         case(
@@ -112,18 +112,18 @@ STARTS: Final = Suite(
         ),
         case(
             "bad source options",
-            "unit/test_spark_option_cases.py::test_what_is_wrong_in_streams_and_in_batch_reads",
-            "unit/test_position_options.py::test_what_is_refused",
-            "unit/test_batch_options.py::test_more_at_the_least_than_at_the_most",
+            "unit/options/test_spark_cases.py::test_what_is_wrong_in_streams_and_in_batch_reads",
+            "unit/options/test_starting.py::test_what_is_refused",
+            "unit/options/test_batch_size.py::test_more_at_the_least_than_at_the_most",
         ),
         case(
             "unsupported kafka configs",
-            "unit/test_options.py::test_a_refused_option_says_why_and_what_instead",
+            "unit/options/test_parse.py::test_a_refused_option_says_why_and_what_instead",
         ),
         case(
             "get offsets from case insensitive parameters",
-            "unit/test_options.py::test_what_an_option_sets",
-            "unit/test_position_options.py::test_ends",
+            "unit/options/test_parse.py::test_what_an_option_sets",
+            "unit/options/test_starting.py::test_ends",
         ),
     ),
 )
@@ -133,16 +133,16 @@ OFFSET_READER: Final = Suite(
     (
         case(
             "isolationLevel must give back default isolation level when not set",
-            "unit/test_options.py::test_the_least_that_must_be_given_and_every_default",
+            "unit/options/test_parse.py::test_the_least_that_must_be_given_and_every_default",
         ),
         case(
             "isolationLevel must give back READ_UNCOMMITTED, READ_COMMITTED when set",
-            "unit/test_options.py::test_what_an_option_sets",
+            "unit/options/test_parse.py::test_what_an_option_sets",
             "unit/test_cluster_view.py::test_an_option_reaches_the_tasks",
         ),
         case(
             "isolationLevel must throw exception when invalid isolation level set",
-            "unit/test_spark_option_cases.py::test_what_is_wrong_in_streams_and_in_batch_reads",
+            "unit/options/test_spark_cases.py::test_what_is_wrong_in_streams_and_in_batch_reads",
         ),
         case(
             "SPARK-30656: getOffsetRangesFromUnresolvedOffsets - using specific offsets",

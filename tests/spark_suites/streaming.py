@@ -16,7 +16,7 @@ LIMITS: Final = Suite(
         case(
             "SPARK-26718 Rate limit set to Long.Max should not overflow",
             "unit/test_limits.py::test_until",
-            "unit/test_options.py::test_what_an_option_sets",
+            "unit/options/test_parse.py::test_what_an_option_sets",
         ),
         case(
             "maxOffsetsPerTrigger",
@@ -44,7 +44,7 @@ LIMITS: Final = Suite(
         case(
             "minPartitions is supported",
             "unit/test_splitting.py::test_at_least_so_many",
-            "unit/test_batch_options.py::test_whole_numbers_from_one",
+            "unit/options/test_batch_size.py::test_whole_numbers_from_one",
         ),
         case(
             "SPARK-22956: currentPartitionOffsets should be set when no new data comes in",
@@ -108,7 +108,7 @@ TOPICS: Final = Suite(
         ),
         case(
             "topic-level offsets tolerate a new topic matching subscribePattern after the start",
-            "unit/test_spark_option_cases.py::test_a_word_for_a_whole_topic_is_not_known",
+            "unit/options/test_spark_cases.py::test_a_word_for_a_whole_topic_is_not_known",
             "unit/test_positions.py::test_what_appears_after_the_first_plan_starts_at_earliest",
             why="Words for whole topics in startingOffsets are refused by name: see "
             "JsonUtilsSuite.",
@@ -242,13 +242,13 @@ QUERY: Final = Suite(
         ),
         case(
             "allow group.id prefix",
-            "unit/test_options.py::test_a_refused_option_says_why_and_what_instead",
+            "unit/options/test_parse.py::test_a_refused_option_says_why_and_what_instead",
             why="Refused: the members of a group give one name.",
         ),
         case(
             "allow group.id override",
-            "unit/test_options.py::test_what_an_option_sets",
-            "unit/test_options.py::test_two_names_of_one_option_may_agree",
+            "unit/options/test_parse.py::test_what_an_option_sets",
+            "unit/options/test_parse.py::test_two_names_of_one_option_may_agree",
             why="`kafka.group.id` is `group.id`: the group itself, not a name for ACLs.",
         ),
         case(

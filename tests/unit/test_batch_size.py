@@ -7,8 +7,8 @@ import pytest
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.model import Sample, TopicPartition
+from pyspark_zkgroup.options.batch_size import BatchLimits
 from pyspark_zkgroup.planning.batch_size import BatchSize
-from pyspark_zkgroup.ranges.limits import BatchLimits
 from tests.fakes.brokers import FakeBrokers
 from tests.fakes.still_clock import StillClock
 
@@ -103,22 +103,22 @@ def test_it_is_said_once_for_each_batch_that_is_held_back(
 def test_without_a_limit_of_bytes_no_sample_is_asked_for(
     clock: StillClock, brokers: Brokers
 ) -> None:
-    size = BatchSize(BatchLimits(), brokers, clock)
-    assert size.until(10, starts(P0, P1), {P0: 30, P1: 10}) == {P0: 7, P1: 2}
+    size = BatchSize(BatchLimits(offsets_max=10), brokers, clock)
+    assert size.until(starts(P0, P1), {P0: 30, P1: 10}) == {P0: 7, P1: 2}
     assert brokers.asked == []
 
 
 def test_both_limits_hold(clock: StillClock, brokers: Brokers) -> None:
-    size = BatchSize(BatchLimits(bytes_max=100), brokers, clock)
-    assert size.until(None, starts(P0, P1), {P0: 30, P1: 10}) == {P0: 7, P1: 2}
-    assert size.until(4, starts(P0, P1), {P0: 30, P1: 10}) == {P0: 3, P1: 1}
-    assert size.until(40, starts(P0, P1), {P0: 30, P1: 10}) == {P0: 7, P1: 2}
+    for offsets_max, expected in ((None, (7, 2)), (4, (3, 1)), (40, (7, 2))):
+        size = BatchSize(BatchLimits(offsets_max, bytes_max=100), brokers, clock)
+        until = size.until(starts(P0, P1), {P0: 30, P1: 10})
+        assert (until[P0], until[P1]) == expected
 
 
 def test_nothing_to_read_costs_no_sample(clock: StillClock, brokers: Brokers) -> None:
     size = BatchSize(BatchLimits(bytes_max=100), brokers, clock)
-    assert size.until(None, starts(P0, P1), {P0: 0, P1: 5}) == {P0: 0, P1: 5}
-    assert size.until(None, starts(P0, P1), {P0: 0, P1: 0}) == {P0: 0, P1: 0}
+    assert size.until(starts(P0, P1), {P0: 0, P1: 5}) == {P0: 0, P1: 5}
+    assert size.until(starts(P0, P1), {P0: 0, P1: 0}) == {P0: 0, P1: 0}
     assert brokers.asked == [[P1]]
 
 
@@ -127,11 +127,11 @@ def test_records_that_change_in_size_are_followed_with_the_next_batch(
 ) -> None:
     size = BatchSize(BatchLimits(bytes_max=1000), brokers, clock)
     latest = {P0: 10**6}
-    assert size.until(None, starts(P0), latest) == {P0: 100}
+    assert size.until(starts(P0), latest) == {P0: 100}
     brokers.size_of[P0] = 1000
-    assert size.until(None, starts(P0), latest) == {P0: 1}
+    assert size.until(starts(P0), latest) == {P0: 1}
     brokers.size_of[P0] = 1
-    assert size.until(None, starts(P0), latest) == {P0: 1000}
+    assert size.until(starts(P0), latest) == {P0: 1000}
 
 
 def test_what_one_answer_has_no_room_for_is_asked_for_until_it_is_known(
@@ -141,11 +141,11 @@ def test_what_one_answer_has_no_room_for_is_asked_for_until_it_is_known(
     brokers.room = 1
     size = BatchSize(BatchLimits(bytes_max=60), brokers, clock)
     latest = dict.fromkeys((P0, P1, P2), 100)
-    assert size.until(None, starts(P0, P1, P2), latest) == {P0: 2, P1: 2, P2: 2}
+    assert size.until(starts(P0, P1, P2), latest) == {P0: 2, P1: 2, P2: 2}
     assert brokers.asked == [[P0, P1, P2], [P1, P2], [P2]]
     brokers.asked.clear()
     for first in (P0, P1, P2, P0):
-        size.until(None, starts(P0, P1, P2), latest)
+        size.until(starts(P0, P1, P2), latest)
         assert brokers.asked[-1][0] == first
     assert len(brokers.asked) == 4
 
@@ -155,7 +155,7 @@ def test_one_that_is_never_answered_does_not_hold_up_the_batch(
 ) -> None:
     brokers.size_of[P1] = 0
     size = BatchSize(BatchLimits(bytes_max=60), brokers, clock)
-    assert size.until(None, starts(P0, P1), {P0: 100, P1: 100}) == {P0: 6, P1: 1}
+    assert size.until(starts(P0, P1), {P0: 100, P1: 100}) == {P0: 6, P1: 1}
     assert brokers.asked == [[P0, P1], [P1]]
 
 
@@ -163,16 +163,16 @@ def test_old_samples_serve_while_no_broker_answers(
     clock: StillClock, brokers: Brokers, caplog: pytest.LogCaptureFixture
 ) -> None:
     size = BatchSize(BatchLimits(bytes_max=60), brokers, clock)
-    size.until(None, starts(P0), {P0: 100})
+    size.until(starts(P0), {P0: 100})
     brokers.away = True
-    assert size.until(None, starts(P0, P1), {P0: 100, P1: 100}) == {P0: 6, P1: 1}
+    assert size.until(starts(P0, P1), {P0: 100, P1: 100}) == {P0: 6, P1: 1}
     assert "planning without a look at the size of records" in caplog.text
 
 
 def test_what_is_not_held_any_more_is_forgotten(clock: StillClock, brokers: Brokers) -> None:
     size = BatchSize(BatchLimits(bytes_max=60), brokers, clock)
     latest = dict.fromkeys((P0, P1), 100)
-    size.until(None, starts(P0, P1), latest)
-    size.until(None, starts(P1), latest)
+    size.until(starts(P0, P1), latest)
+    size.until(starts(P1), latest)
     brokers.away = True
-    assert size.until(None, starts(P0, P1), latest) == {P0: 1, P1: 6}
+    assert size.until(starts(P0, P1), latest) == {P0: 1, P1: 6}

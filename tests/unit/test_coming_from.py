@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.options.parse import TABLE
 from pyspark_zkgroup.options.refusals import REFUSED
-from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
 from tests.unit.test_operations import PROJECT
 
 TEXT = (PROJECT / "docs" / "coming-from.md").read_text(encoding="utf-8")
@@ -56,9 +56,9 @@ OLD_PROPERTIES = [
 
 def became(name: str) -> str:
     """As the page has it."""
-    if name in {option.name for option in TABLE}:
+    if name in {option.name for option in TABLE.options}:
         return "same"
-    for old in OLD_NAMES:
+    for old in TABLE.old_names:
         if old.name == name:
             return f"`{old.option.name}`"
     return "refused" if name in {refused.name for refused in REFUSED} else "unknown"
@@ -93,4 +93,4 @@ def test_readers_of_the_page_are_given_options_that_are_taken() -> None:
     found = [options for code in PYTHON for options in options_given(code)]
     assert len(found) == 2
     for options in found:
-        assert parse(options).group_id == "billing"
+        assert parse(options).group.id == "billing"

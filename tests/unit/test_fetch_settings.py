@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.settings import FetchSettings
 
 MIB = 1 << 20
@@ -20,7 +21,6 @@ def test_settings_travel_and_are_a_key() -> None:
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"bootstrap": ()}, "no broker"),
         ({"bootstrap": ("a",)}, "not host:port: 'a'"),
         ({"bootstrap": ("a:0",)}, "not host:port"),
         ({"bootstrap": ("a:65536",)}, "not host:port"),
@@ -35,6 +35,11 @@ def test_settings_travel_and_are_a_key() -> None:
 def test_impossible_settings_are_refused(wrong: dict[str, Any], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         FetchSettings(**{"bootstrap": ("a:1",), **wrong})
+
+
+def test_no_cluster_is_asked_without_a_broker() -> None:
+    with pytest.raises(ValueError, match="no broker is named"):
+        Cluster(FetchSettings())
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pyspark_zkgroup.options.parse import TABLE
 from pyspark_zkgroup.options.refusals import REFUSED
-from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
 from tests.spark_suites.case import Case
 from tests.spark_suites.page import PAGE, SUITES, page
 
@@ -20,7 +20,7 @@ COMPARED = PROJECT / "docs" / "compared.md"
 THREATS = PROJECT / "docs" / "threats.md"
 LINK = re.compile(r"\[(test_\w+)\]\(([\w/.]+\.py)\)")
 NAME = re.compile(r"`([\w.]+)`")
-TAKEN = {option.name for option in TABLE} | {old.name for old in OLD_NAMES}
+TAKEN = {option.name for option in TABLE.options} | {old.name for old in TABLE.old_names}
 REFUSED_NAMES = {refused.name for refused in REFUSED}
 
 

@@ -65,7 +65,7 @@ class KafkaReplay:
         membership = self.membership
         ranges = dict(self.open)
         patience_s = (
-            membership.settings.session_timeout_ms + membership.options.rebalance_wait_ms
+            membership.settings.session_timeout_ms + membership.options.group.rebalance_wait_ms
         ) / 1000.0
         move_at = float("inf")
         while True:
@@ -134,5 +134,5 @@ class KafkaReplay:
             _log.warning(
                 "[ZKG-166] the replay waits for %s, group %s",
                 what,
-                self.membership.options.group_id,
+                self.membership.options.group.id,
             )

@@ -22,7 +22,7 @@ class KafkaTopics:
         self.brokers = brokers
         self.clock = clock
         self.hidden = (
-            patterns.INTERNAL_TOPICS if options.exclude_internal_topics else frozenset[str]()
+            patterns.INTERNAL_TOPICS if options.topics.exclude_internal else frozenset[str]()
         )
         self.numbers: Mapping[str, tuple[int, ...]] = {}
         self.looked_at = float("-inf")
@@ -38,7 +38,7 @@ class KafkaTopics:
 
     def is_due(self, doubted: Collection[TopicPartition] = ()) -> bool:
         """`doubted`: partitions that a broker has said it does not know."""
-        every_s = self.options.metadata_refresh_ms / 1000.0
+        every_s = self.options.fetch.client.metadata_refresh_ms / 1000.0
         if doubted:
             every_s = min(every_s, _LOOK_AGAIN_S)
         return self.clock.monotonic() >= self.looked_at + every_s
@@ -53,10 +53,8 @@ class KafkaTopics:
     def check_start(self) -> frozenset[str]:
         """The topics that a new query finds; OptionError where starting offsets do not fit them."""
         topics = self.own()
-        check_partitions(
-            self.options.starting_offsets, {t: self.numbers.get(t, ()) for t in topics}
-        )
+        check_partitions(self.options.starting, {t: self.numbers.get(t, ()) for t in topics})
         return frozenset(topics)
 
     def _threads(self) -> dict[str, int]:
-        return dict(topics_of(self.options.subscription, self.numbers, self.hidden))
+        return dict(topics_of(self.options.topics.subscription, self.numbers, self.hidden))

@@ -36,17 +36,17 @@ class KafkaCopy:
 
     def __init__(self, options: Options, store: OffsetsInKafka | None, clock: EventClock) -> None:
         self.beside = store
-        if options.offsets_storage != "kafka":
+        if options.group.offsets_storage != "kafka":
             store = None
         elif store is None:
             raise ValueError("no way was given to the group's offsets in Kafka")
         self.store = store
-        self.dual = options.dual_commit
-        self.group = options.group_id
+        self.dual = options.group.dual_commit
+        self.group = options.group.id
         self.clock = clock
         self.trouble = ""
         # A third of the session: waiting for the brokers must not cost it.
-        self._write_s = min(_WRITE_S_MAX, options.zookeeper_session_timeout_ms / 3000)
+        self._write_s = min(_WRITE_S_MAX, options.zookeeper.timeout_ms / 3000)
         self._copied: dict[TopicPartition, Copied] = {}
         self._compared: set[TopicPartition] = set()
         self._refused: frozenset[TopicPartition] = frozenset()

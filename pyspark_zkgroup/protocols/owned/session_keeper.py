@@ -16,7 +16,6 @@ from pyspark_zkgroup.zk.port import (
     NodeSession,
     SessionEvent,
     SessionLostError,
-    SessionSettings,
 )
 
 _CAUSES_MAX = 10
@@ -38,22 +37,14 @@ class SessionKeeper:
         holdings: Holdings,
         surroundings: Surroundings,
     ) -> None:
-        self.settings = SessionSettings(
-            hosts=options.zookeeper_hosts,
-            chroot=options.zookeeper_chroot,
-            timeout_ms=options.zookeeper_session_timeout_ms,
-            connection_timeout_ms=options.zookeeper_connection_timeout_ms,
-            auth=options.zookeeper_auth,
-            set_acl=options.zookeeper_set_acl,
-            security=options.zookeeper_security,
-        )
-        self.static = options.member_id is not None
+        self.settings = options.zookeeper
+        self.static = options.group.member_id is not None
         self.server = "ZooKeeper"
         self.paths = paths
         self.consumer = consumer
         self.holdings = holdings
         self.clock = surroundings.clock
-        self.callback = RebalanceCallback(options.rebalance_callback)
+        self.callback = RebalanceCallback(options.group.rebalance_callback)
         self.session: NodeSession | None = None
         self.footing: Footing | None = None
         self.joined = False

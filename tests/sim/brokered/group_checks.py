@@ -188,7 +188,7 @@ class GroupChecks(Checkers):
             self.counts["plan after a pause"] += 1
             return
         unproved_s = self.world.now - self.proved_at.get(number, float("-inf"))
-        if unproved_s > driver.options.kafka_group.session_timeout_ms / 1000.0:
+        if unproved_s > driver.options.protocol.kafka.session_timeout_ms / 1000.0:
             self.world.fail(
                 f"P2: {driver.name} plans {unproved_s:.1f} s after the coordinator has last taken "
                 "it for a member"

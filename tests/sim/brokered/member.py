@@ -127,7 +127,7 @@ class BrokeredDriver(Driver):
             self.options,
             self.view,
             self.connect,
-            self.options.kafka_group,
+            self.options.protocol.kafka,
             Surroundings(
                 clock=self.process.clock,
                 new_name=lambda _clock: f"{self.name}-{self.number}-x",
@@ -147,7 +147,7 @@ class BrokeredDriver(Driver):
             self.process.clock,
             self.world.rng,
         )
-        return GroupCoordinator(cluster, self.options.group_id)
+        return GroupCoordinator(cluster, self.options.group.id)
 
     def _sleep(self, seconds: float) -> None:
         """No batch here takes hours: the others go on as ever beside a slow one."""

@@ -39,8 +39,8 @@ class CoordinatedDriver(Driver):
     ) -> None:
         super().__init__(world, server, kafka, judge, query, ended)
         self.office: Office | None = None
-        if self.options.coordinator_candidate:
-            timeout_ms = self.options.zookeeper_session_timeout_ms
+        if self.options.protocol.is_candidate:
+            timeout_ms = self.options.zookeeper.timeout_ms
             self.office = Office(world, self.process, kafka, timeout_ms, looker)
         self.membership: Any = CoordinatorMembership(
             self.options,

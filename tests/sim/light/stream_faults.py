@@ -70,7 +70,7 @@ def _break_all(scene: LightScene, office: LightCandidate) -> None:
 
 def _keep(scene: LightScene, driver: LightDriver) -> None:
     """Nothing gets through in either way for a time; then all of it, late."""
-    timeout = driver.options.light.session_timeout_ms / 1000.0
+    timeout = driver.options.protocol.light.session_timeout_ms / 1000.0
     driver.process.cut(timeout * scene.rng.choice([0.2, 0.4, 0.7, 1.2, 2.5]), silent=True)
 
 

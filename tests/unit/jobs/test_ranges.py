@@ -73,4 +73,4 @@ def test_options_mean_the_ranges_whatever_was_asked_for_before() -> None:
         "startingOffsets": '{"a": {"2": 0, "10": 5}}',
         "endingOffsets": '{"a": {"2": 1, "10": 9}}',
     }
-    assert parse(options, "batch").assigned == tuple(sorted(wanted))
+    assert parse(options, "batch").topics.assigned == tuple(sorted(wanted))

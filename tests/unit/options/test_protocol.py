@@ -12,8 +12,8 @@ COORDINATED = {**LEAST, "protocol": "coordinator"}
 
 
 def test_a_driver_is_a_candidate_unless_it_is_told_not_to_be() -> None:
-    assert parse(COORDINATED).coordinator_candidate
-    assert not parse({**COORDINATED, "coordinator.candidate": "false"}).coordinator_candidate
+    assert parse(COORDINATED).protocol.is_candidate
+    assert not parse({**COORDINATED, "coordinator.candidate": "false"}).protocol.is_candidate
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,6 @@ def test_what_does_not_go_together_is_refused(options: dict[str, str], named: st
 
 def test_a_batch_read_is_no_member() -> None:
     """The protocol tells it where the group's offsets are, and that is all."""
-    assert parse(COORDINATED, "batch").protocol == "coordinator"
+    assert parse(COORDINATED, "batch").protocol.name == "coordinator"
     with pytest.raises(OptionError, match=r"'coordinator\.candidate' is 'true', but a batch read"):
         parse({**COORDINATED, "coordinator.candidate": "true"}, "batch")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.ranges.limits import BatchLimits
+from pyspark_zkgroup.options.batch_size import BatchLimits
 from pyspark_zkgroup.ranges.splitting import Splitting
 from tests.given_options import LEAST, refusal
 
@@ -34,11 +34,11 @@ SIZE = "a whole number from 1, of bytes or with a unit (b, k, m, g, t, p; kb is 
 )
 def test_a_delay(text: str, ms: int) -> None:
     options = parse({**LEAST, "minOffsetsPerTrigger": "7", "maxTriggerDelay": text})
-    assert options.limits == BatchLimits(offsets_min=7, delay_max_ms=ms)
+    assert options.batches == BatchLimits(offsets_min=7, delay_max_ms=ms)
 
 
 def test_the_delay_is_a_quarter_of_an_hour_by_default() -> None:
-    assert parse({**LEAST, "minOffsetsPerTrigger": "7"}).limits.delay_max_ms == 15 * 60 * 1000
+    assert parse({**LEAST, "minOffsetsPerTrigger": "7"}).batches.delay_max_ms == 15 * 60 * 1000
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_what_is_no_delay(text: str, why: str) -> None:
     ],
 )
 def test_a_size(text: str, size: int) -> None:
-    assert parse({**LEAST, "maxBytesPerTrigger": text}).limits == BatchLimits(bytes_max=size)
+    assert parse({**LEAST, "maxBytesPerTrigger": text}).batches == BatchLimits(bytes_max=size)
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,13 @@ def test_all_of_them_together() -> None:
             "maxRecordsPerPartition": "100",
         }
     )
-    assert options.max_offsets_per_trigger == 5
-    assert options.limits == BatchLimits(bytes_max=1024, offsets_min=5, delay_max_ms=1000)
-    assert options.splitting == Splitting(tasks_min=8, rows_max=100)
+    assert options.batches == BatchLimits(
+        offsets_max=5,
+        bytes_max=1024,
+        offsets_min=5,
+        delay_max_ms=1000,
+        splitting=Splitting(tasks_min=8, rows_max=100),
+    )
 
 
 def test_more_at_the_least_than_at_the_most() -> None:

@@ -21,7 +21,7 @@ from tests.given_options import LEAST, refusal
 )
 def test_both_together(given: dict[str, str], storage: str, dual: bool) -> None:
     found = parse({**LEAST, **given})
-    assert (found.offsets_storage, found.dual_commit) == (storage, dual)
+    assert (found.group.offsets_storage, found.group.dual_commit) == (storage, dual)
 
 
 def test_two_places_need_the_second_one() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.options.frozen import LightOptions
+from pyspark_zkgroup.options.light import LightOptions
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from tests.planted_secrets import redaction
@@ -25,15 +25,15 @@ GIVEN = {
 
 def test_zookeeper_need_not_be_named() -> None:
     found = parse(GIVEN)
-    assert (found.protocol, found.zookeeper_hosts) == ("light", "")
-    assert found.light == LightOptions(("c1:7000", "c2:7000"), StreamAccess(), 10_000)
-    assert found.rebalance_wait_ms == 12_000
+    assert (found.protocol.name, found.zookeeper.hosts) == ("light", "")
+    assert found.protocol.light == LightOptions(("c1:7000", "c2:7000"), StreamAccess(), 10_000)
+    assert found.group.rebalance_wait_ms == 12_000
 
 
 def test_brokers_need_not_be_named_where_the_coordinator_shows_a_certificate() -> None:
     tls = {**GIVEN, "coordinator.ssl.client.enable": "true"}
     del tls["kafka.bootstrap.servers"]
-    assert parse(tls).bootstrap_servers == ()
+    assert parse(tls).fetch.bootstrap == ()
 
 
 def test_what_is_given_is_taken_and_no_secret_is_shown(tmp_path: Path) -> None:
@@ -49,8 +49,10 @@ def test_what_is_given_is_taken_and_no_secret_is_shown(tmp_path: Path) -> None:
             "member.id": "one",
         }
     )
-    assert found.light.session_timeout_ms == 4000
-    assert found.light.access == StreamAccess(Secret("open sesame"), True, trust.read_text())
+    assert found.protocol.light.session_timeout_ms == 4000
+    assert found.protocol.light.access == StreamAccess(
+        Secret("open sesame"), True, trust.read_text()
+    )
     assert "sesame" not in repr(found)
 
 

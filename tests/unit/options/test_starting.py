@@ -9,7 +9,7 @@ import pytest
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.options.use import Use
+from pyspark_zkgroup.options.parse import Use
 from pyspark_zkgroup.ranges.endings import TO_LATEST, EndingOffsets, EndingTimes
 from pyspark_zkgroup.ranges.positions import LATEST, Starting, StartingOffsets, StartingTimes
 from tests.given_options import LEAST
@@ -33,7 +33,7 @@ def refusal(use: Use, options: dict[str, str]) -> str:
 @pytest.mark.parametrize("use", ["stream", "batch"])
 def test_the_time_for_all_goes_before_times_and_these_before_offsets(use: Use) -> None:
     def starting(**options: str) -> Starting:
-        return parse({**LEAST, **options}, use).starting_offsets
+        return parse({**LEAST, **options}, use).starting
 
     offsets = {"startingOffsets": "earliest"}
     assert starting(startingTimestamp="7", **BY_TIME, **offsets) == StartingTimes(7)
@@ -46,7 +46,7 @@ def test_the_time_for_all_goes_before_times_and_these_before_offsets(use: Use) -
 
 def test_ends() -> None:
     def ending(**options: str) -> Any:
-        return parse({**BATCH, **options}, "batch").batch.ending
+        return parse({**BATCH, **options}, "batch").batch_read.ending
 
     by_time = {"endingOffsetsByTimestamp": '{"orders": {"0": 5}}'}
     offsets = {"endingOffsets": '{"orders": {"0": -1}}'}
@@ -59,10 +59,10 @@ def test_ends() -> None:
 
 def test_a_batch_read_starts_at_earliest_and_needs_no_group() -> None:
     found = parse(BATCH, "batch")
-    assert found.starting_offsets == StartingOffsets("earliest")
-    assert (found.group_id, found.client_id) == ("", "zkgroup")
-    assert parse({**BATCH, "group.id": "billing"}, "batch").group_id == "billing"
-    assert parse(LEAST).starting_offsets == StartingOffsets("latest")
+    assert found.starting == StartingOffsets("earliest")
+    assert (found.group.id, found.fetch.client_id) == ("", "zkgroup")
+    assert parse({**BATCH, "group.id": "billing"}, "batch").group.id == "billing"
+    assert parse(LEAST).starting == StartingOffsets("latest")
 
 
 def test_at_load_nobody_knows_what_it_will_be() -> None:
@@ -74,8 +74,8 @@ def test_at_load_nobody_knows_what_it_will_be() -> None:
 
 def test_options_of_a_stream_that_a_batch_read_warns_of() -> None:
     options = {"maxOffsetsPerTrigger": "5", "minOffsetsPerTrigger": "2", "maxTriggerDelay": "9s"}
-    assert parse({**LEAST, **options}).batch.ignored == ()
-    assert sorted(parse({**BATCH, **options}, "batch").batch.ignored) == [
+    assert parse({**LEAST, **options}).batch_read.ignored == ()
+    assert sorted(parse({**BATCH, **options}, "batch").batch_read.ignored) == [
         "'maxOffsetsPerTrigger' is '5'",
         "'maxTriggerDelay' is '9s'",
         "'minOffsetsPerTrigger' is '2'",

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyspark_zkgroup.options.docs import MARKS, PAGE, README, main, page, with_section
-from pyspark_zkgroup.options.table import TABLE
+from pyspark_zkgroup.options.parse import TABLE
 
-PROJECT = Path(__file__).parent.parent.parent
+PROJECT = Path(__file__).parent.parent.parent.parent
 
 
 def test_the_page_is_the_one_the_table_makes() -> None:
@@ -27,7 +27,7 @@ def test_only_what_stands_between_the_marks_is_made_anew() -> None:
     made = with_section(f"a\n{begin}\nold\n{end}\nb\n")
     assert made.startswith(f"a\n{begin}\n| option |")
     assert made.endswith(f" |\n{end}\nb\n")
-    assert all(f"`{option.name}`" in made for option in TABLE)
+    assert all(f"`{option.name}`" in made for option in TABLE.options)
     assert with_section(made) == made
 
 

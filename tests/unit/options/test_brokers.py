@@ -8,7 +8,7 @@ import pytest
 
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.options.table import TABLE
+from pyspark_zkgroup.options.parse import TABLE
 
 LEAST = {
     "zookeeper": {"zookeeper.connect": "zk1"},
@@ -17,7 +17,7 @@ LEAST = {
 }
 NUMBERS = [
     (option.name, value)
-    for option in TABLE
+    for option in TABLE.options
     if (found := re.fullmatch(r"a whole number.* from (\d+) to (\d+)", option.rule.allowed))
     for value in found.groups()
 ]
@@ -48,7 +48,7 @@ def test_no_number_contradicts_a_default(protocol: str, name: str, value: str) -
 )
 def test_how_long_an_answer_is_waited_for(given: dict[str, str], expected: tuple[int, int]) -> None:
     found = parse({**LEAST["zookeeper"], "group.id": "g", "subscribe": "t", **given})
-    assert (found.fetch_wait_max_ms, found.request_timeout_ms) == expected
+    assert (found.fetch.fetch_wait_max_ms, found.fetch.request_timeout_ms) == expected
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,7 @@ def test_how_long_an_answer_is_waited_for(given: dict[str, str], expected: tuple
 )
 def test_the_pauses_between_two_tries(given: dict[str, str], expected: tuple[int, int]) -> None:
     found = parse({**LEAST["zookeeper"], "group.id": "g", "subscribe": "t", **given})
-    assert (found.client.retry_backoff_ms, found.client.retry_backoff_max_ms) == expected
+    assert (
+        found.fetch.client.retry_backoff_ms,
+        found.fetch.client.retry_backoff_max_ms,
+    ) == expected

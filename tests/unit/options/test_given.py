@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.options.table import TABLE
+from pyspark_zkgroup.options.parse import TABLE
 from tests.given_options import CONNECT, LEAST, WITHOUT_TOPICS, refusal
 
 NAME = "one or more letters, digits, '.', '_' and '-' of ASCII"
@@ -63,7 +63,7 @@ COMMITS = (
         (
             {"xyz": "1"},
             "Option 'xyz' (given '1') is unknown. Known options: "
-            + ", ".join(option.name for option in TABLE),
+            + ", ".join(option.name for option in TABLE.options),
         ),
         (
             {"kafka.compression.type": "1"},

@@ -19,11 +19,11 @@ IN_ZOOKEEPER = {"zookeeper.connect": "zk1:2181", "group.id": "billing", "subscri
 
 def test_no_zookeeper_is_needed() -> None:
     found = parse(GIVEN)
-    assert found.protocol == "kafka"
-    assert found.zookeeper_hosts == ""
-    assert found.kafka_group == KafkaGroupSettings("cooperative-sticky", 10_000, 3_333)
-    assert found.rebalance_wait_ms == 12_000
-    assert found.max_poll_interval_ms == 300_000
+    assert found.protocol.name == "kafka"
+    assert found.zookeeper.hosts == ""
+    assert found.protocol.kafka == KafkaGroupSettings("cooperative-sticky", 10_000, 3_333)
+    assert found.group.rebalance_wait_ms == 12_000
+    assert found.group.max_poll_interval_ms == 300_000
 
 
 def test_what_is_given_is_taken() -> None:
@@ -37,8 +37,8 @@ def test_what_is_given_is_taken() -> None:
             "member.id": "one",
         }
     )
-    assert found.kafka_group == KafkaGroupSettings("range", 30_000, 5_000)
-    assert (found.max_poll_interval_ms, found.member_id) == (0, "one")
+    assert found.protocol.kafka == KafkaGroupSettings("range", 30_000, 5_000)
+    assert (found.group.max_poll_interval_ms, found.group.member_id) == (0, "one")
 
 
 def test_brokers_must_be_named() -> None:
@@ -86,7 +86,7 @@ def test_heartbeats_are_a_third_of_the_session_apart_at_most() -> None:
 def test_a_session_timeout_alone_makes_the_heartbeat_interval(session_ms: int) -> None:
     found = parse({**GIVEN, "session.timeout.ms": str(session_ms)})
     expected = KafkaGroupSettings("cooperative-sticky", session_ms, max(1, session_ms // 3))
-    assert found.kafka_group == expected
+    assert found.protocol.kafka == expected
 
 
 @pytest.mark.parametrize(("interval_ms", "session_ms"), [(500, 10_000), (4000, 12_000)])
@@ -94,5 +94,5 @@ def test_a_heartbeat_interval_alone_makes_the_session_timeout(
     interval_ms: int, session_ms: int
 ) -> None:
     found = parse({**GIVEN, "heartbeat.interval.ms": str(interval_ms)})
-    assert found.kafka_group.session_timeout_ms == session_ms
-    assert found.rebalance_wait_ms == session_ms + 2000
+    assert found.protocol.kafka.session_timeout_ms == session_ms
+    assert found.group.rebalance_wait_ms == session_ms + 2000

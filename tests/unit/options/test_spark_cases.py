@@ -7,7 +7,7 @@ import pytest
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.options.use import Use
+from pyspark_zkgroup.options.parse import Use
 from pyspark_zkgroup.ranges.positions import Starting, StartingOffsets, StartingTimes
 from tests.given_options import WITHOUT_TOPICS
 
@@ -39,9 +39,9 @@ def test_every_start_goes_with_every_way_of_naming_topics(
     way: str, start: dict[str, str], expected: Starting, fail: str
 ) -> None:
     found = parse({**WITHOUT_TOPICS, way: WAYS[way], **start, "failOnDataLoss": fail})
-    assert found.starting_offsets == expected
-    assert found.fail_on_data_loss == (fail == "true")
-    assert found.assigned == ((P0, P1) if way == "assign" else ())
+    assert found.starting == expected
+    assert found.fetch.fail_on_data_loss == (fail == "true")
+    assert found.topics.assigned == ((P0, P1) if way == "assign" else ())
 
 
 def refusal(options: dict[str, str], use: Use = "stream") -> str:

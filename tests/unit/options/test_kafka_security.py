@@ -40,7 +40,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 def security(given: dict[str, Any]) -> KafkaSecurity:
-    return parse({**LEAST, **given}).security
+    return parse({**LEAST, **given}).fetch.security
 
 
 def said(given: dict[str, Any]) -> str:

@@ -39,7 +39,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 def security(given: dict[str, Any]) -> ZooKeeperSecurity:
-    return parse({**LEAST, **given}).zookeeper_security
+    return parse({**LEAST, **given}).zookeeper.security
 
 
 def said(given: dict[str, Any]) -> str:
@@ -149,13 +149,13 @@ def test_a_member_of_the_brokers_group_has_no_use_for_it(given: dict[str, str]) 
 
 
 def test_a_login_is_enough_to_keep_nodes_for_oneself() -> None:
-    assert parse({**LEAST, **LOGIN, "zookeeper.set.acl": "true"}).zookeeper_set_acl
+    assert parse({**LEAST, **LOGIN, "zookeeper.set.acl": "true"}).zookeeper.set_acl
 
 
 def test_the_credential_may_be_named_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZK_PASSWORD", f"{ZOOKEEPER_PASSWORD}:with a colon")
     found = parse({**LEAST, "zookeeper.auth": "digest:zoe:${env:ZK_PASSWORD}"})
-    assert found.zookeeper_auth == (("digest", f"zoe:{ZOOKEEPER_PASSWORD}:with a colon"),)
+    assert found.zookeeper.auth == (("digest", f"zoe:{ZOOKEEPER_PASSWORD}:with a colon"),)
     assert leaks_of(repr(found)) == []
     assert "names the environment variable 'NO_SUCH'" in said(
         {"zookeeper.auth": "digest:zoe:${env:NO_SUCH}"}

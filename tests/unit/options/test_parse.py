@@ -11,71 +11,72 @@ import pytest
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
+from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.options import (
-    Options,
-    light_options,
-    parse,
-    security_options,
-    zookeeper_security_options,
-)
-from pyspark_zkgroup.options.frozen import BatchRead, LightOptions
+from pyspark_zkgroup.options import Options, kafka_security, light, parse, zookeeper
+from pyspark_zkgroup.options.batch_read import BatchRead
+from pyspark_zkgroup.options.batch_size import BatchLimits
+from pyspark_zkgroup.options.group import Group
+from pyspark_zkgroup.options.light import LightOptions
+from pyspark_zkgroup.options.parse import TABLE
+from pyspark_zkgroup.options.protocol import ChosenProtocol
 from pyspark_zkgroup.options.refusals import FIXED, REFUSED
-from pyspark_zkgroup.options.table import OLD_NAMES, TABLE
+from pyspark_zkgroup.options.topics import TopicSelection
 from pyspark_zkgroup.ranges.endings import TO_LATEST
-from pyspark_zkgroup.ranges.limits import BatchLimits
 from pyspark_zkgroup.ranges.positions import StartingOffsets, StartingTimes
 from pyspark_zkgroup.ranges.splitting import Splitting
-from pyspark_zkgroup.security import zookeeper_security
 from pyspark_zkgroup.security.kafka_security import OPEN
+from pyspark_zkgroup.zk.port import SessionSettings
 from tests.given_options import AUTH, LEAST, WITHOUT_TOPICS, refusal
 
 
 def test_the_least_that_must_be_given_and_every_default() -> None:
     assert parse(LEAST) == Options(
-        zookeeper_hosts="zk1:2181",
-        zookeeper_chroot="",
-        zookeeper_session_timeout_ms=6000,
-        zookeeper_connection_timeout_ms=6000,
-        zookeeper_auth=(),
-        zookeeper_set_acl=False,
-        zookeeper_security=zookeeper_security.OPEN,
-        group_id="billing",
-        member_id=None,
-        checkpoint_location=None,
-        strategy="range",
-        protocol="zookeeper",
-        coordinator_candidate=True,
-        kafka_group=KafkaGroupSettings(),
-        light=LightOptions(),
-        order="new",
-        offsets_storage="zookeeper",
-        dual_commit=False,
-        rebalance_wait_ms=8000,
-        max_poll_interval_ms=0,
-        rebalance_callback=None,
-        subscription=Subscription.static({"orders": 4}),
-        assigned=(),
-        exclude_internal_topics=True,
-        starting_offsets=StartingOffsets("latest"),
-        fail_on_data_loss=True,
-        max_offsets_per_trigger=None,
-        ends_by_itself=None,
-        limits=BatchLimits(),
-        splitting=Splitting(),
-        batch=BatchRead(TO_LATEST, push_filters=False),
-        bootstrap_servers=(),
-        client_id="billing",
-        metadata_refresh_ms=30000,
-        fetch_bytes_max=4194304,
-        fetch_response_bytes_max=16777216,
-        fetch_wait_max_ms=100,
-        request_timeout_ms=30000,
-        isolation_level="read_uncommitted",
-        include_headers=False,
-        poll_timeout_ms=120_000,
-        client=ClientSettings(),
-        security=OPEN,
+        zookeeper=SessionSettings("zk1:2181", "", timeout_ms=6000, connection_timeout_ms=6000),
+        group=Group(
+            id="billing",
+            member_id=None,
+            checkpoint_location=None,
+            strategy="range",
+            order="new",
+            offsets_storage="zookeeper",
+            dual_commit=False,
+            rebalance_wait_ms=8000,
+            max_poll_interval_ms=0,
+            rebalance_callback=None,
+        ),
+        protocol=ChosenProtocol(
+            name="zookeeper",
+            is_candidate=True,
+            session_timeout_ms=6000,
+            kafka=KafkaGroupSettings(),
+            light=LightOptions(),
+        ),
+        topics=TopicSelection(Subscription.static({"orders": 4}), (), exclude_internal=True),
+        starting=StartingOffsets("latest"),
+        batches=BatchLimits(
+            offsets_max=None,
+            bytes_max=None,
+            offsets_min=None,
+            delay_max_ms=15 * 60 * 1000,
+            ends_by_itself=None,
+            splitting=Splitting(),
+        ),
+        batch_read=BatchRead(TO_LATEST, push_filters=False),
+        fetch=FetchSettings(
+            bootstrap=(),
+            client_id="billing",
+            fetch_bytes_max=4194304,
+            response_bytes_max=16777216,
+            fetch_wait_max_ms=100,
+            request_timeout_ms=30000,
+            deadline_s=120.0,
+            isolation="read_uncommitted",
+            fail_on_data_loss=True,
+            include_headers=False,
+            client=ClientSettings(),
+            security=OPEN,
+        ),
     )
 
 
@@ -106,8 +107,11 @@ OF_CLIENT: list[tuple[str, str, dict[str, Any]]] = [
     ),
 ]
 CLIENT: list[tuple[str, str, dict[str, Any]]] = [
-    *((name, text, {"client": ClientSettings(**expected)}) for name, text, expected in OF_CLIENT),
-    ("kafkaConsumer.pollTimeoutMs", "512", {"poll_timeout_ms": 512}),
+    *(
+        (name, text, {"fetch.client": ClientSettings(**expected)})
+        for name, text, expected in OF_CLIENT
+    ),
+    ("kafkaConsumer.pollTimeoutMs", "512", {"fetch.deadline_s": 0.512}),
 ]
 
 _REPLACED = {"kafka.group.id": "group.id", "assign": "subscribe"}
@@ -116,76 +120,77 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
     (
         "zookeeper.connect",
         "zk1, zk2:2182 ,[::1]:2183/kafka/",
-        {"zookeeper_hosts": "zk1:2181,zk2:2182,[::1]:2183", "zookeeper_chroot": "/kafka"},
+        {"zookeeper.hosts": "zk1:2181,zk2:2182,[::1]:2183", "zookeeper.chroot": "/kafka"},
     ),
-    ("offsets.storage", " Kafka ", {"offsets_storage": "kafka", "dual_commit": True}),
-    ("dual.commit.enabled", "FALSE", {"dual_commit": False}),
+    ("offsets.storage", " Kafka ", {"group.offsets_storage": "kafka", "group.dual_commit": True}),
+    ("dual.commit.enabled", "FALSE", {"group.dual_commit": False}),
     (
         "zookeeper.session.timeout.ms",
         "9000",
         {
-            "zookeeper_session_timeout_ms": 9000,
-            "zookeeper_connection_timeout_ms": 9000,
-            "rebalance_wait_ms": 11000,
+            "zookeeper.timeout_ms": 9000,
+            "protocol.session_timeout_ms": 9000,
+            "zookeeper.connection_timeout_ms": 9000,
+            "group.rebalance_wait_ms": 11000,
         },
     ),
-    ("zookeeper.connection.timeout.ms", "1", {"zookeeper_connection_timeout_ms": 1}),
-    ("zookeeper.auth", "digest:a:b:c ", {"zookeeper_auth": (("digest", "a:b:c "),)}),
+    ("zookeeper.connection.timeout.ms", "1", {"zookeeper.connection_timeout_ms": 1}),
+    ("zookeeper.auth", "digest:a:b:c ", {"zookeeper.auth": (("digest", "a:b:c "),)}),
     (
         "zookeeper.auth",
         '["digest:a:b", "own:token"]',
-        {"zookeeper_auth": (("digest", "a:b"), ("own", "token"))},
+        {"zookeeper.auth": (("digest", "a:b"), ("own", "token"))},
     ),
-    ("zookeeper.set.acl", "FALSE", {"zookeeper_set_acl": False}),
-    ("group.id", " a.b-c_D1 ", {"group_id": "a.b-c_D1", "client_id": "a.b-c_D1"}),
-    ("kafka.group.id", "a.b-c_D1", {"group_id": "a.b-c_D1", "client_id": "a.b-c_D1"}),
-    ("member.id", "pod-0", {"member_id": "pod-0"}),
-    ("consumer.id", "pod-0", {"member_id": "pod-0"}),
-    ("client.id", "me", {"client_id": "me"}),
-    ("kafka.client.id", "me", {"client_id": "me"}),
-    ("checkpointLocation", "/c/p", {"checkpoint_location": "/c/p"}),
-    ("checkpointLocation", "file:///c/p", {"checkpoint_location": "file:///c/p"}),
-    ("partition.assignment.strategy", "RoundRobin", {"strategy": "roundrobin"}),
-    ("kafka.partition.assignment.strategy", "RoundRobin", {"strategy": "roundrobin"}),
+    ("zookeeper.set.acl", "FALSE", {"zookeeper.set_acl": False}),
+    ("group.id", " a.b-c_D1 ", {"group.id": "a.b-c_D1", "fetch.client_id": "a.b-c_D1"}),
+    ("kafka.group.id", "a.b-c_D1", {"group.id": "a.b-c_D1", "fetch.client_id": "a.b-c_D1"}),
+    ("member.id", "pod-0", {"group.member_id": "pod-0"}),
+    ("consumer.id", "pod-0", {"group.member_id": "pod-0"}),
+    ("client.id", "me", {"fetch.client_id": "me"}),
+    ("kafka.client.id", "me", {"fetch.client_id": "me"}),
+    ("checkpointLocation", "/c/p", {"group.checkpoint_location": "/c/p"}),
+    ("checkpointLocation", "file:///c/p", {"group.checkpoint_location": "file:///c/p"}),
+    ("partition.assignment.strategy", "RoundRobin", {"group.strategy": "roundrobin"}),
+    ("kafka.partition.assignment.strategy", "RoundRobin", {"group.strategy": "roundrobin"}),
     (
         "kafka.partition.assignment.strategy",
         "org.apache.kafka.clients.consumer.RoundRobinAssignor",
-        {"strategy": "roundrobin"},
+        {"group.strategy": "roundrobin"},
     ),
-    ("partition.assignment.order", "old", {"order": "old"}),
-    ("protocol", " Coordinator", {"protocol": "coordinator"}),
-    ("rebalance.wait.ms", "0", {"rebalance_wait_ms": 0}),
-    ("max.poll.interval.ms", "300000", {"max_poll_interval_ms": 300000}),
-    ("kafka.max.poll.interval.ms", "300000", {"max_poll_interval_ms": 300000}),
-    ("rebalance.callback", "our.caches:moved", {"rebalance_callback": "our.caches:moved"}),
-    ("failOnDataLoss", "False", {"fail_on_data_loss": False}),
+    ("partition.assignment.order", "old", {"group.order": "old"}),
+    ("protocol", " Coordinator", {"protocol.name": "coordinator"}),
+    ("rebalance.wait.ms", "0", {"group.rebalance_wait_ms": 0}),
+    ("max.poll.interval.ms", "300000", {"group.max_poll_interval_ms": 300000}),
+    ("kafka.max.poll.interval.ms", "300000", {"group.max_poll_interval_ms": 300000}),
+    ("rebalance.callback", "our.caches:moved", {"group.rebalance_callback": "our.caches:moved"}),
+    ("failOnDataLoss", "False", {"fetch.fail_on_data_loss": False}),
     (
         "subscribe",
         " orders,, payments , orders",
-        {"subscription": Subscription.static({"orders": 4, "payments": 4})},
+        {"topics.subscription": Subscription.static({"orders": 4, "payments": 4})},
     ),
     (
         "assign",
         '{"orders": [2, 0], "b": [1]}',
         {
-            "subscription": Subscription.static({"b": 4, "orders": 4}),
-            "assigned": (
+            "topics.subscription": Subscription.static({"b": 4, "orders": 4}),
+            "topics.assigned": (
                 TopicPartition("b", 1),
                 TopicPartition("orders", 0),
                 TopicPartition("orders", 2),
             ),
         },
     ),
-    ("threads", "7", {"subscription": Subscription.static({"orders": 7})}),
-    ("topic.threads", '{"orders": 9}', {"subscription": Subscription.static({"orders": 9})}),
-    ("exclude.internal.topics", "false", {"exclude_internal_topics": False}),
-    ("kafka.exclude.internal.topics", "false", {"exclude_internal_topics": False}),
-    ("startingOffsets", "Earliest", {"starting_offsets": StartingOffsets("earliest")}),
+    ("threads", "7", {"topics.subscription": Subscription.static({"orders": 7})}),
+    ("topic.threads", '{"orders": 9}', {"topics.subscription": Subscription.static({"orders": 9})}),
+    ("exclude.internal.topics", "false", {"topics.exclude_internal": False}),
+    ("kafka.exclude.internal.topics", "false", {"topics.exclude_internal": False}),
+    ("startingOffsets", "Earliest", {"starting": StartingOffsets("earliest")}),
     (
         "startingOffsets",
         '{"orders": {"10": -1, "2": 7, "0": -2}}',
         {
-            "starting_offsets": StartingOffsets(
+            "starting": StartingOffsets(
                 None,
                 (
                     (TopicPartition("orders", 0), -2),
@@ -195,45 +200,53 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
             )
         },
     ),
-    ("startingTimestamp", "17", {"starting_offsets": StartingTimes(17)}),
+    ("startingTimestamp", "17", {"starting": StartingTimes(17)}),
     (
         "startingOffsetsByTimestamp",
         '{"orders": {"1": 0, "0": 17}}',
         {
-            "starting_offsets": StartingTimes(
+            "starting": StartingTimes(
                 None, ((TopicPartition("orders", 0), 17), (TopicPartition("orders", 1), 0))
             )
         },
     ),
-    ("auto.offset.reset", "smallest", {"starting_offsets": StartingOffsets("earliest")}),
-    ("auto.offset.reset", "largest", {"starting_offsets": StartingOffsets("latest")}),
-    ("maxOffsetsPerTrigger", str(2**63 - 1), {"max_offsets_per_trigger": 2**63 - 1}),
-    ("endsByItself", "false", {"ends_by_itself": False}),
-    ("minOffsetsPerTrigger", "100", {"limits": BatchLimits(offsets_min=100)}),
-    ("maxBytesPerTrigger", "10m", {"limits": BatchLimits(bytes_max=10 * 1024 * 1024)}),
-    ("minPartitions", "64", {"splitting": Splitting(tasks_min=64)}),
-    ("maxRecordsPerPartition", "5000", {"splitting": Splitting(rows_max=5000)}),
+    ("auto.offset.reset", "smallest", {"starting": StartingOffsets("earliest")}),
+    ("auto.offset.reset", "largest", {"starting": StartingOffsets("latest")}),
+    ("maxOffsetsPerTrigger", str(2**63 - 1), {"batches.offsets_max": 2**63 - 1}),
+    ("endsByItself", "false", {"batches.ends_by_itself": False}),
+    ("minOffsetsPerTrigger", "100", {"batches.offsets_min": 100}),
+    ("maxBytesPerTrigger", "10m", {"batches.bytes_max": 10 * 1024 * 1024}),
+    ("minPartitions", "64", {"batches.splitting": Splitting(tasks_min=64)}),
+    ("maxRecordsPerPartition", "5000", {"batches.splitting": Splitting(rows_max=5000)}),
     (
         "kafka.bootstrap.servers",
         "k1:9092,[::1]:9093",
-        {"bootstrap_servers": ("k1:9092", "[::1]:9093")},
+        {"fetch.bootstrap": ("k1:9092", "[::1]:9093")},
     ),
-    ("includeHeaders", "true", {"include_headers": True}),
-    ("metadata.refresh.ms", "100", {"metadata_refresh_ms": 100}),
-    ("kafka.metadata.max.age.ms", "100", {"metadata_refresh_ms": 100}),
-    ("fetch.message.max.bytes", "1", {"fetch_bytes_max": 1}),
-    ("kafka.max.partition.fetch.bytes", "1", {"fetch_bytes_max": 1}),
-    ("kafka.isolation.level", "read_committed", {"isolation_level": "read_committed"}),
-    ("isolation.level", "Read_Committed", {"isolation_level": "read_committed"}),
-    ("isolation.level", "read_uncommitted", {"isolation_level": "read_uncommitted"}),
-    ("fetch.max.bytes", "1", {"fetch_response_bytes_max": 1}),
-    ("kafka.fetch.max.bytes", "1", {"fetch_response_bytes_max": 1}),
-    ("fetch.wait.max.ms", "29999", {"fetch_wait_max_ms": 29999}),
-    ("kafka.fetch.max.wait.ms", "1", {"fetch_wait_max_ms": 1}),
-    ("socket.timeout.ms", "101", {"request_timeout_ms": 101}),
-    ("kafka.request.timeout.ms", "101", {"request_timeout_ms": 101}),
+    ("includeHeaders", "true", {"fetch.include_headers": True}),
+    ("metadata.refresh.ms", "100", {"fetch.client.metadata_refresh_ms": 100}),
+    ("kafka.metadata.max.age.ms", "100", {"fetch.client.metadata_refresh_ms": 100}),
+    ("fetch.message.max.bytes", "1", {"fetch.fetch_bytes_max": 1}),
+    ("kafka.max.partition.fetch.bytes", "1", {"fetch.fetch_bytes_max": 1}),
+    ("kafka.isolation.level", "read_committed", {"fetch.isolation": "read_committed"}),
+    ("isolation.level", "Read_Committed", {"fetch.isolation": "read_committed"}),
+    ("isolation.level", "read_uncommitted", {"fetch.isolation": "read_uncommitted"}),
+    ("fetch.max.bytes", "1", {"fetch.response_bytes_max": 1}),
+    ("kafka.fetch.max.bytes", "1", {"fetch.response_bytes_max": 1}),
+    ("fetch.wait.max.ms", "29999", {"fetch.fetch_wait_max_ms": 29999}),
+    ("kafka.fetch.max.wait.ms", "1", {"fetch.fetch_wait_max_ms": 1}),
+    ("socket.timeout.ms", "101", {"fetch.request_timeout_ms": 101}),
+    ("kafka.request.timeout.ms", "101", {"fetch.request_timeout_ms": 101}),
     *CLIENT,
 ]
+
+
+def with_field(value: Any, field: str, new: Any) -> Any:
+    """`field` may be one of a value inside: "group.id"."""
+    name, _, rest = field.partition(".")
+    return dataclasses.replace(
+        value, **{name: with_field(getattr(value, name), rest, new) if rest else new}
+    )
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), GIVEN)
@@ -241,26 +254,30 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
 def test_what_an_option_sets(name: str, text: str, expected: dict[str, Any], spelt: Any) -> None:
     replaced = {name, _REPLACED.get(name, name)}
     found = parse({**{k: v for k, v in LEAST.items() if k not in replaced}, spelt(name): text})
-    others = dataclasses.replace(parse(LEAST), **expected)
+    others: Any = parse(LEAST)
+    for field, value in expected.items():
+        others = with_field(others, field, value)
     assert found == others
 
 
 def test_every_option_of_the_table_is_tried_above() -> None:
     tried = {name for name, _, _ in GIVEN}
-    # Patterns take the place of 'subscribe'; the delay is refused alone (test_batch_options.py).
+    # Patterns take the place of 'subscribe'; the delay is refused alone (test_batch_size.py).
     elsewhere = {"subscribePattern", "excludePattern", "maxTriggerDelay"}
     # Times are of no use to a strategy alone, ends and filters of none to a stream
-    # (test_position_options.py).
+    # (test_starting.py).
     elsewhere |= {"startingOffsetsByTimestampStrategy", "pushFilters"}
     elsewhere |= {"endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"}
-    elsewhere |= {option.name for option in security_options.OPTIONS}  # test_kafka_security.py
-    # test_zookeeper_security.py
-    elsewhere |= {option.name for option in zookeeper_security_options.OPTIONS}
-    elsewhere |= {"coordinator.candidate"}  # test_protocol_options.py
-    elsewhere |= {option.name for option in light_options.OPTIONS}  # test_light_options.py
-    elsewhere |= {"session.timeout.ms", "heartbeat.interval.ms"}  # test_kafka_group_options.py
-    assert {option.name for option in TABLE} == (tried & {o.name for o in TABLE}) | elsewhere
-    assert {old.name for old in OLD_NAMES} <= tried
+    elsewhere |= {option.name for option in kafka_security.OPTIONS}  # test_kafka_security.py
+    # test_zookeeper.py
+    elsewhere |= {option.name for option in zookeeper.SECURITY}
+    elsewhere |= {"coordinator.candidate"}  # test_protocol.py
+    elsewhere |= {option.name for option in light.SECTION}  # test_light.py
+    elsewhere |= {"session.timeout.ms", "heartbeat.interval.ms"}  # test_protocol_kafka.py
+    assert {option.name for option in TABLE.options} == (
+        tried & {option.name for option in TABLE.options}
+    ) | elsewhere
+    assert {old.name for old in TABLE.old_names} <= tried
 
 
 @pytest.mark.parametrize(
@@ -274,12 +291,12 @@ def test_every_option_of_the_table_is_tried_above() -> None:
 def test_a_pattern_is_cleaned_as_the_jvm_cleans_it(
     name: str, pattern: str, expected: Subscription
 ) -> None:
-    assert parse({**WITHOUT_TOPICS, name: pattern}).subscription == expected
+    assert parse({**WITHOUT_TOPICS, name: pattern}).topics.subscription == expected
 
 
 def test_threads_of_single_topics_take_the_place_of_threads() -> None:
     found = parse({**LEAST, "subscribe": "a,b", "threads": "3", "topic.threads": '{"b": 5}'})
-    assert found.subscription == Subscription.static({"a": 3, "b": 5})
+    assert found.topics.subscription == Subscription.static({"a": 3, "b": 5})
 
 
 @pytest.mark.parametrize("added", ["path", "provider", "owner", "option.threads"])
@@ -305,7 +322,7 @@ def test_a_refused_option_says_why_and_what_instead(refused: Any) -> None:
 
 def test_two_names_of_one_option_may_agree() -> None:
     options = {**LEAST, "auto.offset.reset": "smallest", "startingOffsets": "earliest"}
-    assert parse(options).starting_offsets == StartingOffsets("earliest")
+    assert parse(options).starting == StartingOffsets("earliest")
     assert parse({**LEAST, "Threads": "4", "threads": "4"}) == parse(LEAST)
 
 
@@ -359,8 +376,8 @@ def test_the_repr_shows_no_secret_and_a_copy_is_equal() -> None:
 
 def test_names_are_told_apart_without_case() -> None:
     names = [
-        *(option.name.lower() for option in TABLE),
-        *(old.name.lower() for old in OLD_NAMES),
+        *(option.name.lower() for option in TABLE.options),
+        *(old.name.lower() for old in TABLE.old_names),
         *(fixed.name.lower() for fixed in FIXED),
         *(refused.name.lower() for refused in REFUSED),
     ]

@@ -1,0 +1,134 @@
+"""What holds for batch reads alone: where they end, and what of their filters is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.rules import FLAG, Rule
+from pyspark_zkgroup.options.starting import (
+    TIMESTAMP,
+    TIMESTAMPS,
+    offsets_by_partition,
+    starting_option,
+)
+from pyspark_zkgroup.options.topics import TopicSelection, check_positions
+from pyspark_zkgroup.ranges.endings import TO_LATEST, Ending, EndingOffsets, EndingTimes
+from pyspark_zkgroup.ranges.positions import LATEST, Starting, StartingOffsets, StartingTimes
+
+_IN_ORDER = "A read starts where it ends, or earlier"
+
+
+def _ending_offsets(text: str) -> EndingOffsets:
+    if text.lower() == "latest":
+        return TO_LATEST
+    if text.lower() == "earliest":
+        raise ValueError("would leave nothing to read")
+    return EndingOffsets(offsets_by_partition(text, LATEST))
+
+
+OFFSETS: Rule[EndingOffsets] = Rule(
+    'latest, or a JSON object such as {"orders": {"0": 50, "1": -1}} with the first offset that '
+    "is not read, or -1 for latest",
+    _ending_offsets,
+)
+
+SECTION: Final = Section("Batch reads (spark.read)")
+
+ENDING_OFFSETS = SECTION.option(
+    "endingOffsets",
+    OFFSETS,
+    TO_LATEST,
+    "Where a batch read ends. JSON names every partition of the topics read. An end that its log "
+    "does not reach is an error, or with failOnDataLoss=false a warning.",
+    default_text="latest",
+    in_batch="only",
+)
+ENDING_TIMESTAMP: Final[Option[int | None]] = SECTION.option(
+    "endingTimestamp",
+    TIMESTAMP,
+    None,
+    "End before the first record of this time or later; in a partition without one, at its "
+    "log's end. Goes before endingOffsetsByTimestamp, and both before endingOffsets.",
+    in_batch="only",
+)
+ENDING_BY_TIMESTAMP: Final = SECTION.option(
+    "endingOffsetsByTimestamp",
+    TIMESTAMPS,
+    (),
+    "The same with a time for each partition; every partition of the topics read is named.",
+    default_text="none",
+    in_batch="only",
+)
+PUSH_FILTERS = SECTION.option(
+    "pushFilters",
+    FLAG,
+    False,
+    "true: conditions on topic, partition, offset and timestamp decide what is read from the "
+    "brokers. Spark 4.1 or later, and "
+    "`spark.conf.set('spark.sql.python.filterPushdown.enabled', 'true')`: without that, Spark "
+    "refuses every read with this option.",
+    in_batch="only",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRead:
+    """`ignored` are the given options that only a stream heeds, with their values."""
+
+    ending: Ending
+    push_filters: bool
+    ignored: tuple[str, ...] = ()
+
+
+def batch_read(
+    given: Given, start: Starting, topics: TopicSelection, *, in_batch: bool
+) -> BatchRead:
+    option = _ending_option(given)
+    end = _ending(given, option)
+    check_positions(option, end.partitions, topics, given)
+    _check_order(start, end, option, given)
+    idle = [o for o in given.options() if in_batch and o.in_batch == "ignored"]
+    return BatchRead(end, given.value(PUSH_FILTERS), tuple(given.shown(option) for option in idle))
+
+
+def _ending_option(given: Given) -> Option[Any]:
+    """The one that decides."""
+    for option in (ENDING_TIMESTAMP, ENDING_BY_TIMESTAMP):
+        if option in given:
+            return option
+    return ENDING_OFFSETS
+
+
+def _ending(given: Given, option: Option[Any]) -> Ending:
+    if option is ENDING_TIMESTAMP:
+        return EndingTimes(given.value(ENDING_TIMESTAMP))
+    if option is ENDING_BY_TIMESTAMP:
+        return EndingTimes(None, given.value(ENDING_BY_TIMESTAMP))
+    return given.value(ENDING_OFFSETS)
+
+
+def _check_order(start: Starting, end: Ending, option: Option[Any], given: Given) -> None:
+    """As far as it can be told without the brokers."""
+    both = f"Option {given.shown(starting_option(given))}, but {given.shown(option)}"
+    of_offsets = isinstance(start, StartingOffsets) and isinstance(end, EndingOffsets)
+    of_times = isinstance(start, StartingTimes) and isinstance(end, EndingTimes)
+    if not of_offsets and not of_times:
+        return
+    first_ms, end_ms = getattr(start, "every", None), getattr(end, "every", None)
+    if first_ms is not None and end_ms is not None and first_ms > end_ms:
+        raise OptionError(both, _IN_ORDER)
+    starts, ends = dict(start.partitions), dict(end.partitions)
+    if not starts or not ends:
+        return
+    different = sorted(starts.keys() ^ ends.keys())
+    if different:
+        raise OptionError(
+            f"{both}: only one of them names {different[0]}", "Name the same partitions in both"
+        )
+    for partition, first in starts.items():
+        if first > ends[partition] >= 0:
+            raise OptionError(f"{both}: in {partition}, {first} is after the end", _IN_ORDER)

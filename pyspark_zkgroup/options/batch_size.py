@@ -1,0 +1,155 @@
+"""How much one batch takes, and into how many tasks it is cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final
+
+from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.rules import DAY_MS, FLAG, INT_MAX, LONG_MAX, Rule, whole_number
+from pyspark_zkgroup.ranges.splitting import Splitting
+
+DELAY_MAX_MS = 15 * 60 * 1000
+
+_AMOUNT = re.compile("([0-9]+)([a-z]*)")
+# Times and sizes have units, as in Spark's own options.
+_UNITS_MS: Mapping[str, Fraction] = {
+    "": Fraction(1),
+    "us": Fraction(1, 1000),
+    "ms": Fraction(1),
+    "s": Fraction(1000),
+    "m": Fraction(60_000),
+    "min": Fraction(60_000),
+    "h": Fraction(3_600_000),
+    "d": Fraction(DAY_MS),
+}
+_UNITS_BYTES: Mapping[str, Fraction] = {
+    "": Fraction(1),
+    "b": Fraction(1),
+    **{f"{letter}{b}": Fraction(1024**n) for n, letter in enumerate("kmgtp", 1) for b in ("", "b")},
+}
+
+
+def _amount(text: str, units: Mapping[str, Fraction], low: int) -> int:
+    match = _AMOUNT.fullmatch(text.lower())
+    if match is None or not text.isascii():
+        raise ValueError("is not a whole number with a unit")
+    digits, unit = match.groups()
+    if unit not in units:
+        raise ValueError(f"has the unknown unit {unit!r}")
+    # 19 digits hold 2**63 - 1; int() has a limit of its own.
+    amount = int(int(digits) * units[unit]) if len(digits.lstrip("0")) <= 19 else None
+    if amount is None or not low <= amount <= LONG_MAX:
+        raise ValueError("is out of range")
+    return amount
+
+
+DURATION_MS: Rule[int] = Rule(
+    "a whole number and a unit (us, ms, s, m or min, h, d), such as 30s or 15m; milliseconds "
+    "without one",
+    lambda text: _amount(text, _UNITS_MS, 0),
+)
+SIZE: Rule[int] = Rule(
+    "a whole number from 1, of bytes or with a unit (b, k, m, g, t, p; kb is k), such as 256m",
+    lambda text: _amount(text, _UNITS_BYTES, 1),
+)
+
+SECTION: Final = Section("How much to read at a time")
+
+MAX_OFFSETS: Final[Option[int | None]] = SECTION.option(
+    "maxOffsetsPerTrigger",
+    whole_number(1, LONG_MAX),
+    None,
+    "The most offsets of one batch, shared over partitions by their backlog. Each partition "
+    "with a backlog moves by one offset at least.",
+    in_batch="ignored",
+)
+MAX_BYTES: Final[Option[int | None]] = SECTION.option(
+    "maxBytesPerTrigger",
+    SIZE,
+    None,
+    "About the most bytes of one batch, counted as the brokers keep them, that is compressed. "
+    "Reckoned from a sample of each partition where the batch begins, at a small fetch from each "
+    "leader, so a batch is off by as much as records change in size behind that. Each partition "
+    "with a backlog moves by one offset at least. Holds beside maxOffsetsPerTrigger.",
+)
+MIN_OFFSETS: Final[Option[int | None]] = SECTION.option(
+    "minOffsetsPerTrigger",
+    whole_number(1, LONG_MAX),
+    None,
+    "A batch is held back until the partitions that this query holds have so many offsets "
+    "to read, or maxTriggerDelay is over. Not the first one of a run, and not with "
+    "trigger(availableNow=True) or trigger(once=True). Commits and the group's moves go on "
+    "meanwhile.",
+    in_batch="ignored",
+)
+MAX_DELAY: Final[Option[int]] = SECTION.option(
+    "maxTriggerDelay",
+    DURATION_MS,
+    DELAY_MAX_MS,
+    "How long after the last batch minOffsetsPerTrigger holds one back at the most.",
+    default_text="15m",
+    in_batch="ignored",
+)
+ENDS_BY_ITSELF: Final[Option[bool | None]] = SECTION.option(
+    "endsByItself",
+    FLAG,
+    None,
+    "Only for Spark 4.0 and 4.1, which tell a source nothing of its trigger and give a query with "
+    "trigger(availableNow=True) or trigger(once=True) one batch. true: this is such a query, so "
+    "its batch has all there is, and maxOffsetsPerTrigger and maxBytesPerTrigger are not held. "
+    "false: it is not. One of them must be said there where one of these limits is given. Spark "
+    "4.2 and later tell the source themselves, whatever is set here.",
+    in_batch="ignored",
+)
+MIN_PARTITIONS: Final[Option[int | None]] = SECTION.option(
+    "minPartitions",
+    whole_number(1, INT_MAX),
+    None,
+    "About how many tasks a batch has at the least. Without it there is one for each thread that "
+    "has something to read; with it, large ones are cut into several, pro rata to their "
+    "offsets.",
+)
+MAX_RECORDS: Final[Option[int | None]] = SECTION.option(
+    "maxRecordsPerPartition",
+    whole_number(1, LONG_MAX),
+    None,
+    "The most offsets of one task (of Spark's partitions, not Kafka's): a larger one is cut into "
+    "equal parts.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    offsets_max: int | None = None
+    bytes_max: int | None = None
+    offsets_min: int | None = None
+    delay_max_ms: int = DELAY_MAX_MS
+    """How long after the last batch one is held back at the longest."""
+    ends_by_itself: bool | None = None
+    """Whether the query has one batch, where Spark does not tell."""
+    splitting: Splitting = field(default_factory=Splitting)
+
+
+def batch_limits(given: Given) -> BatchLimits:
+    most, least = given.value(MAX_OFFSETS), given.value(MIN_OFFSETS)
+    if most is not None and least is not None and least > most:
+        raise given.clash(MIN_OFFSETS, MAX_OFFSETS, "Make the first no greater than the second")
+    if least is None:
+        given.refuse(
+            [MAX_DELAY],
+            "'minOffsetsPerTrigger' is not given",
+            "Give it too, or leave 'maxTriggerDelay' out: without it no batch is held back",
+        )
+    return BatchLimits(
+        offsets_max=most,
+        bytes_max=given.value(MAX_BYTES),
+        offsets_min=least,
+        delay_max_ms=given.value(MAX_DELAY),
+        ends_by_itself=given.value(ENDS_BY_ITSELF),
+        splitting=Splitting(given.value(MIN_PARTITIONS), given.value(MAX_RECORDS)),
+    )

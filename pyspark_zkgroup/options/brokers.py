@@ -1,0 +1,265 @@
+"""The brokers: how records are fetched from them, and how connections to them are made, kept and
+tried again, under the names of Kafka's own clients and of Spark's Kafka source.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark_zkgroup.connect_string import Address
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.kafka.client_settings import ClientSettings
+from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.model import Isolation
+from pyspark_zkgroup.options import kafka_security
+from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.rules import (
+    ADDRESSES,
+    DAY_MS,
+    FLAG,
+    INT_MAX,
+    NAME,
+    duration_ms,
+    one_of,
+    whole_number,
+)
+from pyspark_zkgroup.options.starting import FAIL_ON_DATA_LOSS
+
+_BUFFER = whole_number(-1, INT_MAX, "bytes")
+
+FETCHING: Final = Section("Kafka")
+CONNECTIONS: Final = Section("Connections to the brokers")
+
+BOOTSTRAP: Final[Option[tuple[Address, ...]]] = FETCHING.option(
+    "kafka.bootstrap.servers",
+    ADDRESSES,
+    (),
+    "Some brokers of the cluster. Needed only when ZooKeeper does not know the brokers (KRaft), "
+    "and with protocol=kafka.",
+    default_text="those registered in ZooKeeper",
+)
+CLIENT_ID: Final[Option[str | None]] = FETCHING.option(
+    "client.id",
+    NAME,
+    None,
+    "The name under which the brokers log this query's requests and count its quotas.",
+    default_text="that of group.id",
+)
+METADATA_REFRESH = FETCHING.option(
+    "metadata.refresh.ms",
+    duration_ms(low=100, high=DAY_MS),
+    30000,
+    "How often to ask Kafka for new topics and partitions where ZooKeeper does not tell (KRaft).",
+    in_batch="refused",
+)
+FETCH_BYTES = FETCHING.option(
+    "fetch.message.max.bytes",
+    whole_number(1, INT_MAX, "bytes"),
+    4194304,
+    "The most bytes of one partition in one answer of a broker. A larger record is read all the "
+    "same, alone.",
+)
+FETCH_RESPONSE_BYTES = FETCHING.option(
+    "fetch.max.bytes",
+    whole_number(1, INT_MAX, "bytes"),
+    16777216,
+    "The most bytes one task asks of all its partitions at a time. While they come in, as much "
+    "again may be in memory on its way to Spark.",
+)
+FETCH_WAIT = FETCHING.option(
+    "fetch.wait.max.ms",
+    duration_ms(),
+    100,
+    "How long a broker may hold back its answer when it has nothing yet of what it was asked for. "
+    "Less than socket.timeout.ms.",
+    default_text="100, or half of a socket.timeout.ms that is no longer than that",
+)
+REQUEST_TIMEOUT = FETCHING.option(
+    "socket.timeout.ms",
+    duration_ms(),
+    30000,
+    "How long to wait for a broker's answer before the connection is given up and made anew.",
+    default_text="30000, and a fetch.wait.max.ms on top that is no shorter than that",
+)
+ISOLATION: Final[Option[Isolation]] = FETCHING.option(
+    "kafka.isolation.level",
+    one_of("read_uncommitted", "read_committed"),
+    "read_uncommitted",
+    "read_committed leaves out the records of aborted transactions, and reads up to the first "
+    "record of the oldest open one. read_uncommitted reads all records alike.",
+)
+INCLUDE_HEADERS = FETCHING.option(
+    "includeHeaders",
+    FLAG,
+    False,
+    "Give rows a column `headers` of the type array<struct<key:string,value:binary>>: null for a "
+    "record without any.",
+)
+RACK: Final[Option[str | None]] = CONNECTIONS.option(
+    "kafka.client.rack",
+    NAME,
+    None,
+    "Where this client stands (the brokers' broker.rack). Records are then fetched from a replica "
+    "in that rack, if the brokers name one (their replica.selector.class), else from the leaders.",
+)
+POLL_TIMEOUT = CONNECTIONS.option(
+    "kafkaConsumer.pollTimeoutMs",
+    duration_ms(high=DAY_MS),
+    120_000,
+    "How long a task waits for a range that makes no progress (no leader, no broker, no data) "
+    "before it fails, and is tried again by Spark.",
+)
+LOOK_UP_RETRIES: Final[Option[int | None]] = CONNECTIONS.option(
+    "fetchOffset.numRetries",
+    whole_number(0, INT_MAX),
+    None,
+    "How often the driver asks again, at one boundary, for log ends that were not answered.",
+    default_text="as often as there is time for",
+)
+LOOK_UP_PAUSE: Final[Option[int | None]] = CONNECTIONS.option(
+    "fetchOffset.retryIntervalMs",
+    duration_ms(low=0),
+    None,
+    "The pause between two such tries.",
+    default_text="kafka.retry.backoff.ms, growing",
+)
+RETRY_BACKOFF = CONNECTIONS.option(
+    "kafka.retry.backoff.ms",
+    duration_ms(),
+    50,
+    "The first pause before a broker is asked again.",
+)
+RETRY_BACKOFF_MAX = CONNECTIONS.option(
+    "kafka.retry.backoff.max.ms",
+    duration_ms(),
+    2000,
+    "The longest pause before a broker is asked again.",
+)
+RECONNECT_BACKOFF = CONNECTIONS.option(
+    "kafka.reconnect.backoff.ms",
+    duration_ms(),
+    50,
+    "The first pause before a broker that could not be reached is tried again.",
+)
+RECONNECT_BACKOFF_MAX = CONNECTIONS.option(
+    "kafka.reconnect.backoff.max.ms",
+    duration_ms(),
+    1000,
+    "The longest pause before such a broker is tried again.",
+)
+CONNECT_TIMEOUT: Final[Option[int | None]] = CONNECTIONS.option(
+    "kafka.socket.connection.setup.timeout.ms",
+    duration_ms(),
+    None,
+    "How long a connection to a broker may take to be made.",
+    default_text="that of socket.timeout.ms",
+)
+IDLE_MAX = CONNECTIONS.option(
+    "kafka.connections.max.idle.ms",
+    duration_ms(low=1000, high=DAY_MS),
+    540_000,
+    "After how long without use a connection is closed.",
+)
+SEND_BUFFER = CONNECTIONS.option(
+    "kafka.send.buffer.bytes",
+    _BUFFER,
+    -1,
+    "The operating system's buffer for what is sent on one connection; -1 and 0: its own choice.",
+)
+RECEIVE_BUFFER = CONNECTIONS.option(
+    "kafka.receive.buffer.bytes",
+    _BUFFER,
+    -1,
+    "The operating system's buffer for what is received on one connection; -1 and 0: its own "
+    "choice, which grows as needed and is rarely beaten.",
+)
+DNS_LOOKUP = CONNECTIONS.option(
+    "kafka.client.dns.lookup",
+    one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+    "use_all_dns_ips",
+    "How names of brokers that stand for several addresses are taken.",
+)
+
+
+def fetch_settings(given: Given, group_id: str) -> FetchSettings:
+    """No broker is named where ZooKeeper is asked for them."""
+    bootstrap = tuple(str(address) for address in given.value(BOOTSTRAP))
+    security = kafka_security.kafka_security(given)
+    if security.needs_named_brokers and not bootstrap:
+        raise OptionError(
+            f"Option {given.shown(kafka_security.PROTOCOL)}, but 'kafka.bootstrap.servers' is "
+            "not given: the login would go to any host that somebody writes into ZooKeeper",
+            "Name some brokers there; or use SASL_SSL with a trust store of your own "
+            "(kafka.ssl.truststore.location) and the check of the host",
+        )
+    wait_ms, timeout_ms = _answer_times_ms(given)
+    return FetchSettings(
+        bootstrap=bootstrap,
+        client_id=given.value(CLIENT_ID) or group_id or "zkgroup",
+        fetch_bytes_max=given.value(FETCH_BYTES),
+        response_bytes_max=given.value(FETCH_RESPONSE_BYTES),
+        fetch_wait_max_ms=wait_ms,
+        request_timeout_ms=timeout_ms,
+        deadline_s=given.value(POLL_TIMEOUT) / 1000,
+        isolation=given.value(ISOLATION),
+        fail_on_data_loss=given.value(FAIL_ON_DATA_LOSS),
+        include_headers=given.value(INCLUDE_HEADERS),
+        client=_client_settings(given),
+        security=security,
+    )
+
+
+def _client_settings(given: Given) -> ClientSettings:
+    retry = _growing(given, RETRY_BACKOFF, RETRY_BACKOFF_MAX)
+    reconnect = _growing(given, RECONNECT_BACKOFF, RECONNECT_BACKOFF_MAX)
+    return ClientSettings(
+        rack=given.value(RACK) or "",
+        dns_lookup=given.value(DNS_LOOKUP),
+        idle_max_ms=given.value(IDLE_MAX),
+        reconnect_backoff_ms=reconnect[0],
+        reconnect_backoff_max_ms=reconnect[1],
+        retry_backoff_ms=retry[0],
+        retry_backoff_max_ms=retry[1],
+        connect_timeout_ms=given.value(CONNECT_TIMEOUT),
+        send_buffer_bytes=_size(given.value(SEND_BUFFER)),
+        receive_buffer_bytes=_size(given.value(RECEIVE_BUFFER)),
+        look_up_retries=given.value(LOOK_UP_RETRIES),
+        look_up_pause_ms=given.value(LOOK_UP_PAUSE),
+        metadata_refresh_ms=given.value(METADATA_REFRESH),
+    )
+
+
+def _answer_times_ms(given: Given) -> tuple[int, int]:
+    """How long a broker may hold back an answer, and how long that is waited for. The one that is
+    given alone counts, and the default of the other gives way to it.
+    """
+    wait_ms, timeout_ms = given.value(FETCH_WAIT), given.value(REQUEST_TIMEOUT)
+    if wait_ms < timeout_ms:
+        return wait_ms, timeout_ms
+    if FETCH_WAIT not in given:
+        return timeout_ms // 2, timeout_ms
+    if REQUEST_TIMEOUT not in given:
+        return wait_ms, wait_ms + timeout_ms
+    raise given.clash(
+        FETCH_WAIT,
+        REQUEST_TIMEOUT,
+        "A broker must answer before it is given up: make the first less than the second",
+    )
+
+
+def _growing(given: Given, first: Option[int], most: Option[int]) -> tuple[int, int]:
+    """The one that is given alone counts, and the default of the other gives way to it."""
+    first_ms, most_ms = given.value(first), given.value(most)
+    if first_ms <= most_ms:
+        return first_ms, most_ms
+    if first in given and most in given:
+        raise given.clash(
+            first, most, "The first pause is the shortest: make it no longer than the longest"
+        )
+    alone_ms = first_ms if first in given else most_ms
+    return alone_ms, alone_ms
+
+
+def _size(given: int) -> int | None:
+    return given if given > 0 else None

@@ -1,0 +1,227 @@
+"""The group, and this query as a member of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.options.option import REQUIRED, Option, Section
+from pyspark_zkgroup.options.rules import (
+    DAY_MS,
+    FLAG,
+    NAME,
+    NAME_ALLOWED,
+    Rule,
+    duration_ms,
+    meaning_of,
+    name,
+    not_empty,
+    one_of,
+)
+from pyspark_zkgroup.options.topics import ASSIGN
+
+OffsetsStorage = Literal["zookeeper", "kafka"]
+
+# Nodes beside the groups under /consumers, in which coordinators keep what is theirs.
+RESERVED_GROUPS = ("coordinator", "groups")
+# The patience beyond a session's end: the JVM consumers' defaults come to the same 8 seconds.
+_REBALANCE_WAIT_BEYOND_SESSION_MS = 2000
+# As plain consumers have it: a rebalance of the brokers' waits for the slowest batch.
+_MAX_POLL_INTERVAL_IN_KAFKA_MS = 300_000
+
+
+def _group_id(text: str) -> str:
+    found = name(text)
+    if found in (".", ".."):
+        raise ValueError("cannot be the name of a node in ZooKeeper")
+    if found in RESERVED_GROUPS:
+        raise ValueError("is reserved: coordinators keep their own nodes under that name")
+    return found
+
+
+def _checkpoint(text: str) -> str:
+    """As given, if Python on the driver can read Spark's commit log there."""
+    scheme, colon, path = not_empty(text).partition(":")
+    if not colon or not re.fullmatch("[a-zA-Z][a-zA-Z0-9+.-]*", scheme):
+        return text
+    if scheme not in ("file", "dbfs") or not path.startswith("/"):
+        raise ValueError("is not a path that Python on the driver can open")
+    return text
+
+
+def _function_name(text: str) -> str:
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", text):
+        raise ValueError("is not the name of a module, a colon and the name of a function")
+    return text
+
+
+GROUP_NAME = Rule(
+    f"one or more {NAME_ALLOWED}, except the reserved {' and '.join(RESERVED_GROUPS)}", _group_id
+)
+CHECKPOINT_PATH = Rule(
+    "a path, a file: or dbfs: address (other file systems through a mount)", _checkpoint
+)
+FUNCTION_NAME = Rule("module:function, such as our_caches:moved", _function_name)
+ASSIGNORS = meaning_of(
+    {
+        "range": "range",
+        "roundrobin": "roundrobin",
+        "org.apache.kafka.clients.consumer.rangeassignor": "range",
+        "org.apache.kafka.clients.consumer.roundrobinassignor": "roundrobin",
+    },
+    "range or roundrobin, or the class of either below org.apache.kafka.clients.consumer",
+)
+
+SECTION: Final = Section("ZooKeeper and the group")
+
+GROUP_ID: Final[Option[str]] = SECTION.option(
+    "group.id",
+    GROUP_NAME,
+    REQUIRED,
+    "The consumer group. Queries with the same group id, and JVM consumers with it, share the "
+    "partitions and the committed offsets. A batch read joins nothing: it starts at the group's "
+    "offsets, or goes without a group, and then where the starting options say.",
+    default_text="required, but not for a batch read",
+)
+MEMBER_ID: Final[Option[str | None]] = SECTION.option(
+    "member.id",
+    NAME,
+    None,
+    "Makes the membership static: a restarted query with the same id takes over from its "
+    "predecessor at once. The consumer id is then group.id, an underscore and this id. Two "
+    "queries that run at a time need two ids.",
+    default_text="a new one for each start, from host, time and chance",
+    in_batch="refused",
+)
+CHECKPOINT: Final[Option[str | None]] = SECTION.option(
+    "checkpointLocation",
+    CHECKPOINT_PATH,
+    None,
+    "The same path as the writer's checkpointLocation (Spark does not tell it to sources). With "
+    "it a query that is stopped can see in Spark's commit log that its last batch is done, and "
+    "commit it before it leaves; without it, it leaves that batch uncommitted.",
+    in_batch="refused",
+)
+STRATEGY = SECTION.option(
+    "partition.assignment.strategy",
+    one_of("range", "roundrobin", "cooperative-sticky"),
+    "range",
+    "How partitions are given to the threads of the group (with protocol=kafka: to its members). "
+    "All members must use the same. cooperative-sticky, which moves as little as it must and lets "
+    "members read on meanwhile, is for protocol=kafka only.",
+    default_text="range; with protocol=kafka cooperative-sticky",
+    in_batch="refused",
+)
+ORDER = SECTION.option(
+    "partition.assignment.order",
+    one_of("new", "old"),
+    "new",
+    "The order in which roundrobin takes partitions: that of JVM consumers up to 0.11 (old) or "
+    "from 1.0 on (new). All members must use the same. For range there is one order only.",
+    in_batch="refused",
+)
+OFFSETS_STORAGE: Final[Option[OffsetsStorage]] = SECTION.option(
+    "offsets.storage",
+    one_of("zookeeper", "kafka"),
+    "zookeeper",
+    "kafka: the group's offsets are kept in Kafka too, where kafka-consumer-groups and lag "
+    "exporters look. Each commit is first made in ZooKeeper, which fences it, then copied. Where "
+    "ZooKeeper has no offset of a partition, or an older one than somebody else has committed to "
+    "Kafka, a query begins at Kafka's. More in docs/operations.md.",
+)
+DUAL_COMMIT: Final[Option[bool | None]] = SECTION.option(
+    "dual.commit.enabled",
+    FLAG,
+    None,
+    "Only with offsets.storage=kafka, and alike in all members: whether those who commit to Kafka "
+    "commit to ZooKeeper as well. zkgroup members always do. false: JVM members of the group "
+    "commit to Kafka alone, so at each claim an offset there counts that no zkgroup member has "
+    "written.",
+    default_text="true if offsets.storage is kafka, else false",
+)
+REBALANCE_WAIT: Final[Option[int | None]] = SECTION.option(
+    "rebalance.wait.ms",
+    duration_ms(low=0),
+    None,
+    "How long a query that ends by itself (availableNow, once) waits at its start for partitions "
+    "that others have yet to let go, or whose dead owner's session has yet to end. After that it "
+    "goes on with what it has. A query that runs on does not wait: it takes them when they are "
+    "free.",
+    default_text="the session's timeout + 2000",
+    in_batch="refused",
+)
+MAX_POLL_INTERVAL = SECTION.option(
+    "max.poll.interval.ms",
+    duration_ms(low=0, high=DAY_MS),
+    0,
+    "How long the driver may be silent (stopped, hanging, or in one batch without an end) before "
+    "the member gives up its claims, so that others read on; it joins again when the driver is "
+    "heard. 0: for ever. Must be longer than the longest batch and the trigger interval: a batch "
+    "that outlasts it comes twice.",
+    default_text="0; with protocol=kafka 300000",
+    in_batch="refused",
+)
+REBALANCE_CALLBACK: Final[Option[str | None]] = SECTION.option(
+    "rebalance.callback",
+    FUNCTION_NAME,
+    None,
+    "A function of yours that the planner calls on the driver, between two batches, as "
+    "function(event, partitions): `release` before partitions are given up, `claim` after they "
+    "have been taken, `loss` when they are gone already; partitions are pairs of topic and number. "
+    "What it raises is logged and ends nothing; while it runs, the query waits.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Only a batch read may have no group: the id is empty then."""
+
+    id: str
+    member_id: str | None
+    checkpoint_location: str | None
+    strategy: str
+    order: str
+    offsets_storage: OffsetsStorage
+    dual_commit: bool
+    rebalance_wait_ms: int
+    max_poll_interval_ms: int
+    rebalance_callback: str | None
+
+
+def group(given: Given, *, may_lack_group: bool, session_timeout_ms: int, in_kafka: bool) -> Group:
+    """What is not given follows from the protocol: its session's timeout, and whether the brokers
+    keep the group.
+    """
+    has_group = GROUP_ID in given or not may_lack_group
+    storage, dual_commit = given.value(OFFSETS_STORAGE), given.value(DUAL_COMMIT)
+    if dual_commit and storage == "zookeeper":
+        raise given.clash(
+            DUAL_COMMIT,
+            f"{given.shown(OFFSETS_STORAGE)}, so there is no second place",
+            "Set 'offsets.storage' to kafka to have offsets in both",
+        )
+    if ASSIGN in given:
+        given.refuse(
+            [REBALANCE_CALLBACK],
+            f"{given.shown(ASSIGN)}: assigned partitions never move",
+            "Leave 'rebalance.callback' out",
+        )
+    wait_ms, poll_ms = given.value(REBALANCE_WAIT), given.value(MAX_POLL_INTERVAL)
+    if wait_ms is None:
+        wait_ms = session_timeout_ms + _REBALANCE_WAIT_BEYOND_SESSION_MS
+    if in_kafka and MAX_POLL_INTERVAL not in given:
+        poll_ms = _MAX_POLL_INTERVAL_IN_KAFKA_MS
+    return Group(
+        id=given.value(GROUP_ID) if has_group else "",
+        member_id=given.value(MEMBER_ID),
+        checkpoint_location=given.value(CHECKPOINT),
+        strategy=given.value(STRATEGY),
+        order=given.value(ORDER),
+        offsets_storage=storage,
+        dual_commit=storage == "kafka" if dual_commit is None else dual_commit,
+        rebalance_wait_ms=wait_ms,
+        max_poll_interval_ms=poll_ms,
+        rebalance_callback=given.value(REBALANCE_CALLBACK),
+    )

@@ -1,0 +1,229 @@
+"""Which topics are read, with how many threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from pyspark_zkgroup.errors import OptionError, SubscriptionError
+from pyspark_zkgroup.jvm import patterns
+from pyspark_zkgroup.jvm.registration import THREADS_MAX, Subscription
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.rules import (
+    FLAG,
+    INT_MAX,
+    NAME_ALLOWED,
+    TOPIC_LENGTH_MAX,
+    Rule,
+    is_int,
+    json_object,
+    not_empty,
+    shown,
+    topic_name,
+    whole_number,
+)
+
+NO_THREADS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+def _topics(text: str) -> tuple[str, ...]:
+    """Each topic once, in the order given; empty entries are dropped, as Spark's source does."""
+    names = tuple(
+        dict.fromkeys(topic_name(part.strip()) for part in text.split(",") if part.strip())
+    )
+    if not names:
+        raise ValueError("names no topic")
+    return names
+
+
+def _partitions(text: str) -> tuple[TopicPartition, ...]:
+    found: set[TopicPartition] = set()
+    for topic, numbers in json_object(text, "topics and their partitions").items():
+        topic_name(topic)
+        if not isinstance(numbers, list) or not numbers:
+            raise ValueError(f"gives {topic!r} {shown(numbers)}, not a list of partitions")
+        for number in numbers:
+            if not is_int(number) or not 0 <= number <= INT_MAX:
+                raise ValueError(f"names the partition {shown(number)} of {topic!r}")
+            found.add(TopicPartition(topic, number))
+    return tuple(sorted(found))
+
+
+def _threads_by_topic(text: str) -> Mapping[str, int]:
+    threads: dict[str, int] = {}
+    for topic, count in json_object(text, "topics and their thread counts").items():
+        if not is_int(count) or not 1 <= count <= THREADS_MAX:
+            raise ValueError(f"gives {shown(count)} threads to {topic!r}")
+        threads[topic_name(topic)] = count
+    return threads
+
+
+TOPICS = Rule(
+    f"topic names separated by commas, each of at most {TOPIC_LENGTH_MAX} {NAME_ALLOWED}", _topics
+)
+PARTITIONS = Rule(
+    'a JSON object of topics and their partitions, such as {"orders": [0, 1], "payments": [2]}',
+    _partitions,
+)
+EXPRESSION = Rule("one regular expression that matches whole topic names", not_empty)
+THREADS_BY_TOPIC = Rule(
+    f'a JSON object such as {{"orders": 8, "payments": 2}}, with numbers from 1 to {THREADS_MAX}',
+    _threads_by_topic,
+)
+
+SECTION: Final = Section("Topics")
+
+SUBSCRIBE: Final[Option[tuple[str, ...] | None]] = SECTION.option(
+    "subscribe",
+    TOPICS,
+    None,
+    "Topics to read. Exactly one of subscribe, subscribePattern, excludePattern and assign is "
+    "given.",
+)
+ASSIGN: Final[Option[tuple[TopicPartition, ...] | None]] = SECTION.option(
+    "assign",
+    PARTITIONS,
+    None,
+    "Read these partitions without joining the group: nothing is shared, nobody takes over, "
+    "offsets are read and committed as the group's all the same. Refused while the group has "
+    "members; of two queries that assign one partition the earlier one ends with an error.",
+)
+SUBSCRIBE_PATTERN: Final[Option[str | None]] = SECTION.option(
+    "subscribePattern",
+    EXPRESSION,
+    None,
+    "Read the topics whose whole name matches (a white list), also those made later. A comma "
+    "stands for |, and blanks are dropped, as in the JVM consumers. Supported: characters, ., "
+    "[...], (...), |, *, +, ?, {n}, ^, $, \\d, \\w, \\s, and (?!...) at the beginning. An "
+    "unsupported part is refused by name.",
+)
+EXCLUDE_PATTERN: Final[Option[str | None]] = SECTION.option(
+    "excludePattern",
+    EXPRESSION,
+    None,
+    "Read all topics but those whose whole name matches (a black list).",
+)
+EXCLUDE_INTERNAL = SECTION.option(
+    "exclude.internal.topics",
+    FLAG,
+    True,
+    "Leave `__consumer_offsets` and `__transaction_state` out of what a pattern means. Topics "
+    "named by subscribe are never left out.",
+)
+THREADS = SECTION.option(
+    "threads",
+    whole_number(1, THREADS_MAX),
+    4,
+    "Consumer threads for each topic: the most Spark tasks of this query that read at a time, "
+    "unless minPartitions or maxRecordsPerPartition cut them. Also the query's weight in the "
+    "group: partitions are shared out by threads.",
+)
+TOPIC_THREADS = SECTION.option(
+    "topic.threads",
+    THREADS_BY_TOPIC,
+    NO_THREADS,
+    "Threads for single topics of subscribe, in place of threads. Not with a pattern.",
+    default_text="none",
+)
+SOURCES: Final = (SUBSCRIBE, SUBSCRIBE_PATTERN, EXCLUDE_PATTERN, ASSIGN)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSelection:
+    """`assigned` are the partitions that are read without joining the group; none for a member."""
+
+    subscription: Subscription
+    assigned: tuple[TopicPartition, ...]
+    exclude_internal: bool
+
+
+def topic_selection(given: Given) -> TopicSelection:
+    assigned = given.value(ASSIGN) or ()
+    return TopicSelection(_subscription(given, assigned), assigned, given.value(EXCLUDE_INTERNAL))
+
+
+def _subscription(given: Given, assigned: tuple[TopicPartition, ...]) -> Subscription:
+    allowed = "Give exactly one of 'subscribe', 'subscribePattern', 'excludePattern' and 'assign'"
+    present = [source for source in SOURCES if source in given]
+    if not present:
+        raise OptionError("No option says which topics to read", allowed)
+    if len(present) > 1:
+        several = " and ".join(given.shown(source) for source in present)
+        raise OptionError(f"Several options say which topics to read: {several}", allowed)
+    threads = given.value(THREADS)
+    topics = given.value(SUBSCRIBE) or tuple(dict.fromkeys(p.topic for p in assigned))
+    if topics:
+        return Subscription.static(_threads_of(topics, threads, given, present[0]))
+    given.refuse(
+        [TOPIC_THREADS],
+        given.shown(present[0]),
+        "With a pattern, 'threads' holds for every topic: leave 'topic.threads' out",
+    )
+    if SUBSCRIBE_PATTERN in given:
+        return Subscription.white_list(_expression(SUBSCRIBE_PATTERN, given), threads)
+    return Subscription.black_list(_expression(EXCLUDE_PATTERN, given), threads)
+
+
+def _threads_of(
+    topics: tuple[str, ...], threads: int, given: Given, source: Option[Any]
+) -> dict[str, int]:
+    by_topic = given.value(TOPIC_THREADS)
+    for topic in by_topic:
+        if topic not in topics:
+            raise OptionError(
+                f"Option {given.shown(TOPIC_THREADS)}, which names {topic!r}, but "
+                f"{given.shown(source)}",
+                f"Name topics of {source.name!r}: {', '.join(topics)}",
+            )
+    return {topic: by_topic.get(topic, threads) for topic in topics}
+
+
+def _expression(option: Option[str | None], given: Given) -> str:
+    """Cleaned as a JVM consumer cleans it before it registers it: that text is what others read."""
+    expression = patterns.clean(given.value(option) or "")
+    if not expression:
+        raise OptionError(
+            f"Option {given.shown(option)}, which is empty without blanks and quotes",
+            f"Allowed: {option.rule.allowed}",
+        )
+    try:
+        patterns.compile_expression(expression)
+    except SubscriptionError as error:
+        raise OptionError(
+            f"Option {given.shown(option)}: {error.what}",
+            f"{error.remedy}. Allowed: {option.rule.allowed}",
+        ) from error
+    return expression
+
+
+def check_positions(
+    option: Option[Any],
+    positions: Iterable[tuple[TopicPartition, int]],
+    topics: TopicSelection,
+    given: Given,
+) -> None:
+    """Each topic that a position is given for is read, and of assigned ones each partition."""
+    named = [partition for partition, _ in positions]
+    for partition in named if topics.assigned else ():
+        if partition not in topics.assigned:
+            raise OptionError(
+                f"Option {given.shown(option)}, which names {partition}, but {given.shown(ASSIGN)}",
+                "Name only partitions that are read",
+            )
+    subscription = topics.subscription
+    for topic in dict.fromkeys(partition.topic for partition in named):
+        if subscription.is_wildcard:
+            matched = patterns.compile_expression(subscription.expression)(topic)
+            read = matched == (subscription.pattern == "white_list")
+        else:
+            read = topic in dict(subscription.entries)
+        if not read:
+            source = next(source for source in SOURCES if source in given)
+            raise OptionError(
+                f"Option {given.shown(option)}, which names {topic!r}, but {given.shown(source)}",
+                "Name only topics that are read",
+            )

@@ -1,0 +1,250 @@
+"""ZooKeeper: its servers, the member's session, and TLS and SASL to it, these under the names that
+Kafka's brokers have for them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from pyspark_zkgroup.connect_string import ConnectString, parse_connect_string
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.options.option import REQUIRED, Option, Section
+from pyspark_zkgroup.options.rules import FLAG, Rule, duration_ms
+from pyspark_zkgroup.options.tls import (
+    ENDPOINT_CHECK,
+    LOGIN_MODULE,
+    NO_EFFECT,
+    PASSWORD,
+    PATH,
+    STORE,
+    VERSIONS_OF_TLS,
+    TlsOptions,
+)
+from pyspark_zkgroup.options.tls import SERVICE as SERVICE_NAME
+from pyspark_zkgroup.security import placeholders
+from pyspark_zkgroup.security.jaas import LoginModule
+from pyspark_zkgroup.security.login import zookeeper_login
+from pyspark_zkgroup.security.sasl import Kerberos, Password
+from pyspark_zkgroup.security.secret import Secret
+from pyspark_zkgroup.security.zookeeper_security import ZooKeeperSecurity
+from pyspark_zkgroup.zk.port import SessionSettings
+
+
+def _auth(text: str) -> tuple[tuple[str, str], ...]:
+    """No reason here repeats any of the text: it is a secret. Secrets are filled in last, since
+    they may hold any character.
+    """
+    entries: object = [text]
+    if text.startswith("["):
+        try:
+            entries = json.loads(text)
+        except ValueError:
+            raise ValueError("starts with '[' but is not JSON") from None
+    if not isinstance(entries, list) or not entries:
+        raise ValueError("has no entry")
+    found = []
+    for entry in entries:
+        scheme, colon, credential = entry.partition(":") if isinstance(entry, str) else ("",) * 3
+        credential = placeholders.filled(credential)
+        if not colon or not credential or not re.fullmatch("[a-zA-Z0-9]+", scheme):
+            raise ValueError("has an entry that is not a scheme, a colon and a credential")
+        if scheme.lower() in ("sasl", "x509", "ip", "world"):
+            raise ValueError("has an entry whose scheme comes with the connection itself")
+        if scheme == "digest" and not re.fullmatch("[^:]+:.+", credential, re.DOTALL):
+            raise ValueError("has a digest entry without a user, a colon and a password")
+        found.append((scheme, credential))
+    return tuple(found)
+
+
+CONNECT_STRING: Rule[ConnectString] = Rule(
+    "host:port of each server, separated by commas, then the chroot if there is one, such as "
+    "zk1:2181,zk2:2181/kafka (port 2181 if left out, IPv6 as [::1]:2181)",
+    parse_connect_string,
+)
+CREDENTIALS = Rule(
+    "scheme:credential such as digest:user:password, or a JSON list of several such texts", _auth
+)
+
+SERVERS: Final = Section("ZooKeeper and the group")
+SESSION: Final = Section("ZooKeeper and the group")
+ENCRYPTION: Final = Section("TLS and SASL to ZooKeeper")
+CERTIFICATES: Final = Section("TLS and SASL to ZooKeeper")
+LOGIN: Final = Section("TLS and SASL to ZooKeeper")
+
+CONNECT: Final[Option[ConnectString]] = SERVERS.option(
+    "zookeeper.connect",
+    CONNECT_STRING,
+    REQUIRED,
+    "The servers of the ensemble (some may be down), and the chroot below which brokers and "
+    "consumers keep their nodes. The chroot must exist.",
+    default_text="required, but not with protocol=kafka or light",
+)
+SESSION_TIMEOUT = SESSION.option(
+    "zookeeper.session.timeout.ms",
+    duration_ms(),
+    6000,
+    "How long ZooKeeper keeps the claims of a member it no longer hears of. The servers may "
+    "grant less or more (2 to 20 of their ticks, unless set otherwise).",
+)
+CONNECTION_TIMEOUT: Final[Option[int | None]] = SESSION.option(
+    "zookeeper.connection.timeout.ms",
+    duration_ms(),
+    None,
+    "How long to try to reach ZooKeeper before a query that starts fails.",
+    default_text="that of zookeeper.session.timeout.ms",
+)
+AUTH = SESSION.option(
+    "zookeeper.auth",
+    CREDENTIALS,
+    (),
+    "What the member authenticates with to ZooKeeper. Never shown in messages; `${env:NAME}` or "
+    "`${directory:/path:file}` in it keeps a password out of Spark's plans.",
+    default_text="none",
+    secret=True,
+)
+SET_ACL = SESSION.option(
+    "zookeeper.set.acl",
+    FLAG,
+    False,
+    "true: owners and offsets made by this member may be read by all, but changed only by "
+    "members that ZooKeeper knows as the same: by zookeeper.auth, a login by SASL or a client "
+    "certificate. One of these must be given.",
+    in_batch="refused",
+)
+TLS = ENCRYPTION.option(
+    "zookeeper.ssl.client.enable",
+    FLAG,
+    False,
+    "true: ZooKeeper is spoken to with TLS. Name the servers' secureClientPort in "
+    "zookeeper.connect; there is no clientCnxnSocket to be chosen.",
+)
+TRUST_LOCATION: Final[Option[str | None]] = CERTIFICATES.option(
+    "zookeeper.ssl.truststore.location",
+    PATH,
+    None,
+    "A PEM file with the certificates to trust, read on the driver.",
+    default_text="the certificates that the system trusts",
+)
+TRUST_TYPE: Final[Option[str | None]] = CERTIFICATES.option(
+    "zookeeper.ssl.truststore.type",
+    STORE,
+    None,
+    "What kind of file zookeeper.ssl.truststore.location is. Only PEM can be read.",
+    default_text="what the file is",
+)
+KEY_LOCATION: Final[Option[str | None]] = CERTIFICATES.option(
+    "zookeeper.ssl.keystore.location",
+    PATH,
+    None,
+    "A PEM file with this client's private key and its certificates, its own first, read on the "
+    "driver. Servers want one unless their ssl.clientAuth says otherwise.",
+)
+KEY_TYPE: Final[Option[str | None]] = CERTIFICATES.option(
+    "zookeeper.ssl.keystore.type",
+    STORE,
+    None,
+    "What kind of file zookeeper.ssl.keystore.location is. Only PEM can be read.",
+    default_text="what the file is",
+)
+KEY_PASSWORD: Final[Option[Secret | None]] = CERTIFICATES.option(
+    "zookeeper.ssl.keystore.password",
+    PASSWORD,
+    None,
+    "What opens the private key, where it is locked (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never "
+    "shown in messages.",
+    secret=True,
+)
+HOST_CHECK = CERTIFICATES.option(
+    "zookeeper.ssl.endpoint.identification.algorithm",
+    ENDPOINT_CHECK,
+    True,
+    "https: a server's certificate must be one for the host that zookeeper.connect names. Empty: "
+    "any that is trusted will do, so that whoever has one can pose as a server.",
+    default_text="https",
+)
+TLS_VERSIONS = CERTIFICATES.option(
+    "zookeeper.ssl.enabled.protocols",
+    VERSIONS_OF_TLS,
+    ("TLSv1.2", "TLSv1.3"),
+    "Which versions of TLS may be spoken.",
+    default_text="TLSv1.2,TLSv1.3",
+)
+JAAS: Final[Option[LoginModule | None]] = LOGIN.option(
+    "zookeeper.sasl.jaas.config",
+    LOGIN_MODULE,
+    None,
+    "What to log in with, as a line of JAAS such as stands in the section Client of a JVM's file: "
+    "DigestLoginModule with username and password (DIGEST-MD5), or Krb5LoginModule with "
+    "useTicketCache (GSSAPI). Needs the package pure-sasl on the driver. Never shown in messages.",
+    secret=True,
+)
+SERVICE: Final[Option[str]] = LOGIN.option(
+    "zookeeper.sasl.client.username",
+    SERVICE_NAME,
+    "zookeeper",
+    "The name of the servers' service in Kerberos. Only for Krb5LoginModule.",
+)
+SECURITY: Final = (*ENCRYPTION, *CERTIFICATES, *LOGIN)
+OPTIONS: Final = (*SERVERS, *SESSION, *SECURITY)
+
+_TLS: Final = TlsOptions(
+    TRUST_LOCATION, TRUST_TYPE, KEY_LOCATION, KEY_TYPE, KEY_PASSWORD, HOST_CHECK, TLS_VERSIONS
+)
+
+
+def session_settings(given: Given, *, has_zookeeper: bool) -> SessionSettings:
+    """Without ZooKeeper it names no server."""
+    connect = given.value(CONNECT) if has_zookeeper else None
+    timeout_ms = given.value(SESSION_TIMEOUT)
+    connection_timeout_ms = given.value(CONNECTION_TIMEOUT)
+    auth, security = given.value(AUTH), zookeeper_security(given)
+    if given.value(SET_ACL) and not (auth or security.names_us):
+        raise given.clash(
+            SET_ACL,
+            "'zookeeper.auth' is not given",
+            "Give 'zookeeper.auth' too, or 'zookeeper.sasl.jaas.config', or a client certificate: "
+            "nodes can be kept for those alone who authenticate",
+        )
+    return SessionSettings(
+        hosts=connect.hosts if connect else "",
+        chroot=connect.chroot if connect else "",
+        timeout_ms=timeout_ms,
+        connection_timeout_ms=(
+            timeout_ms if connection_timeout_ms is None else connection_timeout_ms
+        ),
+        auth=auth,
+        set_acl=given.value(SET_ACL),
+        security=security,
+    )
+
+
+def zookeeper_security(given: Given) -> ZooKeeperSecurity:
+    if given.value(TLS):
+        return ZooKeeperSecurity(_TLS.tls(given), _login(given))
+    given.refuse(
+        CERTIFICATES,
+        f"{given.shown(TLS)}, {NO_EFFECT}",
+        f"Set {TLS.name!r} to true, or leave the other out",
+    )
+    return ZooKeeperSecurity(None, _login(given))
+
+
+def _login(given: Given) -> Password | Kerberos | None:
+    module = given.value(JAAS)
+    if module is None:
+        given.refuse(
+            [SERVICE],
+            f"{JAAS.name!r} is not given",
+            "Give it too, with Krb5LoginModule, or leave the other out",
+        )
+        return None
+    try:
+        return zookeeper_login(module, service=given.value(SERVICE) if SERVICE in given else None)
+    except ValueError as error:
+        raise OptionError(
+            f"Option {given.shown(JAAS)}, which {error}",
+            "See docs/security.md for what ZooKeeper takes",
+        ) from None
