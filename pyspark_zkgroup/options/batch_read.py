@@ -36,43 +36,27 @@ OFFSETS: Rule[EndingOffsets] = Rule(
     _ending_offsets,
 )
 
-SECTION: Final = Section("Batch reads (spark.read)")
+SECTION: Final = Section(__name__, "Batch reads (spark.read)")
 
 ENDING_OFFSETS = SECTION.option(
-    "endingOffsets",
-    OFFSETS,
-    TO_LATEST,
-    "Where a batch read ends. JSON names every partition of the topics read. An end that its log "
-    "does not reach is an error, or with failOnDataLoss=false a warning.",
-    default_text="latest",
-    in_batch="only",
+    "endingOffsets", OFFSETS, TO_LATEST, default_text="latest", in_batch="only"
 )
-ENDING_TIMESTAMP: Final[Option[int | None]] = SECTION.option(
-    "endingTimestamp",
-    TIMESTAMP,
-    None,
-    "End before the first record of this time or later; in a partition without one, at its "
-    "log's end. Goes before endingOffsetsByTimestamp, and both before endingOffsets.",
-    in_batch="only",
-)
+"""Where a batch read ends. JSON names every partition of the topics read. An end that its log does
+not reach is an error, or with failOnDataLoss=false a warning.
+"""
+ENDING_TIMESTAMP = SECTION.optional("endingTimestamp", TIMESTAMP, in_batch="only")
+"""End before the first record of this time or later; in a partition without one, at its log's end.
+Goes before endingOffsetsByTimestamp, and both before endingOffsets.
+"""
 ENDING_BY_TIMESTAMP: Final = SECTION.option(
-    "endingOffsetsByTimestamp",
-    TIMESTAMPS,
-    (),
-    "The same with a time for each partition; every partition of the topics read is named.",
-    default_text="none",
-    in_batch="only",
+    "endingOffsetsByTimestamp", TIMESTAMPS, (), in_batch="only"
 )
-PUSH_FILTERS = SECTION.option(
-    "pushFilters",
-    FLAG,
-    False,
-    "true: conditions on topic, partition, offset and timestamp decide what is read from the "
-    "brokers. Spark 4.1 or later, and "
-    "`spark.conf.set('spark.sql.python.filterPushdown.enabled', 'true')`: without that, Spark "
-    "refuses every read with this option.",
-    in_batch="only",
-)
+"""The same with a time for each partition; every partition of the topics read is named."""
+PUSH_FILTERS = SECTION.option("pushFilters", FLAG, False, in_batch="only")
+"""true: conditions on topic, partition, offset and timestamp decide what is read from the brokers.
+Spark 4.1 or later, and `spark.conf.set('spark.sql.python.filterPushdown.enabled', 'true')`: without
+that, Spark refuses every read with this option.
+"""
 
 
 @dataclass(frozen=True, slots=True)

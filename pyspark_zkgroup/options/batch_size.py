@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
+from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
-from pyspark_zkgroup.options.rules import DAY_MS, FLAG, INT_MAX, LONG_MAX, Rule, whole_number
+from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.ranges.splitting import Splitting
 
 DELAY_MAX_MS = 15 * 60 * 1000
@@ -25,7 +26,7 @@ _UNITS_MS: Mapping[str, Fraction] = {
     "m": Fraction(60_000),
     "min": Fraction(60_000),
     "h": Fraction(3_600_000),
-    "d": Fraction(DAY_MS),
+    "d": Fraction(rules.DAY_MS),
 }
 _UNITS_BYTES: Mapping[str, Fraction] = {
     "": Fraction(1),
@@ -43,7 +44,7 @@ def _amount(text: str, units: Mapping[str, Fraction], low: int) -> int:
         raise ValueError(f"has the unknown unit {unit!r}")
     # 19 digits hold 2**63 - 1; int() has a limit of its own.
     amount = int(int(digits) * units[unit]) if len(digits.lstrip("0")) <= 19 else None
-    if amount is None or not low <= amount <= LONG_MAX:
+    if amount is None or not low <= amount <= rules.LONG_MAX:
         raise ValueError("is out of range")
     return amount
 
@@ -58,69 +59,46 @@ SIZE: Rule[int] = Rule(
     lambda text: _amount(text, _UNITS_BYTES, 1),
 )
 
-SECTION: Final = Section("How much to read at a time")
+SECTION: Final = Section(__name__, "How much to read at a time")
 
-MAX_OFFSETS: Final[Option[int | None]] = SECTION.option(
-    "maxOffsetsPerTrigger",
-    whole_number(1, LONG_MAX),
-    None,
-    "The most offsets of one batch, shared over partitions by their backlog. Each partition "
-    "with a backlog moves by one offset at least.",
-    in_batch="ignored",
+MAX_OFFSETS = SECTION.optional(
+    "maxOffsetsPerTrigger", rules.whole_number(1, rules.LONG_MAX), in_batch="ignored"
 )
-MAX_BYTES: Final[Option[int | None]] = SECTION.option(
-    "maxBytesPerTrigger",
-    SIZE,
-    None,
-    "About the most bytes of one batch, counted as the brokers keep them, that is compressed. "
-    "Reckoned from a sample of each partition where the batch begins, at a small fetch from each "
-    "leader, so a batch is off by as much as records change in size behind that. Each partition "
-    "with a backlog moves by one offset at least. Holds beside maxOffsetsPerTrigger.",
+"""The most offsets of one batch, shared over partitions by their backlog. Each partition with a
+backlog moves by one offset at least.
+"""
+MAX_BYTES = SECTION.optional("maxBytesPerTrigger", SIZE)
+"""About the most bytes of one batch, counted as the brokers keep them, that is compressed. Reckoned
+from a sample of each partition where the batch begins, at a small fetch from each leader, so a
+batch is off by as much as records change in size behind that. Each partition with a backlog moves
+by one offset at least. Holds beside maxOffsetsPerTrigger.
+"""
+MIN_OFFSETS = SECTION.optional(
+    "minOffsetsPerTrigger", rules.whole_number(1, rules.LONG_MAX), in_batch="ignored"
 )
-MIN_OFFSETS: Final[Option[int | None]] = SECTION.option(
-    "minOffsetsPerTrigger",
-    whole_number(1, LONG_MAX),
-    None,
-    "A batch is held back until the partitions that this query holds have so many offsets "
-    "to read, or maxTriggerDelay is over. Not the first one of a run, and not with "
-    "trigger(availableNow=True) or trigger(once=True). Commits and the group's moves go on "
-    "meanwhile.",
-    in_batch="ignored",
-)
+"""A batch is held back until the partitions that this query holds have so many offsets to read, or
+maxTriggerDelay is over. Not the first one of a run, and not with trigger(availableNow=True) or
+trigger(once=True). Commits and the group's moves go on meanwhile.
+"""
 MAX_DELAY: Final[Option[int]] = SECTION.option(
-    "maxTriggerDelay",
-    DURATION_MS,
-    DELAY_MAX_MS,
-    "How long after the last batch minOffsetsPerTrigger holds one back at the most.",
-    default_text="15m",
-    in_batch="ignored",
+    "maxTriggerDelay", DURATION_MS, DELAY_MAX_MS, default_text="15m", in_batch="ignored"
 )
-ENDS_BY_ITSELF: Final[Option[bool | None]] = SECTION.option(
-    "endsByItself",
-    FLAG,
-    None,
-    "Only for Spark 4.0 and 4.1, which tell a source nothing of its trigger and give a query with "
-    "trigger(availableNow=True) or trigger(once=True) one batch. true: this is such a query, so "
-    "its batch has all there is, and maxOffsetsPerTrigger and maxBytesPerTrigger are not held. "
-    "false: it is not. One of them must be said there where one of these limits is given. Spark "
-    "4.2 and later tell the source themselves, whatever is set here.",
-    in_batch="ignored",
-)
-MIN_PARTITIONS: Final[Option[int | None]] = SECTION.option(
-    "minPartitions",
-    whole_number(1, INT_MAX),
-    None,
-    "About how many tasks a batch has at the least. Without it there is one for each thread that "
-    "has something to read; with it, large ones are cut into several, pro rata to their "
-    "offsets.",
-)
-MAX_RECORDS: Final[Option[int | None]] = SECTION.option(
-    "maxRecordsPerPartition",
-    whole_number(1, LONG_MAX),
-    None,
-    "The most offsets of one task (of Spark's partitions, not Kafka's): a larger one is cut into "
-    "equal parts.",
-)
+"""How long after the last batch minOffsetsPerTrigger holds one back at the most."""
+ENDS_BY_ITSELF = SECTION.optional("endsByItself", rules.FLAG, in_batch="ignored")
+"""Only for Spark 4.0 and 4.1, which tell a source nothing of its trigger and give a query with
+trigger(availableNow=True) or trigger(once=True) one batch. true: this is such a query, so its batch
+has all there is, and maxOffsetsPerTrigger and maxBytesPerTrigger are not held. false: it is not.
+One of them must be said there where one of these limits is given. Spark 4.2 and later tell the
+source themselves, whatever is set here.
+"""
+MIN_PARTITIONS = SECTION.optional("minPartitions", rules.whole_number(1, rules.INT_MAX))
+"""About how many tasks a batch has at the least. Without it there is one for each thread that has
+something to read; with it, large ones are cut into several, pro rata to their offsets.
+"""
+MAX_RECORDS = SECTION.optional("maxRecordsPerPartition", rules.whole_number(1, rules.LONG_MAX))
+"""The most offsets of one task (of Spark's partitions, not Kafka's): a larger one is cut into equal
+parts.
+"""
 
 
 @dataclass(frozen=True, slots=True)

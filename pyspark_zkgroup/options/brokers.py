@@ -11,175 +11,120 @@ from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import Isolation
-from pyspark_zkgroup.options import kafka_security
+from pyspark_zkgroup.options import kafka_security, rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
-from pyspark_zkgroup.options.rules import (
-    ADDRESSES,
-    DAY_MS,
-    FLAG,
-    INT_MAX,
-    NAME,
-    duration_ms,
-    one_of,
-    whole_number,
-)
 from pyspark_zkgroup.options.starting import FAIL_ON_DATA_LOSS
 
-_BUFFER = whole_number(-1, INT_MAX, "bytes")
+_BUFFER = rules.whole_number(-1, rules.INT_MAX, "bytes")
 
-FETCHING: Final = Section("Kafka")
-CONNECTIONS: Final = Section("Connections to the brokers")
+FETCHING: Final = Section(__name__, "Kafka")
+CONNECTIONS: Final = Section(__name__, "Connections to the brokers")
 
 BOOTSTRAP: Final[Option[tuple[Address, ...]]] = FETCHING.option(
-    "kafka.bootstrap.servers",
-    ADDRESSES,
-    (),
-    "Some brokers of the cluster. Needed only when ZooKeeper does not know the brokers (KRaft), "
-    "and with protocol=kafka.",
-    default_text="those registered in ZooKeeper",
+    "kafka.bootstrap.servers", rules.ADDRESSES, (), default_text="those registered in ZooKeeper"
 )
-CLIENT_ID: Final[Option[str | None]] = FETCHING.option(
-    "client.id",
-    NAME,
-    None,
-    "The name under which the brokers log this query's requests and count its quotas.",
-    default_text="that of group.id",
-)
+"""Some brokers of the cluster. Needed only when ZooKeeper does not know the brokers (KRaft), and
+with protocol=kafka.
+"""
+CLIENT_ID = FETCHING.optional("client.id", rules.NAME, default_text="that of group.id")
+"""The name under which the brokers log this query's requests and count its quotas."""
 METADATA_REFRESH = FETCHING.option(
-    "metadata.refresh.ms",
-    duration_ms(low=100, high=DAY_MS),
-    30000,
-    "How often to ask Kafka for new topics and partitions where ZooKeeper does not tell (KRaft).",
-    in_batch="refused",
+    "metadata.refresh.ms", rules.duration_ms(low=100, high=rules.DAY_MS), 30000, in_batch="refused"
 )
+"""How often to ask Kafka for new topics and partitions where ZooKeeper does not tell (KRaft)."""
 FETCH_BYTES = FETCHING.option(
-    "fetch.message.max.bytes",
-    whole_number(1, INT_MAX, "bytes"),
-    4194304,
-    "The most bytes of one partition in one answer of a broker. A larger record is read all the "
-    "same, alone.",
+    "fetch.message.max.bytes", rules.whole_number(1, rules.INT_MAX, "bytes"), 4194304
 )
+"""The most bytes of one partition in one answer of a broker. A larger record is read all the same,
+alone.
+"""
 FETCH_RESPONSE_BYTES = FETCHING.option(
-    "fetch.max.bytes",
-    whole_number(1, INT_MAX, "bytes"),
-    16777216,
-    "The most bytes one task asks of all its partitions at a time. While they come in, as much "
-    "again may be in memory on its way to Spark.",
+    "fetch.max.bytes", rules.whole_number(1, rules.INT_MAX, "bytes"), 16777216
 )
+"""The most bytes one task asks of all its partitions at a time. While they come in, as much again
+may be in memory on its way to Spark.
+"""
 FETCH_WAIT = FETCHING.option(
     "fetch.wait.max.ms",
-    duration_ms(),
+    rules.duration_ms(),
     100,
-    "How long a broker may hold back its answer when it has nothing yet of what it was asked for. "
-    "Less than socket.timeout.ms.",
     default_text="100, or half of a socket.timeout.ms that is no longer than that",
 )
+"""How long a broker may hold back its answer when it has nothing yet of what it was asked for. Less
+than socket.timeout.ms.
+"""
 REQUEST_TIMEOUT = FETCHING.option(
     "socket.timeout.ms",
-    duration_ms(),
+    rules.duration_ms(),
     30000,
-    "How long to wait for a broker's answer before the connection is given up and made anew.",
     default_text="30000, and a fetch.wait.max.ms on top that is no shorter than that",
 )
+"""How long to wait for a broker's answer before the connection is given up and made anew."""
 ISOLATION: Final[Option[Isolation]] = FETCHING.option(
-    "kafka.isolation.level",
-    one_of("read_uncommitted", "read_committed"),
-    "read_uncommitted",
-    "read_committed leaves out the records of aborted transactions, and reads up to the first "
-    "record of the oldest open one. read_uncommitted reads all records alike.",
+    "kafka.isolation.level", rules.one_of("read_uncommitted", "read_committed"), "read_uncommitted"
 )
-INCLUDE_HEADERS = FETCHING.option(
-    "includeHeaders",
-    FLAG,
-    False,
-    "Give rows a column `headers` of the type array<struct<key:string,value:binary>>: null for a "
-    "record without any.",
-)
-RACK: Final[Option[str | None]] = CONNECTIONS.option(
-    "kafka.client.rack",
-    NAME,
-    None,
-    "Where this client stands (the brokers' broker.rack). Records are then fetched from a replica "
-    "in that rack, if the brokers name one (their replica.selector.class), else from the leaders.",
-)
+"""read_committed leaves out the records of aborted transactions, and reads up to the first record
+of the oldest open one. read_uncommitted reads all records alike.
+"""
+INCLUDE_HEADERS = FETCHING.option("includeHeaders", rules.FLAG, False)
+"""Give rows a column `headers` of the type array<struct<key:string,value:binary>>: null for a
+record without any.
+"""
+RACK = CONNECTIONS.optional("kafka.client.rack", rules.NAME)
+"""Where this client stands (the brokers' broker.rack). Records are then fetched from a replica in
+that rack, if the brokers name one (their replica.selector.class), else from the leaders.
+"""
 POLL_TIMEOUT = CONNECTIONS.option(
-    "kafkaConsumer.pollTimeoutMs",
-    duration_ms(high=DAY_MS),
-    120_000,
-    "How long a task waits for a range that makes no progress (no leader, no broker, no data) "
-    "before it fails, and is tried again by Spark.",
+    "kafkaConsumer.pollTimeoutMs", rules.duration_ms(high=rules.DAY_MS), 120_000
 )
-LOOK_UP_RETRIES: Final[Option[int | None]] = CONNECTIONS.option(
+"""How long a task waits for a range that makes no progress (no leader, no broker, no data) before
+it fails, and is tried again by Spark.
+"""
+LOOK_UP_RETRIES = CONNECTIONS.optional(
     "fetchOffset.numRetries",
-    whole_number(0, INT_MAX),
-    None,
-    "How often the driver asks again, at one boundary, for log ends that were not answered.",
+    rules.whole_number(0, rules.INT_MAX),
     default_text="as often as there is time for",
 )
-LOOK_UP_PAUSE: Final[Option[int | None]] = CONNECTIONS.option(
+"""How often the driver asks again, at one boundary, for log ends that were not answered."""
+LOOK_UP_PAUSE = CONNECTIONS.optional(
     "fetchOffset.retryIntervalMs",
-    duration_ms(low=0),
-    None,
-    "The pause between two such tries.",
+    rules.duration_ms(low=0),
     default_text="kafka.retry.backoff.ms, growing",
 )
-RETRY_BACKOFF = CONNECTIONS.option(
-    "kafka.retry.backoff.ms",
-    duration_ms(),
-    50,
-    "The first pause before a broker is asked again.",
-)
-RETRY_BACKOFF_MAX = CONNECTIONS.option(
-    "kafka.retry.backoff.max.ms",
-    duration_ms(),
-    2000,
-    "The longest pause before a broker is asked again.",
-)
-RECONNECT_BACKOFF = CONNECTIONS.option(
-    "kafka.reconnect.backoff.ms",
-    duration_ms(),
-    50,
-    "The first pause before a broker that could not be reached is tried again.",
-)
+"""The pause between two such tries."""
+RETRY_BACKOFF = CONNECTIONS.option("kafka.retry.backoff.ms", rules.duration_ms(), 50)
+"""The first pause before a broker is asked again."""
+RETRY_BACKOFF_MAX = CONNECTIONS.option("kafka.retry.backoff.max.ms", rules.duration_ms(), 2000)
+"""The longest pause before a broker is asked again."""
+RECONNECT_BACKOFF = CONNECTIONS.option("kafka.reconnect.backoff.ms", rules.duration_ms(), 50)
+"""The first pause before a broker that could not be reached is tried again."""
 RECONNECT_BACKOFF_MAX = CONNECTIONS.option(
-    "kafka.reconnect.backoff.max.ms",
-    duration_ms(),
-    1000,
-    "The longest pause before such a broker is tried again.",
+    "kafka.reconnect.backoff.max.ms", rules.duration_ms(), 1000
 )
-CONNECT_TIMEOUT: Final[Option[int | None]] = CONNECTIONS.option(
+"""The longest pause before such a broker is tried again."""
+CONNECT_TIMEOUT = CONNECTIONS.optional(
     "kafka.socket.connection.setup.timeout.ms",
-    duration_ms(),
-    None,
-    "How long a connection to a broker may take to be made.",
+    rules.duration_ms(),
     default_text="that of socket.timeout.ms",
 )
+"""How long a connection to a broker may take to be made."""
 IDLE_MAX = CONNECTIONS.option(
-    "kafka.connections.max.idle.ms",
-    duration_ms(low=1000, high=DAY_MS),
-    540_000,
-    "After how long without use a connection is closed.",
+    "kafka.connections.max.idle.ms", rules.duration_ms(low=1000, high=rules.DAY_MS), 540_000
 )
-SEND_BUFFER = CONNECTIONS.option(
-    "kafka.send.buffer.bytes",
-    _BUFFER,
-    -1,
-    "The operating system's buffer for what is sent on one connection; -1 and 0: its own choice.",
-)
-RECEIVE_BUFFER = CONNECTIONS.option(
-    "kafka.receive.buffer.bytes",
-    _BUFFER,
-    -1,
-    "The operating system's buffer for what is received on one connection; -1 and 0: its own "
-    "choice, which grows as needed and is rarely beaten.",
-)
+"""After how long without use a connection is closed."""
+SEND_BUFFER = CONNECTIONS.option("kafka.send.buffer.bytes", _BUFFER, -1)
+"""The operating system's buffer for what is sent on one connection; -1 and 0: its own choice."""
+RECEIVE_BUFFER = CONNECTIONS.option("kafka.receive.buffer.bytes", _BUFFER, -1)
+"""The operating system's buffer for what is received on one connection; -1 and 0: its own choice,
+which grows as needed and is rarely beaten.
+"""
 DNS_LOOKUP = CONNECTIONS.option(
     "kafka.client.dns.lookup",
-    one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+    rules.one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
     "use_all_dns_ips",
-    "How names of brokers that stand for several addresses are taken.",
 )
+"""How names of brokers that stand for several addresses are taken."""
 
 
 def fetch_settings(given: Given, group_id: str) -> FetchSettings:

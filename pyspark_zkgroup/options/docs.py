@@ -5,8 +5,12 @@ It writes docs/options.md, and in README.md what stands between the two marks, i
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
 from collections.abc import Iterable
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,53 +65,45 @@ Names of the JVM consumers and of Spark's Kafka source that have no meaning here
 
 def page(table: Table = TABLE) -> str:
     added = ", ".join(f"`{name}`" for name in sorted(ADDED_BY_SPARK))
-    headings = dict.fromkeys(option.heading for option in table.options)
     parts = [_INTRODUCTION.replace("{added}", added)]
-    for heading in headings:
-        parts.append(f"## {heading}\n")
-        parts.append(
-            _table(
-                ("option", "default", "meaning", "allowed"),
-                (
-                    (f"`{o.name}`", _default(o), o.text, o.rule.allowed)
-                    for o in table.options
-                    if o.heading == heading
-                ),
-            )
-        )
-    parts.append(_OLD_NAMES)
-    parts.append(
-        _table(
-            ("name", "stands for", "allowed"),
-            (
-                (f"`{old.name}`", f"`{old.option.name}`", old.rule.allowed)
-                for old in table.old_names
-            ),
-        )
-    )
-    parts.append(_FIXED)
-    parts.append(
-        _table(
-            ("name", "value", "why"),
-            ((f"`{fixed.name}`", f"`{fixed.value}`", _sentence(fixed.why)) for fixed in FIXED),
-        )
-    )
-    parts.append(_REFUSED)
-    parts.append(
-        _table(
-            ("name", "why", "instead"),
-            (
-                (f"`{refused.name}`", _sentence(refused.why), refused.instead + ".")
-                for refused in (*REFUSED, OTHERS_OF_KAFKA)
-            ),
-        )
-    )
+    for heading in dict.fromkeys(option.section.heading for option in table.options):
+        under = [option for option in table.options if option.section.heading == heading]
+        rows = [(f"`{o.name}`", _default(o), meaning(o), o.rule.allowed) for o in under]
+        parts += [f"## {heading}\n", _table(("option", "default", "meaning", "allowed"), rows)]
+    old = [(f"`{o.name}`", f"`{o.option.name}`", o.rule.allowed) for o in table.old_names]
+    fixed = [(f"`{one.name}`", f"`{one.value}`", _sentence(one.why)) for one in FIXED]
+    refused = [
+        (f"`{one.name}`", _sentence(one.why), one.instead + ".")
+        for one in (*REFUSED, OTHERS_OF_KAFKA)
+    ]
+    parts += [_OLD_NAMES, _table(("name", "stands for", "allowed"), old)]
+    parts += [_FIXED, _table(("name", "value", "why"), fixed)]
+    parts += [_REFUSED, _table(("name", "why", "instead"), refused)]
     return "\n".join(parts)
+
+
+def meaning(option: Option[Any]) -> str:
+    """The docstring below the row."""
+    return _meanings(option.section.module)[option]
+
+
+@cache
+def _meanings(module: str) -> dict[Option[Any], str]:
+    found = sys.modules[module]
+    body = ast.parse(inspect.getsource(found)).body
+    return {
+        vars(found)[name.id]: " ".join(text.split())
+        for row, below in pairwise(body)
+        for name in getattr(row, "targets", [getattr(row, "target", None)])
+        if isinstance(name, ast.Name) and isinstance(vars(found)[name.id], Option)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+        if isinstance(text := below.value.value, str)
+    }
 
 
 def readme_section() -> str:
     """The options in short, for the README."""
-    rows = ((f"`{o.name}`", _default(o), o.text) for o in TABLE.options)
+    rows = ((f"`{o.name}`", _default(o), meaning(o)) for o in TABLE.options)
     return _table(("option", "default", "meaning"), rows)
 
 
@@ -131,7 +127,7 @@ def _cell(text: str) -> str:
 
 
 def _default(option: Option[Any]) -> str:
-    plain = option.required or option.default_text or option.default is None
+    plain = option.required or option.default_text or option.default_shown == "none"
     return option.default_shown if plain else f"`{option.default_shown}`"
 
 

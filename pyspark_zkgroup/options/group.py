@@ -6,20 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import REQUIRED, Option, Section
-from pyspark_zkgroup.options.rules import (
-    DAY_MS,
-    FLAG,
-    NAME,
-    NAME_ALLOWED,
-    Rule,
-    duration_ms,
-    meaning_of,
-    name,
-    not_empty,
-    one_of,
-)
+from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.options.topics import ASSIGN
 
 OffsetsStorage = Literal["zookeeper", "kafka"]
@@ -33,7 +23,7 @@ _MAX_POLL_INTERVAL_IN_KAFKA_MS = 300_000
 
 
 def _group_id(text: str) -> str:
-    found = name(text)
+    found = rules.name(text)
     if found in (".", ".."):
         raise ValueError("cannot be the name of a node in ZooKeeper")
     if found in RESERVED_GROUPS:
@@ -43,7 +33,7 @@ def _group_id(text: str) -> str:
 
 def _checkpoint(text: str) -> str:
     """As given, if Python on the driver can read Spark's commit log there."""
-    scheme, colon, path = not_empty(text).partition(":")
+    scheme, colon, path = rules.not_empty(text).partition(":")
     if not colon or not re.fullmatch("[a-zA-Z][a-zA-Z0-9+.-]*", scheme):
         return text
     if scheme not in ("file", "dbfs") or not path.startswith("/"):
@@ -58,13 +48,14 @@ def _function_name(text: str) -> str:
 
 
 GROUP_NAME = Rule(
-    f"one or more {NAME_ALLOWED}, except the reserved {' and '.join(RESERVED_GROUPS)}", _group_id
+    f"one or more {rules.NAME_ALLOWED}, except the reserved {' and '.join(RESERVED_GROUPS)}",
+    _group_id,
 )
 CHECKPOINT_PATH = Rule(
     "a path, a file: or dbfs: address (other file systems through a mount)", _checkpoint
 )
 FUNCTION_NAME = Rule("module:function, such as our_caches:moved", _function_name)
-ASSIGNORS = meaning_of(
+ASSIGNORS = rules.meaning_of(
     {
         "range": "range",
         "roundrobin": "roundrobin",
@@ -74,104 +65,90 @@ ASSIGNORS = meaning_of(
     "range or roundrobin, or the class of either below org.apache.kafka.clients.consumer",
 )
 
-SECTION: Final = Section("ZooKeeper and the group")
+SECTION: Final = Section(__name__, "ZooKeeper and the group")
 
 GROUP_ID: Final[Option[str]] = SECTION.option(
-    "group.id",
-    GROUP_NAME,
-    REQUIRED,
-    "The consumer group. Queries with the same group id, and JVM consumers with it, share the "
-    "partitions and the committed offsets. A batch read joins nothing: it starts at the group's "
-    "offsets, or goes without a group, and then where the starting options say.",
-    default_text="required, but not for a batch read",
+    "group.id", GROUP_NAME, REQUIRED, default_text="required, but not for a batch read"
 )
-MEMBER_ID: Final[Option[str | None]] = SECTION.option(
+"""The consumer group. Queries with the same group id, and JVM consumers with it, share the
+partitions and the committed offsets. A batch read joins nothing: it starts at the group's offsets,
+or goes without a group, and then where the starting options say.
+"""
+MEMBER_ID = SECTION.optional(
     "member.id",
-    NAME,
-    None,
-    "Makes the membership static: a restarted query with the same id takes over from its "
-    "predecessor at once. The consumer id is then group.id, an underscore and this id. Two "
-    "queries that run at a time need two ids.",
+    rules.NAME,
     default_text="a new one for each start, from host, time and chance",
     in_batch="refused",
 )
-CHECKPOINT: Final[Option[str | None]] = SECTION.option(
-    "checkpointLocation",
-    CHECKPOINT_PATH,
-    None,
-    "The same path as the writer's checkpointLocation (Spark does not tell it to sources). With "
-    "it a query that is stopped can see in Spark's commit log that its last batch is done, and "
-    "commit it before it leaves; without it, it leaves that batch uncommitted.",
-    in_batch="refused",
-)
+"""Makes the membership static: a restarted query with the same id takes over from its predecessor
+at once. The consumer id is then group.id, an underscore and this id. Two queries that run at a time
+need two ids.
+"""
+CHECKPOINT = SECTION.optional("checkpointLocation", CHECKPOINT_PATH, in_batch="refused")
+"""The same path as the writer's checkpointLocation (Spark does not tell it to sources). With it a
+query that is stopped can see in Spark's commit log that its last batch is done, and commit it
+before it leaves; without it, it leaves that batch uncommitted.
+"""
 STRATEGY = SECTION.option(
     "partition.assignment.strategy",
-    one_of("range", "roundrobin", "cooperative-sticky"),
+    rules.one_of("range", "roundrobin", "cooperative-sticky"),
     "range",
-    "How partitions are given to the threads of the group (with protocol=kafka: to its members). "
-    "All members must use the same. cooperative-sticky, which moves as little as it must and lets "
-    "members read on meanwhile, is for protocol=kafka only.",
     default_text="range; with protocol=kafka cooperative-sticky",
     in_batch="refused",
 )
+"""How partitions are given to the threads of the group (with protocol=kafka: to its members). All
+members must use the same. cooperative-sticky, which moves as little as it must and lets members
+read on meanwhile, is for protocol=kafka only.
+"""
 ORDER = SECTION.option(
-    "partition.assignment.order",
-    one_of("new", "old"),
-    "new",
-    "The order in which roundrobin takes partitions: that of JVM consumers up to 0.11 (old) or "
-    "from 1.0 on (new). All members must use the same. For range there is one order only.",
-    in_batch="refused",
+    "partition.assignment.order", rules.one_of("new", "old"), "new", in_batch="refused"
 )
+"""The order in which roundrobin takes partitions: that of JVM consumers up to 0.11 (old) or from
+1.0 on (new). All members must use the same. For range there is one order only.
+"""
 OFFSETS_STORAGE: Final[Option[OffsetsStorage]] = SECTION.option(
-    "offsets.storage",
-    one_of("zookeeper", "kafka"),
-    "zookeeper",
-    "kafka: the group's offsets are kept in Kafka too, where kafka-consumer-groups and lag "
-    "exporters look. Each commit is first made in ZooKeeper, which fences it, then copied. Where "
-    "ZooKeeper has no offset of a partition, or an older one than somebody else has committed to "
-    "Kafka, a query begins at Kafka's. More in docs/operations.md.",
+    "offsets.storage", rules.one_of("zookeeper", "kafka"), "zookeeper"
 )
-DUAL_COMMIT: Final[Option[bool | None]] = SECTION.option(
-    "dual.commit.enabled",
-    FLAG,
-    None,
-    "Only with offsets.storage=kafka, and alike in all members: whether those who commit to Kafka "
-    "commit to ZooKeeper as well. zkgroup members always do. false: JVM members of the group "
-    "commit to Kafka alone, so at each claim an offset there counts that no zkgroup member has "
-    "written.",
-    default_text="true if offsets.storage is kafka, else false",
+"""kafka: the group's offsets are kept in Kafka too, where kafka-consumer-groups and lag exporters
+look. Each commit is first made in ZooKeeper, which fences it, then copied. Where ZooKeeper has no
+offset of a partition, or an older one than somebody else has committed to Kafka, a query begins at
+Kafka's. More in docs/operations.md.
+"""
+DUAL_COMMIT = SECTION.optional(
+    "dual.commit.enabled", rules.FLAG, default_text="true if offsets.storage is kafka, else false"
 )
-REBALANCE_WAIT: Final[Option[int | None]] = SECTION.option(
+"""Only with offsets.storage=kafka, and alike in all members: whether those who commit to Kafka
+commit to ZooKeeper as well. zkgroup members always do. false: JVM members of the group commit to
+Kafka alone, so at each claim an offset there counts that no zkgroup member has written.
+"""
+REBALANCE_WAIT = SECTION.optional(
     "rebalance.wait.ms",
-    duration_ms(low=0),
-    None,
-    "How long a query that ends by itself (availableNow, once) waits at its start for partitions "
-    "that others have yet to let go, or whose dead owner's session has yet to end. After that it "
-    "goes on with what it has. A query that runs on does not wait: it takes them when they are "
-    "free.",
+    rules.duration_ms(low=0),
     default_text="the session's timeout + 2000",
     in_batch="refused",
 )
+"""How long a query that ends by itself (availableNow, once) waits at its start for partitions that
+others have yet to let go, or whose dead owner's session has yet to end. After that it goes on with
+what it has. A query that runs on does not wait: it takes them when they are free.
+"""
 MAX_POLL_INTERVAL = SECTION.option(
     "max.poll.interval.ms",
-    duration_ms(low=0, high=DAY_MS),
+    rules.duration_ms(low=0, high=rules.DAY_MS),
     0,
-    "How long the driver may be silent (stopped, hanging, or in one batch without an end) before "
-    "the member gives up its claims, so that others read on; it joins again when the driver is "
-    "heard. 0: for ever. Must be longer than the longest batch and the trigger interval: a batch "
-    "that outlasts it comes twice.",
     default_text="0; with protocol=kafka 300000",
     in_batch="refused",
 )
-REBALANCE_CALLBACK: Final[Option[str | None]] = SECTION.option(
-    "rebalance.callback",
-    FUNCTION_NAME,
-    None,
-    "A function of yours that the planner calls on the driver, between two batches, as "
-    "function(event, partitions): `release` before partitions are given up, `claim` after they "
-    "have been taken, `loss` when they are gone already; partitions are pairs of topic and number. "
-    "What it raises is logged and ends nothing; while it runs, the query waits.",
-)
+"""How long the driver may be silent (stopped, hanging, or in one batch without an end) before the
+member gives up its claims, so that others read on; it joins again when the driver is heard. 0: for
+ever. Must be longer than the longest batch and the trigger interval: a batch that outlasts it comes
+twice.
+"""
+REBALANCE_CALLBACK = SECTION.optional("rebalance.callback", FUNCTION_NAME)
+"""A function of yours that the planner calls on the driver, between two batches, as function(event,
+partitions): `release` before partitions are given up, `claim` after they have been taken, `loss`
+when they are gone already; partitions are pairs of topic and number. What it raises is logged and
+ends nothing; while it runs, the query waits.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,131 +56,75 @@ PRIVATE_KEY: Rule[Secret] = Rule(
 URL: Rule[str] = Rule("an address such as https://idp.example/token or file:///run/token", _url)
 FUNCTION: Rule[TokenFunction] = Rule("module:function, such as our_tokens:current", _function)
 
-LISTENER: Final = Section("TLS and SASL to the brokers")
-LOGIN: Final = Section("TLS and SASL to the brokers")
-CERTIFICATES: Final = Section("TLS and SASL to the brokers")
+LISTENER: Final = Section(__name__, "TLS and SASL to the brokers")
+LOGIN: Final = Section(__name__, "TLS and SASL to the brokers")
+CERTIFICATES: Final = Section(__name__, "TLS and SASL to the brokers")
 
-PROTOCOL = LISTENER.option(
-    "kafka.security.protocol",
-    one_of(*PROTOCOLS),
-    "PLAINTEXT",
-    "How the brokers are spoken to: with TLS (SSL, SASL_SSL) or without, with a login (SASL_...) "
-    "or without. It also says which of the listeners that brokers register in ZooKeeper is taken.",
+PROTOCOL = LISTENER.option("kafka.security.protocol", one_of(*PROTOCOLS), "PLAINTEXT")
+"""How the brokers are spoken to: with TLS (SSL, SASL_SSL) or without, with a login (SASL_...) or
+without. It also says which of the listeners that brokers register in ZooKeeper is taken.
+"""
+MECHANISM = LOGIN.option("kafka.sasl.mechanism", one_of(*MECHANISMS), "GSSAPI")
+"""How to log in. GSSAPI (Kerberos) needs the package gssapi on driver and executors."""
+JAAS = LOGIN.optional("kafka.sasl.jaas.config", LOGIN_MODULE, secret=True)
+"""What to log in with, as a line of JAAS: PlainLoginModule and ScramLoginModule with username and
+password, OAuthBearerLoginModule, or Krb5LoginModule with useTicketCache. See security.md. Never
+shown in messages; `${env:NAME}` or `${directory:/path:file}` in it keeps a password out of Spark's
+plans.
+"""
+KERBEROS_SERVICE = LOGIN.optional("kafka.sasl.kerberos.service.name", SERVICE)
+"""The name of the brokers' service in Kerberos, mostly kafka."""
+TOKEN_ENDPOINT = LOGIN.optional("kafka.sasl.oauthbearer.token.endpoint.url", URL)
+"""Where tokens for OAUTHBEARER come from: an OAuth server, which is given clientId and clientSecret
+of kafka.sasl.jaas.config, or a file with a token, which is read anew for each login, on driver and
+executors.
+"""
+TOKEN_OVER_HTTP = LOGIN.option("kafka.sasl.oauthbearer.token.endpoint.allow.http", FLAG, False)
+"""Allow an OAuth server at an http: address of another machine. The client secret and the tokens
+then travel unencrypted.
+"""
+TOKEN_FUNCTION = LOGIN.optional("oauth.token.function", FUNCTION)
+"""A function of your own that returns a token for OAUTHBEARER. It is called without arguments for
+each login, on driver and executors, where its module must be installed.
+"""
+TRUST_TYPE = CERTIFICATES.option("kafka.ssl.truststore.type", STORE, "JKS")
+"""What kind of file kafka.ssl.truststore.location is. Only PEM can be read: security.md says how
+the others are made into it.
+"""
+TRUST_LOCATION = CERTIFICATES.optional(
+    "kafka.ssl.truststore.location", PATH, default_text="the certificates that the system trusts"
 )
-MECHANISM = LOGIN.option(
-    "kafka.sasl.mechanism",
-    one_of(*MECHANISMS),
-    "GSSAPI",
-    "How to log in. GSSAPI (Kerberos) needs the package gssapi on driver and executors.",
-)
-JAAS: Final[Option[LoginModule | None]] = LOGIN.option(
-    "kafka.sasl.jaas.config",
-    LOGIN_MODULE,
-    None,
-    "What to log in with, as a line of JAAS: PlainLoginModule and ScramLoginModule with username "
-    "and password, OAuthBearerLoginModule, or Krb5LoginModule with useTicketCache. See "
-    "security.md. Never shown in messages; `${env:NAME}` or `${directory:/path:file}` in it keeps "
-    "a password out of Spark's plans.",
-    secret=True,
-)
-KERBEROS_SERVICE: Final[Option[str | None]] = LOGIN.option(
-    "kafka.sasl.kerberos.service.name",
-    SERVICE,
-    None,
-    "The name of the brokers' service in Kerberos, mostly kafka.",
-)
-TOKEN_ENDPOINT: Final[Option[str | None]] = LOGIN.option(
-    "kafka.sasl.oauthbearer.token.endpoint.url",
-    URL,
-    None,
-    "Where tokens for OAUTHBEARER come from: an OAuth server, which is given clientId and "
-    "clientSecret of kafka.sasl.jaas.config, or a file with a token, which is read anew for each "
-    "login, on driver and executors.",
-)
-TOKEN_OVER_HTTP = LOGIN.option(
-    "kafka.sasl.oauthbearer.token.endpoint.allow.http",
-    FLAG,
-    False,
-    "Allow an OAuth server at an http: address of another machine. The client secret and the "
-    "tokens then travel unencrypted.",
-)
-TOKEN_FUNCTION: Final[Option[TokenFunction | None]] = LOGIN.option(
-    "oauth.token.function",
-    FUNCTION,
-    None,
-    "A function of your own that returns a token for OAUTHBEARER. It is called without arguments "
-    "for each login, on driver and executors, where its module must be installed.",
-)
-TRUST_TYPE = CERTIFICATES.option(
-    "kafka.ssl.truststore.type",
-    STORE,
-    "JKS",
-    "What kind of file kafka.ssl.truststore.location is. Only PEM can be read: security.md says "
-    "how the others are made into it.",
-)
-TRUST_LOCATION: Final[Option[str | None]] = CERTIFICATES.option(
-    "kafka.ssl.truststore.location",
-    PATH,
-    None,
-    "A file with the certificates to trust. It is read once, on the driver; executors get the "
-    "content.",
-    default_text="the certificates that the system trusts",
-)
-TRUST_CERTIFICATES: Final[Option[str | None]] = CERTIFICATES.option(
-    "kafka.ssl.truststore.certificates",
-    PEM_CERTIFICATES,
-    None,
-    "The certificates to trust themselves.",
-)
-KEY_TYPE = CERTIFICATES.option(
-    "kafka.ssl.keystore.type",
-    STORE,
-    "JKS",
-    "What kind of file kafka.ssl.keystore.location is. Only PEM can be read.",
-)
-KEY_LOCATION: Final[Option[str | None]] = CERTIFICATES.option(
-    "kafka.ssl.keystore.location",
-    PATH,
-    None,
-    "A file with this client's private key and its certificates, its own first. It is read once, "
-    "on the driver; executors get the content.",
-)
-KEY_CHAIN: Final[Option[str | None]] = CERTIFICATES.option(
-    "kafka.ssl.keystore.certificate.chain",
-    PEM_CERTIFICATES,
-    None,
-    "This client's certificates themselves, its own first.",
-)
-KEY: Final[Option[Secret | None]] = CERTIFICATES.option(
-    "kafka.ssl.keystore.key",
-    PRIVATE_KEY,
-    None,
-    "This client's private key itself. Never shown in messages.",
-    secret=True,
-)
-KEY_PASSWORD: Final[Option[Secret | None]] = CERTIFICATES.option(
-    "kafka.ssl.key.password",
-    PASSWORD,
-    None,
-    "What opens the private key, where it is locked (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never "
-    "shown in messages.",
-    secret=True,
-)
+"""A file with the certificates to trust. It is read once, on the driver; executors get the content.
+"""
+TRUST_CERTIFICATES = CERTIFICATES.optional("kafka.ssl.truststore.certificates", PEM_CERTIFICATES)
+"""The certificates to trust themselves."""
+KEY_TYPE = CERTIFICATES.option("kafka.ssl.keystore.type", STORE, "JKS")
+"""What kind of file kafka.ssl.keystore.location is. Only PEM can be read."""
+KEY_LOCATION = CERTIFICATES.optional("kafka.ssl.keystore.location", PATH)
+"""A file with this client's private key and its certificates, its own first. It is read once, on
+the driver; executors get the content.
+"""
+KEY_CHAIN = CERTIFICATES.optional("kafka.ssl.keystore.certificate.chain", PEM_CERTIFICATES)
+"""This client's certificates themselves, its own first."""
+KEY = CERTIFICATES.optional("kafka.ssl.keystore.key", PRIVATE_KEY, secret=True)
+"""This client's private key itself. Never shown in messages."""
+KEY_PASSWORD = CERTIFICATES.optional("kafka.ssl.key.password", PASSWORD, secret=True)
+"""What opens the private key, where it is locked (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never
+shown in messages.
+"""
 HOST_CHECK = CERTIFICATES.option(
-    "kafka.ssl.endpoint.identification.algorithm",
-    ENDPOINT_CHECK,
-    True,
-    "https: a broker's certificate must be one for the host that was asked for. Empty: any that "
-    "is trusted will do, so that whoever has one can pose as a broker.",
-    default_text="https",
+    "kafka.ssl.endpoint.identification.algorithm", ENDPOINT_CHECK, True, default_text="https"
 )
+"""https: a broker's certificate must be one for the host that was asked for. Empty: any that is
+trusted will do, so that whoever has one can pose as a broker.
+"""
 TLS_VERSIONS = CERTIFICATES.option(
     "kafka.ssl.enabled.protocols",
     VERSIONS_OF_TLS,
     ("TLSv1.2", "TLSv1.3"),
-    "Which versions of TLS may be spoken.",
     default_text="TLSv1.2,TLSv1.3",
 )
+"""Which versions of TLS may be spoken."""
 OPTIONS: Final = (*LISTENER, *LOGIN, *CERTIFICATES)
 
 _TLS: Final = TlsOptions(

@@ -17,47 +17,30 @@ from pyspark_zkgroup.security import pem
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
-SECTION: Final = Section("ZooKeeper and the group")
+SECTION: Final = Section(__name__, "ZooKeeper and the group")
 
 ADDRESSES: Final[Option[tuple[Address, ...]]] = SECTION.option(
-    "coordinator.addresses",
-    ADDRESS_LIST,
-    (),
-    "Only with protocol=light, and required there: where `zkgroup coordinator --listen` runs, all "
-    "of them. One that is reached says which of them is in office.",
-    default_text="none",
+    "coordinator.addresses", ADDRESS_LIST, ()
 )
-TOKEN: Final[Option[Secret | None]] = SECTION.option(
-    "coordinator.token",
-    PASSWORD,
-    None,
-    "Only with protocol=light: what the coordinator lets members in by (its --token-file). Never "
-    "shown in messages; `${env:NAME}` or `${directory:/path:file}` keeps it out of Spark's plans.",
-    default_text="none",
-    secret=True,
+"""Only with protocol=light, and required there: where `zkgroup coordinator --listen` runs, all of
+them. One that is reached says which of them is in office.
+"""
+TOKEN = SECTION.optional("coordinator.token", PASSWORD, secret=True)
+"""Only with protocol=light: what the coordinator lets members in by (its --token-file). Never shown
+in messages; `${env:NAME}` or `${directory:/path:file}` keeps it out of Spark's plans.
+"""
+TLS = SECTION.option("coordinator.ssl.client.enable", FLAG, False)
+"""Only with protocol=light. true: the coordinator is spoken to with TLS, and must show a
+certificate of its host. Without it the token and all else can be read on the way.
+"""
+TRUST_LOCATION = SECTION.optional(
+    "coordinator.ssl.truststore.location", PATH, default_text="the certificates that gRPC trusts"
 )
-TLS = SECTION.option(
-    "coordinator.ssl.client.enable",
-    FLAG,
-    False,
-    "Only with protocol=light. true: the coordinator is spoken to with TLS, and must show a "
-    "certificate of its host. Without it the token and all else can be read on the way.",
-)
-TRUST_LOCATION: Final[Option[str | None]] = SECTION.option(
-    "coordinator.ssl.truststore.location",
-    PATH,
-    None,
-    "Only with protocol=light: a PEM file with the certificates to trust, read on the driver.",
-    default_text="the certificates that gRPC trusts",
-)
-KEY_LOCATION: Final[Option[str | None]] = SECTION.option(
-    "coordinator.ssl.keystore.location",
-    PATH,
-    None,
-    "Only with protocol=light: a PEM file with this member's private key, unlocked, and its "
-    "certificates, its own first, read on the driver. Where the coordinator has --tls-trust it "
-    "wants one.",
-)
+"""Only with protocol=light: a PEM file with the certificates to trust, read on the driver."""
+KEY_LOCATION = SECTION.optional("coordinator.ssl.keystore.location", PATH)
+"""Only with protocol=light: a PEM file with this member's private key, unlocked, and its
+certificates, its own first, read on the driver. Where the coordinator has --tls-trust it wants one.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,12 @@ _SECRET_NAMES = re.compile("auth|credential|jaas|key|password|secret|token")
 
 @dataclass(frozen=True, eq=False)
 class Option(Generic[T]):
+    """What it means stands as a docstring below the row, and is read by docs.py."""
+
     name: str
-    heading: str
+    section: Section
     rule: Rule[T]
     default: T
-    text: str
     default_text: str = ""
     secret: bool = False
     in_batch: InBatch = "taken"
@@ -42,7 +43,7 @@ class Option(Generic[T]):
             return self.default_text or "required"
         if isinstance(self.default, bool):
             return str(self.default).lower()
-        return "none" if self.default is None else str(self.default)
+        return str(self.default) if self.default or self.default == 0 else "none"
 
     @property
     def option(self) -> Option[T]:
@@ -64,26 +65,22 @@ class OldName(Generic[T]):
 
 
 class Section:
-    """Rows under one heading of the options page, in the order in which they are declared."""
+    """Rows of a module under one heading of the options page, in the order of their declaration."""
 
-    def __init__(self, heading: str) -> None:
+    def __init__(self, module: str, heading: str) -> None:
+        self.module = module
         self.heading = heading
         self._rows: list[Option[Any]] = []
 
-    def option(
-        self,
-        name: str,
-        rule: Rule[T],
-        default: T,
-        text: str,
-        *,
-        default_text: str = "",
-        secret: bool = False,
-        in_batch: InBatch = "taken",
-    ) -> Option[T]:
-        row = Option(name, self.heading, rule, default, text, default_text, secret, in_batch)
+    def option(self, name: str, rule: Rule[T], default: T, **more: Any) -> Option[T]:
+        """`more` is what else an Option has."""
+        row = Option(name, self, rule, default, **more)
         self._rows.append(row)
         return row
+
+    def optional(self, name: str, rule: Rule[T], **more: Any) -> Option[T | None]:
+        """Without a default: None where it is not given."""
+        return self.option(name, rule, None, **more)
 
     def __iter__(self) -> Iterator[Option[Any]]:
         return iter(self._rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -17,48 +18,44 @@ ProtocolName = Literal["zookeeper", "coordinator", "light", "kafka"]
 _HEARTBEATS_PER_SESSION = 3
 _COORDINATOR_SESSION_MS_MIN = 1000
 
-SECTION: Final = Section("ZooKeeper and the group")
+SECTION: Final = Section(__name__, "ZooKeeper and the group")
 
 PROTOCOL: Final[Option[ProtocolName]] = SECTION.option(
-    "protocol",
-    one_of("zookeeper", "coordinator", "light", "kafka"),
-    "zookeeper",
-    "Who decides which member reads what. zookeeper: every member for itself, all alike, as the "
-    "JVM consumers do, which may be in the same group. coordinator: one elected coordinator tells "
-    "each member, so that a change costs little in large groups and moves no more than it must; "
-    "all members must be zkgroup members with this protocol or light. light: the same coordinator, "
-    "reached over the network, so that the query needs no ZooKeeper. kafka: the brokers' own group "
-    "coordinator, without any ZooKeeper; plain Kafka consumers may be in the same group. More in "
-    "docs/protocols.md. Use a new checkpoint when you change it.",
+    "protocol", one_of("zookeeper", "coordinator", "light", "kafka"), "zookeeper"
 )
-CANDIDATE = SECTION.option(
-    "coordinator.candidate",
-    FLAG,
-    True,
-    "Only with protocol=coordinator: whether this query's driver may be elected coordinator, of "
-    "all groups of this ZooKeeper. false where `zkgroup coordinator` runs, or other drivers may.",
-    in_batch="refused",
-)
+"""Who decides which member reads what. zookeeper: every member for itself, all alike, as the JVM
+consumers do, which may be in the same group. coordinator: one elected coordinator tells each
+member, so that a change costs little in large groups and moves no more than it must; all members
+must be zkgroup members with this protocol or light. light: the same coordinator, reached over the
+network, so that the query needs no ZooKeeper. kafka: the brokers' own group coordinator, without
+any ZooKeeper; plain Kafka consumers may be in the same group. More in docs/protocols.md. Use a new
+checkpoint when you change it.
+"""
+CANDIDATE = SECTION.option("coordinator.candidate", FLAG, True, in_batch="refused")
+"""Only with protocol=coordinator: whether this query's driver may be elected coordinator, of all
+groups of this ZooKeeper. false where `zkgroup coordinator` runs, or other drivers may.
+"""
 GROUP_SESSION_TIMEOUT = SECTION.option(
     "session.timeout.ms",
     duration_ms(),
     10_000,
-    "Only with protocol=kafka or light: how long the brokers, or the coordinator, keep a member in "
-    "the group that they no longer hear of. The coordinator allows 1000 and more, the brokers "
-    "group.min.session.timeout.ms (6000, unless set otherwise) and more. A restart after a crash "
-    "waits for so long, unless 'member.id' is given.",
     default_text="10000; three times heartbeat.interval.ms if only that is given and asks for more",
     in_batch="refused",
 )
-HEARTBEAT_INTERVAL: Final[Option[int | None]] = SECTION.option(
+"""Only with protocol=kafka or light: how long the brokers, or the coordinator, keep a member in the
+group that they no longer hear of. The coordinator allows 1000 and more, the brokers
+group.min.session.timeout.ms (6000, unless set otherwise) and more. A restart after a crash waits
+for so long, unless 'member.id' is given.
+"""
+HEARTBEAT_INTERVAL = SECTION.optional(
     "heartbeat.interval.ms",
     duration_ms(),
-    None,
-    "Only with protocol=kafka: how often the member tells the brokers that it is alive, and hears "
-    "that the group rebalances. At most a third of session.timeout.ms.",
     default_text="a third of session.timeout.ms",
     in_batch="refused",
 )
+"""Only with protocol=kafka: how often the member tells the brokers that it is alive, and hears that
+the group rebalances. At most a third of session.timeout.ms.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +75,87 @@ class ChosenProtocol:
         return self.name in ("zookeeper", "coordinator")
 
 
+@dataclass(frozen=True, slots=True)
+class _Conflict:
+    """Options that do not go with some protocols, and what speaks against them."""
+
+    protocols: tuple[ProtocolName, ...]
+    options: Iterable[Option[Any]]
+    reason: str
+    remedy: str
+
+
+_OF_ZOOKEEPER: Final = (*zookeeper.OPTIONS, group.OFFSETS_STORAGE, group.DUAL_COMMIT)
+_CONFLICTS: Final = (
+    _Conflict(("kafka",), _OF_ZOOKEEPER, ", which needs no ZooKeeper", "Leave it out"),
+    _Conflict(
+        ("light",),
+        _OF_ZOOKEEPER,
+        ", which needs no ZooKeeper",
+        "Leave it out: the coordinator has ZooKeeper's, and keeps the offsets there",
+    ),
+    _Conflict(
+        ("kafka",),
+        (group.REBALANCE_CALLBACK,),
+        ", which does not call it yet",
+        "Leave it out, or set 'protocol' to zookeeper or coordinator",
+    ),
+    _Conflict(
+        ("kafka",), (group.ORDER, topics.ASSIGN), ": the group's leader assigns", "Leave it out"
+    ),
+    _Conflict(
+        ("light",),
+        (HEARTBEAT_INTERVAL,),
+        ": the coordinator asks each member six times within its session.timeout.ms",
+        "Leave it out",
+    ),
+    _Conflict(
+        ("zookeeper", "coordinator"),
+        (GROUP_SESSION_TIMEOUT, HEARTBEAT_INTERVAL),
+        ": the session is ZooKeeper's, and its client chooses when to be heard",
+        "Use 'zookeeper.session.timeout.ms'",
+    ),
+    _Conflict(
+        ("coordinator", "light"),
+        (group.STRATEGY, group.ORDER),
+        ": the coordinator assigns, evenly by threads, and moves no more than it must",
+        "Leave it out",
+    ),
+    _Conflict(
+        ("coordinator", "light"),
+        (topics.ASSIGN,),
+        ": what is assigned by hand nobody else decides",
+        "Leave out 'protocol', or use 'subscribe' or 'subscribePattern'",
+    ),
+    _Conflict(
+        ("zookeeper", "coordinator", "kafka"),
+        light.SECTION,
+        "",
+        "Leave it out, or set 'protocol' to light",
+    ),
+    _Conflict(
+        ("zookeeper", "light", "kafka"),
+        (CANDIDATE,),
+        ", which knows no coordinator",
+        "Leave it out, or set 'protocol' to coordinator in all members of the group",
+    ),
+)
+
+
 def protocol(given: Given) -> ChosenProtocol:
-    name = given.value(PROTOCOL)
-    _CHECKS[name](given, given.shown(PROTOCOL))
-    if name != "light":
-        given.refuse(
-            light.SECTION, given.shown(PROTOCOL), "Leave it out, or set 'protocol' to light"
+    name, chosen = given.value(PROTOCOL), given.shown(PROTOCOL)
+    for conflict in _CONFLICTS:
+        if name in conflict.protocols:
+            given.refuse(conflict.options, chosen + conflict.reason, conflict.remedy)
+    if name != "kafka" and given.value(group.STRATEGY) == COOPERATIVE_STICKY:
+        raise given.clash(
+            group.STRATEGY, PROTOCOL, "Use range or roundrobin, or set 'protocol' to kafka"
         )
-    if name != "coordinator":
-        given.refuse(
-            [CANDIDATE],
-            f"{given.shown(PROTOCOL)}, which knows no coordinator",
-            "Leave it out, or set 'protocol' to coordinator in all members of the group",
-        )
-    own_session = name in ("kafka", "light")
-    timeout_ms = (
-        _session_timeout_ms(given) if own_session else given.value(zookeeper.SESSION_TIMEOUT)
-    )
+    _check_addresses(given, name, chosen)
+    if name in ("kafka", "light"):
+        timeout_ms = _session_timeout_ms(given)
+    else:
+        timeout_ms = given.value(zookeeper.SESSION_TIMEOUT)
     return ChosenProtocol(
         name,
         given.value(CANDIDATE),
@@ -102,6 +163,25 @@ def protocol(given: Given) -> ChosenProtocol:
         _kafka_group(given, timeout_ms) if name == "kafka" else KafkaGroupSettings(),
         _light(given) if name == "light" else light.LightOptions(),
     )
+
+
+def _check_addresses(given: Given, name: ProtocolName, chosen: str) -> None:
+    if name == "kafka" and not given.value(brokers.BOOTSTRAP):
+        raise OptionError(
+            f"Option {chosen}, but 'kafka.bootstrap.servers' is not given",
+            "Name some brokers: there is no ZooKeeper to ask for them",
+        )
+    if name == "light" and not given.value(light.ADDRESSES):
+        raise OptionError(
+            f"Option {chosen}, but {light.ADDRESSES.name!r} is not given",
+            "Name where `zkgroup coordinator --listen` runs: host:port[,host:port...]",
+        )
+    if name == "light" and not (given.value(light.TLS) or given.value(brokers.BOOTSTRAP)):
+        raise OptionError(
+            f"Option {chosen}, but neither 'kafka.bootstrap.servers' nor {light.TLS.name!r} is "
+            "given: brokers are not taken from a coordinator that has not shown a certificate",
+            "Name some brokers in 'kafka.bootstrap.servers', or reach the coordinator with TLS",
+        )
 
 
 def _session_timeout_ms(given: Given) -> int:
@@ -141,88 +221,3 @@ def _light(given: Given) -> light.LightOptions:
             f"A coordinator takes {_COORDINATOR_SESSION_MS_MIN} and more",
         )
     return light.light_options(given, timeout_ms)
-
-
-def _check_kafka(given: Given, chosen: str) -> None:
-    given.refuse(_OF_ZOOKEEPER, f"{chosen}, which needs no ZooKeeper", "Leave it out")
-    given.refuse(
-        [group.REBALANCE_CALLBACK],
-        f"{chosen}, which does not call it yet",
-        "Leave it out, or set 'protocol' to zookeeper or coordinator",
-    )
-    by_the_leader: tuple[Option[Any], ...] = (group.ORDER, topics.ASSIGN)
-    given.refuse(by_the_leader, f"{chosen}: the group's leader assigns", "Leave it out")
-    if not given.value(brokers.BOOTSTRAP):
-        raise OptionError(
-            f"Option {chosen}, but 'kafka.bootstrap.servers' is not given",
-            "Name some brokers: there is no ZooKeeper to ask for them",
-        )
-
-
-def _check_light(given: Given, chosen: str) -> None:
-    _check_strategy(given, chosen)
-    given.refuse(
-        _OF_ZOOKEEPER,
-        f"{chosen}, which needs no ZooKeeper",
-        "Leave it out: the coordinator has ZooKeeper's, and keeps the offsets there",
-    )
-    given.refuse(
-        [HEARTBEAT_INTERVAL],
-        f"{chosen}: the coordinator asks each member six times within its session.timeout.ms",
-        "Leave it out",
-    )
-    if not given.value(light.ADDRESSES):
-        raise OptionError(
-            f"Option {chosen}, but {light.ADDRESSES.name!r} is not given",
-            "Name where `zkgroup coordinator --listen` runs: host:port[,host:port...]",
-        )
-    if not (given.value(light.TLS) or given.value(brokers.BOOTSTRAP)):
-        raise OptionError(
-            f"Option {chosen}, but neither 'kafka.bootstrap.servers' nor {light.TLS.name!r} is "
-            "given: brokers are not taken from a coordinator that has not shown a certificate",
-            "Name some brokers in 'kafka.bootstrap.servers', or reach the coordinator with TLS",
-        )
-    _check_assigned_by_coordinator(given, chosen)
-
-
-def _check_coordinator(given: Given, chosen: str) -> None:
-    _check_zookeeper(given, chosen)
-    _check_assigned_by_coordinator(given, chosen)
-
-
-def _check_assigned_by_coordinator(given: Given, chosen: str) -> None:
-    given.refuse(
-        (group.STRATEGY, group.ORDER),
-        f"{chosen}: the coordinator assigns, evenly by threads, and moves no more than it must",
-        "Leave it out",
-    )
-    given.refuse(
-        [topics.ASSIGN],
-        f"{chosen}: what is assigned by hand nobody else decides",
-        "Leave out 'protocol', or use 'subscribe' or 'subscribePattern'",
-    )
-
-
-def _check_zookeeper(given: Given, chosen: str) -> None:
-    given.refuse(
-        (GROUP_SESSION_TIMEOUT, HEARTBEAT_INTERVAL),
-        f"{chosen}: the session is ZooKeeper's, and its client chooses when to be heard",
-        "Use 'zookeeper.session.timeout.ms'",
-    )
-    _check_strategy(given, chosen)
-
-
-def _check_strategy(given: Given, chosen: str) -> None:
-    if given.value(group.STRATEGY) == COOPERATIVE_STICKY:
-        raise given.clash(
-            group.STRATEGY, chosen, "Use range or roundrobin, or set 'protocol' to kafka"
-        )
-
-
-_OF_ZOOKEEPER: Final = (*zookeeper.OPTIONS, group.OFFSETS_STORAGE, group.DUAL_COMMIT)
-_CHECKS: Final = {
-    "zookeeper": _check_zookeeper,
-    "coordinator": _check_coordinator,
-    "light": _check_light,
-    "kafka": _check_kafka,
-}

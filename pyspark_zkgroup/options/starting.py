@@ -6,21 +6,10 @@ import re
 from typing import Any, Final
 
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
-from pyspark_zkgroup.options.rules import (
-    FLAG,
-    INT_MAX,
-    LONG_MAX,
-    Rule,
-    is_int,
-    json_object,
-    meaning_of,
-    one_of,
-    shown,
-    topic_name,
-    whole_number,
-)
+from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.options.topics import TopicSelection, check_positions
 from pyspark_zkgroup.ranges.positions import (
     EARLIEST,
@@ -47,15 +36,17 @@ def _numbers_by_partition(
 ) -> tuple[tuple[TopicPartition, int], ...]:
     """Sorted, from JSON such as {"orders": {"0": 23}}."""
     found: dict[TopicPartition, int] = {}
-    for topic, partitions in json_object(text, "topics and their partitions").items():
-        topic_name(topic)
+    for topic, partitions in rules.json_object(text, "topics and their partitions").items():
+        rules.topic_name(topic)
         if not isinstance(partitions, dict) or not partitions:
-            raise ValueError(f"gives {topic!r} {shown(partitions)}, not an object of partitions")
+            raise ValueError(
+                f"gives {topic!r} {rules.shown(partitions)}, not an object of partitions"
+            )
         for number, value in partitions.items():
-            if not re.fullmatch("0|[1-9][0-9]{0,9}", number) or int(number) > INT_MAX:
+            if not re.fullmatch("0|[1-9][0-9]{0,9}", number) or int(number) > rules.INT_MAX:
                 raise ValueError(f"names the partition {number!r} of {topic!r}")
-            if not is_int(value) or not lowest <= value <= LONG_MAX:
-                raise ValueError(f"gives the {of_what} {shown(value)} for {topic}-{number}")
+            if not rules.is_int(value) or not lowest <= value <= rules.LONG_MAX:
+                raise ValueError(f"gives the {of_what} {rules.shown(value)} for {topic}-{number}")
             found[TopicPartition(topic, int(number))] = value
     return tuple(sorted(found.items()))
 
@@ -66,7 +57,7 @@ def _starting_offsets(text: str) -> StartingOffsets:
     return StartingOffsets(None, offsets_by_partition(text, EARLIEST))
 
 
-RESET = meaning_of(
+RESET = rules.meaning_of(
     {"smallest": FROM_EARLIEST, "largest": FROM_LATEST, **_WORDS},
     "smallest or earliest, largest or latest",
 )
@@ -75,54 +66,40 @@ OFFSETS: Rule[StartingOffsets] = Rule(
     "the next offset to read, or -2 for earliest, or -1 for latest",
     _starting_offsets,
 )
-TIMESTAMP = whole_number(0, LONG_MAX, "milliseconds since 1970")
+TIMESTAMP = rules.whole_number(0, rules.LONG_MAX, "milliseconds since 1970")
 TIMESTAMPS: Rule[tuple[tuple[TopicPartition, int], ...]] = Rule(
     'a JSON object such as {"orders": {"0": 1767225600000}} with milliseconds since 1970',
     lambda text: _numbers_by_partition(text, "time", 0),
 )
 
-SECTION: Final = Section("Where to read")
+SECTION: Final = Section(__name__, "Where to read")
 
 STARTING_OFFSETS = SECTION.option(
-    "startingOffsets",
-    OFFSETS,
-    FROM_LATEST,
-    "Where to start in a partition for which the group has no offset. JSON must then name every "
-    "partition of its topic. Partitions and topics that appear after a query has begun "
-    "start at earliest, whatever is set here. A batch read has no use for latest.",
-    default_text="latest; in a batch read earliest",
+    "startingOffsets", OFFSETS, FROM_LATEST, default_text="latest; in a batch read earliest"
 )
-STARTING_TIMESTAMP: Final[Option[int | None]] = SECTION.option(
-    "startingTimestamp",
-    TIMESTAMP,
-    None,
-    "Start at the first record of this time or later, where the group has no offset (and as "
-    "startingOffsets otherwise). Goes before startingOffsetsByTimestamp, and both before "
-    "startingOffsets. What it comes to is looked up once and written to the group.",
-)
-STARTING_BY_TIMESTAMP: Final = SECTION.option(
-    "startingOffsetsByTimestamp",
-    TIMESTAMPS,
-    (),
-    "The same with a time for each partition; every partition of the topics read is named.",
-    default_text="none",
-)
+"""Where to start in a partition for which the group has no offset. JSON must then name every
+partition of its topic. Partitions and topics that appear after a query has begun start at earliest,
+whatever is set here. A batch read has no use for latest.
+"""
+STARTING_TIMESTAMP = SECTION.optional("startingTimestamp", TIMESTAMP)
+"""Start at the first record of this time or later, where the group has no offset (and as
+startingOffsets otherwise). Goes before startingOffsetsByTimestamp, and both before startingOffsets.
+What it comes to is looked up once and written to the group.
+"""
+STARTING_BY_TIMESTAMP: Final = SECTION.option("startingOffsetsByTimestamp", TIMESTAMPS, ())
+"""The same with a time for each partition; every partition of the topics read is named."""
 UNMATCHED: Final[Option[Unmatched]] = SECTION.option(
-    "startingOffsetsByTimestampStrategy",
-    one_of("error", "latest"),
-    "error",
-    "What to do in a partition without a record of the starting time or later. error: the query "
-    "fails and names the partition. latest: start at its log's end.",
+    "startingOffsetsByTimestampStrategy", rules.one_of("error", "latest"), "error"
 )
-FAIL_ON_DATA_LOSS = SECTION.option(
-    "failOnDataLoss",
-    FLAG,
-    True,
-    "What happens when records are gone before they were read (retention has passed the group's "
-    "offset, a topic was deleted or made anew). true: the query fails with an error that names "
-    "partition, offsets and gap. false: it warns, counts the gap in its progress, and goes on from "
-    "the log's start. A batch read likewise, as far as it warns.",
-)
+"""What to do in a partition without a record of the starting time or later. error: the query fails
+and names the partition. latest: start at its log's end.
+"""
+FAIL_ON_DATA_LOSS = SECTION.option("failOnDataLoss", rules.FLAG, True)
+"""What happens when records are gone before they were read (retention has passed the group's
+offset, a topic was deleted or made anew). true: the query fails with an error that names partition,
+offsets and gap. false: it warns, counts the gap in its progress, and goes on from the log's start.
+A batch read likewise, as far as it warns.
+"""
 
 
 def starting_option(given: Given) -> Option[Any]:

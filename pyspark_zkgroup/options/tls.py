@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option
-from pyspark_zkgroup.options.rules import Rule, meaning_of, not_empty, one_of
+from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.security import jaas, pem, placeholders
 from pyspark_zkgroup.security.jaas import LoginModule
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
@@ -42,18 +43,18 @@ def _login_module(text: str) -> LoginModule:
     return LoginModule(module.name, options)
 
 
-STORE = one_of("JKS", "PKCS12", "PEM")
+STORE = rules.one_of("JKS", "PKCS12", "PEM")
 LOGIN_MODULE: Rule[LoginModule] = Rule(
     "one login module, such as org.apache.kafka.common.security.plain.PlainLoginModule required "
     'username="..." password="...";',
     _login_module,
 )
 PASSWORD: Rule[Secret] = Rule(
-    "a password", lambda text: Secret(placeholders.filled(not_empty(text)))
+    "a password", lambda text: Secret(placeholders.filled(rules.not_empty(text)))
 )
-PATH: Rule[str] = Rule("the path of a file that the driver can read", not_empty)
-SERVICE: Rule[str] = Rule("the name of a service, such as kafka", not_empty)
-ENDPOINT_CHECK = meaning_of({"": False, "https": True}, "https, or nothing (an empty text)")
+PATH: Rule[str] = Rule("the path of a file that the driver can read", rules.not_empty)
+SERVICE: Rule[str] = Rule("the name of a service, such as kafka", rules.not_empty)
+ENDPOINT_CHECK = rules.meaning_of({"": False, "https": True}, "https, or nothing (an empty text)")
 VERSIONS_OF_TLS: Rule[tuple[str, ...]] = Rule(
     " or ".join([*VERSIONS, "both with a comma between"]), _versions
 )

@@ -11,21 +11,10 @@ from pyspark_zkgroup.errors import OptionError, SubscriptionError
 from pyspark_zkgroup.jvm import patterns
 from pyspark_zkgroup.jvm.registration import THREADS_MAX, Subscription
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
-from pyspark_zkgroup.options.rules import (
-    FLAG,
-    INT_MAX,
-    NAME_ALLOWED,
-    TOPIC_LENGTH_MAX,
-    Rule,
-    is_int,
-    json_object,
-    not_empty,
-    shown,
-    topic_name,
-    whole_number,
-)
+from pyspark_zkgroup.options.rules import Rule
 
 NO_THREADS: Final[Mapping[str, int]] = MappingProxyType({})
 
@@ -33,7 +22,7 @@ NO_THREADS: Final[Mapping[str, int]] = MappingProxyType({})
 def _topics(text: str) -> tuple[str, ...]:
     """Each topic once, in the order given; empty entries are dropped, as Spark's source does."""
     names = tuple(
-        dict.fromkeys(topic_name(part.strip()) for part in text.split(",") if part.strip())
+        dict.fromkeys(rules.topic_name(part.strip()) for part in text.split(",") if part.strip())
     )
     if not names:
         raise ValueError("names no topic")
@@ -42,93 +31,70 @@ def _topics(text: str) -> tuple[str, ...]:
 
 def _partitions(text: str) -> tuple[TopicPartition, ...]:
     found: set[TopicPartition] = set()
-    for topic, numbers in json_object(text, "topics and their partitions").items():
-        topic_name(topic)
+    for topic, numbers in rules.json_object(text, "topics and their partitions").items():
+        rules.topic_name(topic)
         if not isinstance(numbers, list) or not numbers:
-            raise ValueError(f"gives {topic!r} {shown(numbers)}, not a list of partitions")
+            raise ValueError(f"gives {topic!r} {rules.shown(numbers)}, not a list of partitions")
         for number in numbers:
-            if not is_int(number) or not 0 <= number <= INT_MAX:
-                raise ValueError(f"names the partition {shown(number)} of {topic!r}")
+            if not rules.is_int(number) or not 0 <= number <= rules.INT_MAX:
+                raise ValueError(f"names the partition {rules.shown(number)} of {topic!r}")
             found.add(TopicPartition(topic, number))
     return tuple(sorted(found))
 
 
 def _threads_by_topic(text: str) -> Mapping[str, int]:
     threads: dict[str, int] = {}
-    for topic, count in json_object(text, "topics and their thread counts").items():
-        if not is_int(count) or not 1 <= count <= THREADS_MAX:
-            raise ValueError(f"gives {shown(count)} threads to {topic!r}")
-        threads[topic_name(topic)] = count
+    for topic, count in rules.json_object(text, "topics and their thread counts").items():
+        if not rules.is_int(count) or not 1 <= count <= THREADS_MAX:
+            raise ValueError(f"gives {rules.shown(count)} threads to {topic!r}")
+        threads[rules.topic_name(topic)] = count
     return threads
 
 
 TOPICS = Rule(
-    f"topic names separated by commas, each of at most {TOPIC_LENGTH_MAX} {NAME_ALLOWED}", _topics
+    f"topic names separated by commas, each of at most {rules.TOPIC_LENGTH_MAX} "
+    f"{rules.NAME_ALLOWED}",
+    _topics,
 )
 PARTITIONS = Rule(
     'a JSON object of topics and their partitions, such as {"orders": [0, 1], "payments": [2]}',
     _partitions,
 )
-EXPRESSION = Rule("one regular expression that matches whole topic names", not_empty)
+EXPRESSION = Rule("one regular expression that matches whole topic names", rules.not_empty)
 THREADS_BY_TOPIC = Rule(
     f'a JSON object such as {{"orders": 8, "payments": 2}}, with numbers from 1 to {THREADS_MAX}',
     _threads_by_topic,
 )
 
-SECTION: Final = Section("Topics")
+SECTION: Final = Section(__name__, "Topics")
 
-SUBSCRIBE: Final[Option[tuple[str, ...] | None]] = SECTION.option(
-    "subscribe",
-    TOPICS,
-    None,
-    "Topics to read. Exactly one of subscribe, subscribePattern, excludePattern and assign is "
-    "given.",
-)
-ASSIGN: Final[Option[tuple[TopicPartition, ...] | None]] = SECTION.option(
-    "assign",
-    PARTITIONS,
-    None,
-    "Read these partitions without joining the group: nothing is shared, nobody takes over, "
-    "offsets are read and committed as the group's all the same. Refused while the group has "
-    "members; of two queries that assign one partition the earlier one ends with an error.",
-)
-SUBSCRIBE_PATTERN: Final[Option[str | None]] = SECTION.option(
-    "subscribePattern",
-    EXPRESSION,
-    None,
-    "Read the topics whose whole name matches (a white list), also those made later. A comma "
-    "stands for |, and blanks are dropped, as in the JVM consumers. Supported: characters, ., "
-    "[...], (...), |, *, +, ?, {n}, ^, $, \\d, \\w, \\s, and (?!...) at the beginning. An "
-    "unsupported part is refused by name.",
-)
-EXCLUDE_PATTERN: Final[Option[str | None]] = SECTION.option(
-    "excludePattern",
-    EXPRESSION,
-    None,
-    "Read all topics but those whose whole name matches (a black list).",
-)
-EXCLUDE_INTERNAL = SECTION.option(
-    "exclude.internal.topics",
-    FLAG,
-    True,
-    "Leave `__consumer_offsets` and `__transaction_state` out of what a pattern means. Topics "
-    "named by subscribe are never left out.",
-)
-THREADS = SECTION.option(
-    "threads",
-    whole_number(1, THREADS_MAX),
-    4,
-    "Consumer threads for each topic: the most Spark tasks of this query that read at a time, "
-    "unless minPartitions or maxRecordsPerPartition cut them. Also the query's weight in the "
-    "group: partitions are shared out by threads.",
-)
-TOPIC_THREADS = SECTION.option(
-    "topic.threads",
-    THREADS_BY_TOPIC,
-    NO_THREADS,
-    "Threads for single topics of subscribe, in place of threads. Not with a pattern.",
-    default_text="none",
-)
+SUBSCRIBE = SECTION.optional("subscribe", TOPICS)
+"""Topics to read. Exactly one of subscribe, subscribePattern, excludePattern and assign is given.
+"""
+ASSIGN = SECTION.optional("assign", PARTITIONS)
+"""Read these partitions without joining the group: nothing is shared, nobody takes over, offsets
+are read and committed as the group's all the same. Refused while the group has members; of two
+queries that assign one partition the earlier one ends with an error.
+"""
+SUBSCRIBE_PATTERN = SECTION.optional("subscribePattern", EXPRESSION)
+r"""Read the topics whose whole name matches (a white list), also those made later. A comma stands
+for |, and blanks are dropped, as in the JVM consumers. Supported: characters, ., [...], (...), |,
+*, +, ?, {n}, ^, $, \d, \w, \s, and (?!...) at the beginning. An unsupported part is refused by
+name.
+"""
+EXCLUDE_PATTERN = SECTION.optional("excludePattern", EXPRESSION)
+"""Read all topics but those whose whole name matches (a black list)."""
+EXCLUDE_INTERNAL = SECTION.option("exclude.internal.topics", rules.FLAG, True)
+"""Leave `__consumer_offsets` and `__transaction_state` out of what a pattern means. Topics named by
+subscribe are never left out.
+"""
+THREADS = SECTION.option("threads", rules.whole_number(1, THREADS_MAX), 4)
+"""Consumer threads for each topic: the most Spark tasks of this query that read at a time, unless
+minPartitions or maxRecordsPerPartition cut them. Also the query's weight in the group: partitions
+are shared out by threads.
+"""
+TOPIC_THREADS = SECTION.option("topic.threads", THREADS_BY_TOPIC, NO_THREADS)
+"""Threads for single topics of subscribe, in place of threads. Not with a pattern."""
 SOURCES: Final = (SUBSCRIBE, SUBSCRIBE_PATTERN, EXCLUDE_PATTERN, ASSIGN)
 
 

@@ -25,10 +25,8 @@ from pyspark_zkgroup.options.tls import (
 )
 from pyspark_zkgroup.options.tls import SERVICE as SERVICE_NAME
 from pyspark_zkgroup.security import placeholders
-from pyspark_zkgroup.security.jaas import LoginModule
 from pyspark_zkgroup.security.login import zookeeper_login
 from pyspark_zkgroup.security.sasl import Kerberos, Password
-from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.zookeeper_security import ZooKeeperSecurity
 from pyspark_zkgroup.zk.port import SessionSettings
 
@@ -68,125 +66,88 @@ CREDENTIALS = Rule(
     "scheme:credential such as digest:user:password, or a JSON list of several such texts", _auth
 )
 
-SERVERS: Final = Section("ZooKeeper and the group")
-SESSION: Final = Section("ZooKeeper and the group")
-ENCRYPTION: Final = Section("TLS and SASL to ZooKeeper")
-CERTIFICATES: Final = Section("TLS and SASL to ZooKeeper")
-LOGIN: Final = Section("TLS and SASL to ZooKeeper")
+SERVERS: Final = Section(__name__, "ZooKeeper and the group")
+SESSION: Final = Section(__name__, "ZooKeeper and the group")
+ENCRYPTION: Final = Section(__name__, "TLS and SASL to ZooKeeper")
+CERTIFICATES: Final = Section(__name__, "TLS and SASL to ZooKeeper")
+LOGIN: Final = Section(__name__, "TLS and SASL to ZooKeeper")
 
 CONNECT: Final[Option[ConnectString]] = SERVERS.option(
     "zookeeper.connect",
     CONNECT_STRING,
     REQUIRED,
-    "The servers of the ensemble (some may be down), and the chroot below which brokers and "
-    "consumers keep their nodes. The chroot must exist.",
     default_text="required, but not with protocol=kafka or light",
 )
-SESSION_TIMEOUT = SESSION.option(
-    "zookeeper.session.timeout.ms",
-    duration_ms(),
-    6000,
-    "How long ZooKeeper keeps the claims of a member it no longer hears of. The servers may "
-    "grant less or more (2 to 20 of their ticks, unless set otherwise).",
-)
-CONNECTION_TIMEOUT: Final[Option[int | None]] = SESSION.option(
+"""The servers of the ensemble (some may be down), and the chroot below which brokers and consumers
+keep their nodes. The chroot must exist.
+"""
+SESSION_TIMEOUT = SESSION.option("zookeeper.session.timeout.ms", duration_ms(), 6000)
+"""How long ZooKeeper keeps the claims of a member it no longer hears of. The servers may grant less
+or more (2 to 20 of their ticks, unless set otherwise).
+"""
+CONNECTION_TIMEOUT = SESSION.optional(
     "zookeeper.connection.timeout.ms",
     duration_ms(),
-    None,
-    "How long to try to reach ZooKeeper before a query that starts fails.",
     default_text="that of zookeeper.session.timeout.ms",
 )
-AUTH = SESSION.option(
-    "zookeeper.auth",
-    CREDENTIALS,
-    (),
-    "What the member authenticates with to ZooKeeper. Never shown in messages; `${env:NAME}` or "
-    "`${directory:/path:file}` in it keeps a password out of Spark's plans.",
-    default_text="none",
-    secret=True,
-)
-SET_ACL = SESSION.option(
-    "zookeeper.set.acl",
-    FLAG,
-    False,
-    "true: owners and offsets made by this member may be read by all, but changed only by "
-    "members that ZooKeeper knows as the same: by zookeeper.auth, a login by SASL or a client "
-    "certificate. One of these must be given.",
-    in_batch="refused",
-)
-TLS = ENCRYPTION.option(
-    "zookeeper.ssl.client.enable",
-    FLAG,
-    False,
-    "true: ZooKeeper is spoken to with TLS. Name the servers' secureClientPort in "
-    "zookeeper.connect; there is no clientCnxnSocket to be chosen.",
-)
-TRUST_LOCATION: Final[Option[str | None]] = CERTIFICATES.option(
+"""How long to try to reach ZooKeeper before a query that starts fails."""
+AUTH = SESSION.option("zookeeper.auth", CREDENTIALS, (), secret=True)
+"""What the member authenticates with to ZooKeeper. Never shown in messages; `${env:NAME}` or
+`${directory:/path:file}` in it keeps a password out of Spark's plans.
+"""
+SET_ACL = SESSION.option("zookeeper.set.acl", FLAG, False, in_batch="refused")
+"""true: owners and offsets made by this member may be read by all, but changed only by members that
+ZooKeeper knows as the same: by zookeeper.auth, a login by SASL or a client certificate. One of
+these must be given.
+"""
+TLS = ENCRYPTION.option("zookeeper.ssl.client.enable", FLAG, False)
+"""true: ZooKeeper is spoken to with TLS. Name the servers' secureClientPort in zookeeper.connect;
+there is no clientCnxnSocket to be chosen.
+"""
+TRUST_LOCATION = CERTIFICATES.optional(
     "zookeeper.ssl.truststore.location",
     PATH,
-    None,
-    "A PEM file with the certificates to trust, read on the driver.",
     default_text="the certificates that the system trusts",
 )
-TRUST_TYPE: Final[Option[str | None]] = CERTIFICATES.option(
-    "zookeeper.ssl.truststore.type",
-    STORE,
-    None,
-    "What kind of file zookeeper.ssl.truststore.location is. Only PEM can be read.",
-    default_text="what the file is",
+"""A PEM file with the certificates to trust, read on the driver."""
+TRUST_TYPE = CERTIFICATES.optional(
+    "zookeeper.ssl.truststore.type", STORE, default_text="what the file is"
 )
-KEY_LOCATION: Final[Option[str | None]] = CERTIFICATES.option(
-    "zookeeper.ssl.keystore.location",
-    PATH,
-    None,
-    "A PEM file with this client's private key and its certificates, its own first, read on the "
-    "driver. Servers want one unless their ssl.clientAuth says otherwise.",
+"""What kind of file zookeeper.ssl.truststore.location is. Only PEM can be read."""
+KEY_LOCATION = CERTIFICATES.optional("zookeeper.ssl.keystore.location", PATH)
+"""A PEM file with this client's private key and its certificates, its own first, read on the
+driver. Servers want one unless their ssl.clientAuth says otherwise.
+"""
+KEY_TYPE = CERTIFICATES.optional(
+    "zookeeper.ssl.keystore.type", STORE, default_text="what the file is"
 )
-KEY_TYPE: Final[Option[str | None]] = CERTIFICATES.option(
-    "zookeeper.ssl.keystore.type",
-    STORE,
-    None,
-    "What kind of file zookeeper.ssl.keystore.location is. Only PEM can be read.",
-    default_text="what the file is",
-)
-KEY_PASSWORD: Final[Option[Secret | None]] = CERTIFICATES.option(
-    "zookeeper.ssl.keystore.password",
-    PASSWORD,
-    None,
-    "What opens the private key, where it is locked (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never "
-    "shown in messages.",
-    secret=True,
-)
+"""What kind of file zookeeper.ssl.keystore.location is. Only PEM can be read."""
+KEY_PASSWORD = CERTIFICATES.optional("zookeeper.ssl.keystore.password", PASSWORD, secret=True)
+"""What opens the private key, where it is locked (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never
+shown in messages.
+"""
 HOST_CHECK = CERTIFICATES.option(
-    "zookeeper.ssl.endpoint.identification.algorithm",
-    ENDPOINT_CHECK,
-    True,
-    "https: a server's certificate must be one for the host that zookeeper.connect names. Empty: "
-    "any that is trusted will do, so that whoever has one can pose as a server.",
-    default_text="https",
+    "zookeeper.ssl.endpoint.identification.algorithm", ENDPOINT_CHECK, True, default_text="https"
 )
+"""https: a server's certificate must be one for the host that zookeeper.connect names. Empty: any
+that is trusted will do, so that whoever has one can pose as a server.
+"""
 TLS_VERSIONS = CERTIFICATES.option(
     "zookeeper.ssl.enabled.protocols",
     VERSIONS_OF_TLS,
     ("TLSv1.2", "TLSv1.3"),
-    "Which versions of TLS may be spoken.",
     default_text="TLSv1.2,TLSv1.3",
 )
-JAAS: Final[Option[LoginModule | None]] = LOGIN.option(
-    "zookeeper.sasl.jaas.config",
-    LOGIN_MODULE,
-    None,
-    "What to log in with, as a line of JAAS such as stands in the section Client of a JVM's file: "
-    "DigestLoginModule with username and password (DIGEST-MD5), or Krb5LoginModule with "
-    "useTicketCache (GSSAPI). Needs the package pure-sasl on the driver. Never shown in messages.",
-    secret=True,
-)
+"""Which versions of TLS may be spoken."""
+JAAS = LOGIN.optional("zookeeper.sasl.jaas.config", LOGIN_MODULE, secret=True)
+"""What to log in with, as a line of JAAS such as stands in the section Client of a JVM's file:
+DigestLoginModule with username and password (DIGEST-MD5), or Krb5LoginModule with useTicketCache
+(GSSAPI). Needs the package pure-sasl on the driver. Never shown in messages.
+"""
 SERVICE: Final[Option[str]] = LOGIN.option(
-    "zookeeper.sasl.client.username",
-    SERVICE_NAME,
-    "zookeeper",
-    "The name of the servers' service in Kerberos. Only for Krb5LoginModule.",
+    "zookeeper.sasl.client.username", SERVICE_NAME, "zookeeper"
 )
+"""The name of the servers' service in Kerberos. Only for Krb5LoginModule."""
 SECURITY: Final = (*ENCRYPTION, *CERTIFICATES, *LOGIN)
 OPTIONS: Final = (*SERVERS, *SESSION, *SECURITY)
 
