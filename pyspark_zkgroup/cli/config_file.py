@@ -60,7 +60,7 @@ def read_access(file: Path) -> Access:
     connect = given.value(zookeeper.CONNECT) if zookeeper.CONNECT in given else ""
     return Access(
         connect=str(connect),
-        bootstrap=",".join(str(address) for address in given.value(brokers.BOOTSTRAP)),
+        bootstrap=",".join(given.value(brokers.BOOTSTRAP)),
         auth=given.value(zookeeper.AUTH),
         set_acl=given.value(zookeeper.SET_ACL),
         zookeeper=zookeeper.zookeeper_security(given),

@@ -71,20 +71,12 @@ class BatchRead:
 def batch_read(
     given: Given, start: Starting, topics: TopicSelection, *, in_batch: bool
 ) -> BatchRead:
-    option = _ending_option(given)
+    option = given.first(ENDING_TIMESTAMP, ENDING_BY_TIMESTAMP, ENDING_OFFSETS)
     end = _ending(given, option)
     check_positions(option, end.partitions, topics, given)
     _check_order(start, end, option, given)
     idle = [o for o in given.options() if in_batch and o.in_batch == "ignored"]
     return BatchRead(end, given.value(PUSH_FILTERS), tuple(given.shown(option) for option in idle))
-
-
-def _ending_option(given: Given) -> Option[Any]:
-    """The one that decides."""
-    for option in (ENDING_TIMESTAMP, ENDING_BY_TIMESTAMP):
-        if option in given:
-            return option
-    return ENDING_OFFSETS
 
 
 def _ending(given: Given, option: Option[Any]) -> Ending:

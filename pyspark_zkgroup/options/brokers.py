@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark_zkgroup.connect_string import Address
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.kafka.settings import FetchSettings
@@ -21,7 +20,7 @@ _BUFFER = rules.whole_number(-1, rules.INT_MAX, "bytes")
 FETCHING: Final = Section(__name__, "Kafka")
 CONNECTIONS: Final = Section(__name__, "Connections to the brokers")
 
-BOOTSTRAP: Final[Option[tuple[Address, ...]]] = FETCHING.option(
+BOOTSTRAP: Final[Option[tuple[str, ...]]] = FETCHING.option(
     "kafka.bootstrap.servers", rules.ADDRESSES, (), default_text="those registered in ZooKeeper"
 )
 """Some brokers of the cluster. Needed only when ZooKeeper does not know the brokers (KRaft), and
@@ -129,7 +128,7 @@ DNS_LOOKUP = CONNECTIONS.option(
 
 def fetch_settings(given: Given, group_id: str) -> FetchSettings:
     """No broker is named where ZooKeeper is asked for them."""
-    bootstrap = tuple(str(address) for address in given.value(BOOTSTRAP))
+    bootstrap = given.value(BOOTSTRAP)
     security = kafka_security.kafka_security(given)
     if security.needs_named_brokers and not bootstrap:
         raise OptionError(

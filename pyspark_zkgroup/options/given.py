@@ -41,7 +41,7 @@ class Given:
             elif lowered not in ADDED_BY_SPARK and not lowered.startswith(ADDED_BY_SPARK_PREFIX):
                 raise _unknown(name, text, table)
 
-    def _read(self, known: Option[Any] | OldName[Any], text: str) -> None:
+    def _read(self, known: Option[Any] | OldName, text: str) -> None:
         option = known.option
         value = _read(known, text)
         if option not in self._values:
@@ -71,10 +71,18 @@ class Given:
         name, text = self._texts[option]
         return f"{name!r} is {_shown(text, secret=option.secret)}"
 
+    def error(self, option: Option[Any], what: str, remedy: str) -> OptionError:
+        """`what` goes on after the option and its value: ", which ..."."""
+        return OptionError(f"Option {self.shown(option)}{what}", remedy)
+
     def clash(self, option: Option[Any], other: Option[Any] | str, remedy: str) -> OptionError:
         """An option that another one, or a fact, speaks against."""
         but = other if isinstance(other, str) else self.shown(other)
-        return OptionError(f"Option {self.shown(option)}, but {but}", remedy)
+        return self.error(option, f", but {but}", remedy)
+
+    def first(self, *options: Option[Any]) -> Option[Any]:
+        """The first that is given, or the last."""
+        return next((option for option in options if option in self), options[-1])
 
     def refuse(self, options: Iterable[Option[Any]], but: str, remedy: str) -> None:
         """Raise for the first of these options that is given."""
@@ -107,7 +115,7 @@ def _by_lowered_name(options: Mapping[str, str], table: Table) -> dict[str, tupl
     return found
 
 
-def _read(known: Option[Any] | OldName[Any], text: str) -> object:
+def _read(known: Option[Any] | OldName, text: str) -> object:
     option = known.option
     try:
         # Blanks around a value are slips, except around a password.

@@ -41,12 +41,6 @@ def _checkpoint(text: str) -> str:
     return text
 
 
-def _function_name(text: str) -> str:
-    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", text):
-        raise ValueError("is not the name of a module, a colon and the name of a function")
-    return text
-
-
 GROUP_NAME = Rule(
     f"one or more {rules.NAME_ALLOWED}, except the reserved {' and '.join(RESERVED_GROUPS)}",
     _group_id,
@@ -54,7 +48,11 @@ GROUP_NAME = Rule(
 CHECKPOINT_PATH = Rule(
     "a path, a file: or dbfs: address (other file systems through a mount)", _checkpoint
 )
-FUNCTION_NAME = Rule("module:function, such as our_caches:moved", _function_name)
+FUNCTION_NAME = rules.matching(
+    r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*",
+    "module:function, such as our_caches:moved",
+    "is not the name of a module, a colon and the name of a function",
+)
 ASSIGNORS = rules.meaning_of(
     {
         "range": "range",

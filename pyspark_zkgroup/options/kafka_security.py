@@ -7,20 +7,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.options import rules, tls
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
-from pyspark_zkgroup.options.rules import FLAG, Rule, one_of
-from pyspark_zkgroup.options.tls import (
-    ENDPOINT_CHECK,
-    LOGIN_MODULE,
-    NO_EFFECT,
-    PASSWORD,
-    PATH,
-    SERVICE,
-    STORE,
-    VERSIONS_OF_TLS,
-    TlsOptions,
-)
+from pyspark_zkgroup.options.rules import Rule
+from pyspark_zkgroup.options.tls import NO_EFFECT, PemFile, TlsOptions
 from pyspark_zkgroup.security import pem
 from pyspark_zkgroup.security.jaas import LoginModule
 from pyspark_zkgroup.security.kafka_security import PROTOCOLS, KafkaSecurity
@@ -29,14 +20,7 @@ from pyspark_zkgroup.security.sasl import MECHANISMS, Sasl, TokenFunction
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.tls import Tls
 
-_URL = re.compile(r"https?://[^\s/]+\S*|file:(//)?/\S+")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
-
-
-def _url(text: str) -> str:
-    if not _URL.fullmatch(text):
-        raise ValueError("is neither an http(s) nor a file address")
-    return text
 
 
 def _function(text: str) -> TokenFunction:
@@ -53,33 +37,39 @@ PRIVATE_KEY: Rule[Secret] = Rule(
     "one private key as PEM (-----BEGIN PRIVATE KEY----- and so on)",
     lambda text: Secret(pem.private_key(text)),
 )
-URL: Rule[str] = Rule("an address such as https://idp.example/token or file:///run/token", _url)
+URL = rules.matching(
+    r"https?://[^\s/]+\S*|file:(//)?/\S+",
+    "an address such as https://idp.example/token or file:///run/token",
+    "is neither an http(s) nor a file address",
+)
 FUNCTION: Rule[TokenFunction] = Rule("module:function, such as our_tokens:current", _function)
 
 LISTENER: Final = Section(__name__, "TLS and SASL to the brokers")
 LOGIN: Final = Section(__name__, "TLS and SASL to the brokers")
 CERTIFICATES: Final = Section(__name__, "TLS and SASL to the brokers")
 
-PROTOCOL = LISTENER.option("kafka.security.protocol", one_of(*PROTOCOLS), "PLAINTEXT")
+PROTOCOL = LISTENER.option("kafka.security.protocol", rules.one_of(*PROTOCOLS), "PLAINTEXT")
 """How the brokers are spoken to: with TLS (SSL, SASL_SSL) or without, with a login (SASL_...) or
 without. It also says which of the listeners that brokers register in ZooKeeper is taken.
 """
-MECHANISM = LOGIN.option("kafka.sasl.mechanism", one_of(*MECHANISMS), "GSSAPI")
+MECHANISM = LOGIN.option("kafka.sasl.mechanism", rules.one_of(*MECHANISMS), "GSSAPI")
 """How to log in. GSSAPI (Kerberos) needs the package gssapi on driver and executors."""
-JAAS = LOGIN.optional("kafka.sasl.jaas.config", LOGIN_MODULE, secret=True)
+JAAS = LOGIN.optional("kafka.sasl.jaas.config", tls.LOGIN_MODULE, secret=True)
 """What to log in with, as a line of JAAS: PlainLoginModule and ScramLoginModule with username and
 password, OAuthBearerLoginModule, or Krb5LoginModule with useTicketCache. See security.md. Never
 shown in messages; `${env:NAME}` or `${directory:/path:file}` in it keeps a password out of Spark's
 plans.
 """
-KERBEROS_SERVICE = LOGIN.optional("kafka.sasl.kerberos.service.name", SERVICE)
+KERBEROS_SERVICE = LOGIN.optional("kafka.sasl.kerberos.service.name", tls.SERVICE)
 """The name of the brokers' service in Kerberos, mostly kafka."""
 TOKEN_ENDPOINT = LOGIN.optional("kafka.sasl.oauthbearer.token.endpoint.url", URL)
 """Where tokens for OAUTHBEARER come from: an OAuth server, which is given clientId and clientSecret
 of kafka.sasl.jaas.config, or a file with a token, which is read anew for each login, on driver and
 executors.
 """
-TOKEN_OVER_HTTP = LOGIN.option("kafka.sasl.oauthbearer.token.endpoint.allow.http", FLAG, False)
+TOKEN_OVER_HTTP = LOGIN.option(
+    "kafka.sasl.oauthbearer.token.endpoint.allow.http", rules.FLAG, False
+)
 """Allow an OAuth server at an http: address of another machine. The client secret and the tokens
 then travel unencrypted.
 """
@@ -87,20 +77,22 @@ TOKEN_FUNCTION = LOGIN.optional("oauth.token.function", FUNCTION)
 """A function of your own that returns a token for OAUTHBEARER. It is called without arguments for
 each login, on driver and executors, where its module must be installed.
 """
-TRUST_TYPE = CERTIFICATES.option("kafka.ssl.truststore.type", STORE, "JKS")
+TRUST_TYPE = CERTIFICATES.option("kafka.ssl.truststore.type", tls.STORE, "JKS")
 """What kind of file kafka.ssl.truststore.location is. Only PEM can be read: security.md says how
 the others are made into it.
 """
 TRUST_LOCATION = CERTIFICATES.optional(
-    "kafka.ssl.truststore.location", PATH, default_text="the certificates that the system trusts"
+    "kafka.ssl.truststore.location",
+    tls.PATH,
+    default_text="the certificates that the system trusts",
 )
 """A file with the certificates to trust. It is read once, on the driver; executors get the content.
 """
 TRUST_CERTIFICATES = CERTIFICATES.optional("kafka.ssl.truststore.certificates", PEM_CERTIFICATES)
 """The certificates to trust themselves."""
-KEY_TYPE = CERTIFICATES.option("kafka.ssl.keystore.type", STORE, "JKS")
+KEY_TYPE = CERTIFICATES.option("kafka.ssl.keystore.type", tls.STORE, "JKS")
 """What kind of file kafka.ssl.keystore.location is. Only PEM can be read."""
-KEY_LOCATION = CERTIFICATES.optional("kafka.ssl.keystore.location", PATH)
+KEY_LOCATION = CERTIFICATES.optional("kafka.ssl.keystore.location", tls.PATH)
 """A file with this client's private key and its certificates, its own first. It is read once, on
 the driver; executors get the content.
 """
@@ -108,19 +100,19 @@ KEY_CHAIN = CERTIFICATES.optional("kafka.ssl.keystore.certificate.chain", PEM_CE
 """This client's certificates themselves, its own first."""
 KEY = CERTIFICATES.optional("kafka.ssl.keystore.key", PRIVATE_KEY, secret=True)
 """This client's private key itself. Never shown in messages."""
-KEY_PASSWORD = CERTIFICATES.optional("kafka.ssl.key.password", PASSWORD, secret=True)
+KEY_PASSWORD = CERTIFICATES.optional("kafka.ssl.key.password", tls.PASSWORD, secret=True)
 """What opens the private key, where it is locked (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never
 shown in messages.
 """
 HOST_CHECK = CERTIFICATES.option(
-    "kafka.ssl.endpoint.identification.algorithm", ENDPOINT_CHECK, True, default_text="https"
+    "kafka.ssl.endpoint.identification.algorithm", tls.ENDPOINT_CHECK, True, default_text="https"
 )
 """https: a broker's certificate must be one for the host that was asked for. Empty: any that is
 trusted will do, so that whoever has one can pose as a broker.
 """
 TLS_VERSIONS = CERTIFICATES.option(
     "kafka.ssl.enabled.protocols",
-    VERSIONS_OF_TLS,
+    tls.VERSIONS_OF_TLS,
     ("TLSv1.2", "TLSv1.3"),
     default_text="TLSv1.2,TLSv1.3",
 )
@@ -128,7 +120,9 @@ TLS_VERSIONS = CERTIFICATES.option(
 OPTIONS: Final = (*LISTENER, *LOGIN, *CERTIFICATES)
 
 _TLS: Final = TlsOptions(
-    TRUST_LOCATION, TRUST_TYPE, KEY_LOCATION, KEY_TYPE, KEY_PASSWORD, HOST_CHECK, TLS_VERSIONS
+    PemFile(TRUST_LOCATION, TRUST_TYPE, is_trust=True),
+    PemFile(KEY_LOCATION, KEY_TYPE, is_trust=False),
+    *(KEY_PASSWORD, HOST_CHECK, TLS_VERSIONS),
 )
 
 
@@ -177,10 +171,8 @@ def _sasl(given: Given) -> Sasl:
     try:
         return Sasl(mechanism, login_of(mechanism, module, endpoint=endpoint, service=service))
     except ValueError as error:
-        raise OptionError(
-            f"Option {given.shown(JAAS)}, which {error}",
-            f"See docs/security.md for what {mechanism} needs",
-        ) from None
+        remedy = f"See docs/security.md for what {mechanism} needs"
+        raise given.error(JAAS, f", which {error}", remedy) from None
 
 
 def _refuse_open_endpoint(given: Given) -> None:
@@ -188,9 +180,9 @@ def _refuse_open_endpoint(given: Given) -> None:
     if url.scheme != "http" or given.value(TOKEN_OVER_HTTP):
         return
     if url.hostname not in ("localhost", "127.0.0.1", "::1"):
-        raise OptionError(
-            f"Option {given.shown(TOKEN_ENDPOINT)}: the client secret and the tokens would "
-            "travel unencrypted",
+        raise given.error(
+            TOKEN_ENDPOINT,
+            ": the client secret and the tokens would travel unencrypted",
             f"Use an https: address, or set {TOKEN_OVER_HTTP.name!r} to true",
         )
 

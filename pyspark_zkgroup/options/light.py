@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from pyspark_zkgroup.connect_string import Address
-from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
-from pyspark_zkgroup.options.rules import ADDRESSES as ADDRESS_LIST
-from pyspark_zkgroup.options.rules import FLAG
-from pyspark_zkgroup.options.tls import NO_EFFECT, PASSWORD, PATH, read_file
+from pyspark_zkgroup.options.tls import NO_EFFECT, PASSWORD, PATH, PemFile
 from pyspark_zkgroup.security import pem
-from pyspark_zkgroup.security.secret import NO_SECRET, Secret
+from pyspark_zkgroup.security.secret import NO_SECRET
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
 SECTION: Final = Section(__name__, "ZooKeeper and the group")
 
-ADDRESSES: Final[Option[tuple[Address, ...]]] = SECTION.option(
-    "coordinator.addresses", ADDRESS_LIST, ()
+ADDRESSES: Final[Option[tuple[str, ...]]] = SECTION.option(
+    "coordinator.addresses", rules.ADDRESSES, ()
 )
 """Only with protocol=light, and required there: where `zkgroup coordinator --listen` runs, all of
 them. One that is reached says which of them is in office.
@@ -29,7 +25,7 @@ TOKEN = SECTION.optional("coordinator.token", PASSWORD, secret=True)
 """Only with protocol=light: what the coordinator lets members in by (its --token-file). Never shown
 in messages; `${env:NAME}` or `${directory:/path:file}` keeps it out of Spark's plans.
 """
-TLS = SECTION.option("coordinator.ssl.client.enable", FLAG, False)
+TLS = SECTION.option("coordinator.ssl.client.enable", rules.FLAG, False)
 """Only with protocol=light. true: the coordinator is spoken to with TLS, and must show a
 certificate of its host. Without it the token and all else can be read on the way.
 """
@@ -53,8 +49,7 @@ class LightOptions:
 
 
 def light_options(given: Given, session_timeout_ms: int) -> LightOptions:
-    addresses = tuple(str(address) for address in given.value(ADDRESSES))
-    return LightOptions(addresses, _access(given), session_timeout_ms)
+    return LightOptions(given.value(ADDRESSES), _access(given), session_timeout_ms)
 
 
 def _access(given: Given) -> StreamAccess:
@@ -68,23 +63,11 @@ def _access(given: Given) -> StreamAccess:
         return StreamAccess(token)
     authorities, chain, key = "", "", NO_SECRET
     if TRUST_LOCATION in given:
-        authorities = _read(given, TRUST_LOCATION, pem.certificates)
+        authorities = PemFile(TRUST_LOCATION, None, is_trust=True).certificates(given)
     if KEY_LOCATION in given:
-        chain = _read(given, KEY_LOCATION, pem.certificates)
-        key = Secret(_read(given, KEY_LOCATION, pem.private_key))
+        file = PemFile(KEY_LOCATION, None, is_trust=False)
+        chain, key = file.certificates(given), file.private_key(given)
         if pem.is_locked(key.text):
-            raise OptionError(
-                f"Option {given.shown(KEY_LOCATION)}, whose key is locked",
-                "Give one that is not: openssl pkey -in LOCKED -out KEY opens it",
-            )
+            remedy = "Give one that is not: openssl pkey -in LOCKED -out KEY opens it"
+            raise given.error(KEY_LOCATION, ", whose key is locked", remedy)
     return StreamAccess(token, True, authorities, chain, key)
-
-
-def _read(given: Given, option: Option[str | None], part: Callable[[str], str]) -> str:
-    try:
-        return part(read_file(given, option).decode("utf-8", "replace"))
-    except ValueError as error:
-        raise OptionError(
-            f"Option {given.shown(option)}, which {error}",
-            "Only PEM can be read. Look at it with openssl x509 -text or openssl pkey",
-        ) from None

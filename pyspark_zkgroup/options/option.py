@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 from pyspark_zkgroup.options.rules import Rule
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 InBatch = Literal["taken", "refused", "ignored", "only"]
 """What a batch read does with an option: `ignored` is with a warning, and `only` means that a
 stream refuses it.
@@ -22,13 +23,13 @@ _SECRET_NAMES = re.compile("auth|credential|jaas|key|password|secret|token")
 
 
 @dataclass(frozen=True, eq=False)
-class Option(Generic[T]):
+class Option(Generic[T_co]):
     """What it means stands as a docstring below the row, and is read by docs.py."""
 
     name: str
     section: Section
-    rule: Rule[T]
-    default: T
+    rule: Rule[T_co]
+    default: T_co
     default_text: str = ""
     secret: bool = False
     in_batch: InBatch = "taken"
@@ -46,22 +47,18 @@ class Option(Generic[T]):
         return str(self.default) if self.default or self.default == 0 else "none"
 
     @property
-    def option(self) -> Option[T]:
+    def option(self) -> Option[T_co]:
         """Itself, as for an old name the option that it stands for."""
         return self
 
 
-@dataclass(frozen=True, eq=False)
-class OldName(Generic[T]):
+class OldName:
     """Another name of an option; with a rule of its own where its values have other names too."""
 
-    name: str
-    option: Option[T]
-    own_rule: Rule[T] | None = None
-
-    @property
-    def rule(self) -> Rule[T]:
-        return self.own_rule or self.option.rule
+    def __init__(self, name: str, option: Option[Any], rule: Rule[Any] | None = None) -> None:
+        self.name = name
+        self.option = option
+        self.rule = rule or option.rule
 
 
 class Section:
@@ -89,10 +86,10 @@ class Section:
 class Table:
     """All options that a reader takes, in the order of the page. Case does not matter in names."""
 
-    def __init__(self, sections: Iterable[Section], old_names: Iterable[OldName[Any]] = ()) -> None:
+    def __init__(self, sections: Iterable[Section], old_names: Iterable[OldName] = ()) -> None:
         self.options = tuple(option for section in sections for option in section)
         self.old_names = tuple(old_names)
-        names: list[Option[Any] | OldName[Any]] = [*self.options, *self.old_names]
+        names: list[Option[Any] | OldName] = [*self.options, *self.old_names]
         self.known = {known.name.lower(): known for known in names}
 
     def is_secret(self, name: str) -> bool:

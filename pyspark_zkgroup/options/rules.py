@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeGuard, TypeVar
 
-from pyspark_zkgroup.connect_string import Address, parse_addresses
+from pyspark_zkgroup.connect_string import parse_addresses
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -54,12 +54,14 @@ def duration_ms(low: int = 1, high: int = HOUR_MS) -> Rule[int]:
     return whole_number(low, high, "milliseconds")
 
 
-def meaning_of(words: Mapping[str, T], allowed: str) -> Rule[T]:
+def meaning_of(
+    words: Mapping[str, T], allowed: str, otherwise: str = "is not an allowed value"
+) -> Rule[T]:
     """What each word stands for; words are in lower case here, and in any case where given."""
 
     def read(text: str) -> T:
         if text.lower() not in words:
-            raise ValueError("is not an allowed value")
+            raise ValueError(otherwise)
         return words[text.lower()]
 
     return Rule(allowed, read)
@@ -68,6 +70,15 @@ def meaning_of(words: Mapping[str, T], allowed: str) -> Rule[T]:
 def one_of(*words: T) -> Rule[T]:
     """One of these texts, in any case; the value is written as here."""
     return meaning_of({str(word).lower(): word for word in words}, " or ".join(map(str, words)))
+
+
+def matching(pattern: str, allowed: str, otherwise: str) -> Rule[str]:
+    def read(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(otherwise)
+        return text
+
+    return Rule(allowed, read)
 
 
 def not_empty(text: str) -> str:
@@ -131,14 +142,9 @@ def shown(value: object, most: int = 60) -> str:
     return text if len(text) <= most else text[:most] + "..."
 
 
-def _flag(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError("is neither true nor false")
-    return text.lower() == "true"
-
-
-FLAG = Rule("true or false", _flag)
+FLAG = meaning_of({"true": True, "false": False}, "true or false", "is neither true nor false")
 NAME = Rule(f"one or more {NAME_ALLOWED}", name)
-ADDRESSES: Rule[tuple[Address, ...]] = Rule(
-    "host:port of some brokers, separated by commas (IPv6 as [::1]:9092)", parse_addresses
+ADDRESSES: Rule[tuple[str, ...]] = Rule(
+    "host:port of some brokers, separated by commas (IPv6 as [::1]:9092)",
+    lambda text: tuple(map(str, parse_addresses(text))),
 )

@@ -104,10 +104,7 @@ A batch read likewise, as far as it warns.
 
 def starting_option(given: Given) -> Option[Any]:
     """The one that decides."""
-    for option in (STARTING_TIMESTAMP, STARTING_BY_TIMESTAMP):
-        if option in given:
-            return option
-    return STARTING_OFFSETS
+    return given.first(STARTING_TIMESTAMP, STARTING_BY_TIMESTAMP, STARTING_OFFSETS)
 
 
 def starting(given: Given, topics: TopicSelection, *, in_batch: bool) -> Starting:

@@ -61,13 +61,65 @@ VERSIONS_OF_TLS: Rule[tuple[str, ...]] = Rule(
 
 
 @dataclass(frozen=True, slots=True)
-class TlsOptions:
-    """The options of one connection. A kind that is not given is that of the file."""
+class PemFile:
+    """A file that an option names. A kind that is not given, or that has no option, is the
+    file's own.
+    """
 
-    trust_location: Option[str | None]
-    trust_kind: Option[Any]
-    key_location: Option[str | None]
-    key_kind: Option[Any]
+    location: Option[str | None]
+    kind: Option[Any] | None
+    is_trust: bool
+
+    def certificates(self, given: Given) -> str:
+        return self._part(given, pem.certificates)
+
+    def private_key(self, given: Given) -> Secret:
+        return Secret(self._part(given, pem.private_key))
+
+    def _part(self, given: Given, read: Callable[[str], str]) -> str:
+        try:
+            with Path(given.value(self.location) or "").open("rb") as file:
+                content = file.read(_BYTES_MAX)
+        except OSError as error:
+            raise given.error(
+                self.location,
+                f", which the driver cannot read: {error.strerror}",
+                "Give the path of a file on the driver's machine",
+            ) from None
+        self._check_kind(given, pem.kind_of_store(content))
+        try:
+            return read(content.decode("utf-8", "replace"))
+        except ValueError as error:
+            remedy = "Look at it with openssl x509 -text or openssl pkey"
+            raise given.error(self.location, f", which {error}", remedy) from None
+
+    def _check_kind(self, given: Given, kind: str | None) -> None:
+        declared = given.value(self.kind) if self.kind else None
+        found = kind or declared or "PEM"
+        if found == "PEM" and declared in ("PEM", None):
+            return
+        if found == "PEM" and self.kind:
+            remedy = f"Set {self.kind.name!r} to PEM"
+            but = f", which is a PEM file, but {given.shown(self.kind)}"
+            raise given.error(self.location, but, remedy)
+        path = given.value(self.location) or ""
+        make = f"{_MAKE_PKCS12.format(store=path)}, then {_MAKE_KEY.format(store='key.p12')}"
+        if self.is_trust:
+            make = _MAKE_TRUST.format(store=path)
+        elif found == "PKCS12":
+            make = _MAKE_KEY.format(store=path)
+        declare = f", and set {self.kind.name!r} to PEM" if self.kind else ""
+        raise given.error(
+            self.location,
+            f", which is a store of the kind {found}: only PEM can be read",
+            f"Make a PEM file of it ({make}){declare}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    trust: PemFile
+    key: PemFile
     key_password: Option[Secret | None]
     host_check: Option[bool]
     versions: Option[tuple[str, ...]]
@@ -76,55 +128,25 @@ class TlsOptions:
         self,
         given: Given,
         inline: Tls | None = None,
-        trust: Option[Any] | None = None,
-        key: Option[Any] | None = None,
+        trust_text: Option[Any] | None = None,
+        key_text: Option[Any] | None = None,
     ) -> Tls:
-        """`inline` are certificates and key that the options `trust` and `key` hold themselves;
-        what is read from files takes their place.
-        """
+        """`inline` are certificates and key that options hold themselves, instead of a file."""
         made = replace(
             inline or Tls(),
             key_password=given.value(self.key_password) or NO_SECRET,
             check_host=given.value(self.host_check),
             versions=given.value(self.versions),
         )
-        if trust is None or self.trust_location in given:
-            trust = self.trust_location
-        if key is None or self.key_location in given:
-            key = self.key_location
-        if self.trust_location in given:
-            text = self._store(given, self.trust_location, self.trust_kind)
-            made = replace(made, authorities=_part(given, trust, pem.certificates, text))
-        if self.key_location in given:
-            text = self._store(given, self.key_location, self.key_kind)
-            chain = _part(given, key, pem.certificates, text)
-            own_key = Secret(_part(given, key, pem.private_key, text))
-            made = replace(made, certificates=chain, key=own_key)
-        self._check(given, made, trust, key)
+        if self.trust.location in given:
+            made = replace(made, authorities=self.trust.certificates(given))
+            trust_text = None
+        if self.key.location in given:
+            chain, key = self.key.certificates(given), self.key.private_key(given)
+            made = replace(made, certificates=chain, key=key)
+            key_text = None
+        self._check(given, made, trust_text or self.trust.location, key_text or self.key.location)
         return made
-
-    def _store(self, given: Given, location: Option[str | None], kind: Option[Any]) -> str:
-        content = read_file(given, location)
-        declared = given.value(kind)
-        found = pem.kind_of_store(content) or declared or "PEM"
-        if found == "PEM" and declared in ("PEM", None):
-            return content.decode("utf-8", "replace")
-        if found == "PEM":
-            raise OptionError(
-                f"Option {given.shown(location)}, which is a PEM file, but {given.shown(kind)}",
-                f"Set {kind.name!r} to PEM",
-            )
-        path = given.value(location) or ""
-        make = f"{_MAKE_PKCS12.format(store=path)}, then {_MAKE_KEY.format(store='key.p12')}"
-        if location is self.trust_location:
-            make = _MAKE_TRUST.format(store=path)
-        elif found == "PKCS12":
-            make = _MAKE_KEY.format(store=path)
-        raise OptionError(
-            f"Option {given.shown(location)}, which is a store of the kind {found}: only PEM can "
-            "be read",
-            f"Make a PEM file of it ({make}), and set {kind.name!r} to PEM",
-        )
 
     def _check(self, given: Given, tls: Tls, trust: Option[Any], key: Option[Any]) -> None:
         """Whether connections can be made with it. The options are those it came from."""
@@ -142,32 +164,11 @@ class TlsOptions:
         try:
             context(tls)
         except BadAuthoritiesError as error:
-            raise OptionError(
-                f"Option {given.shown(trust)}, which {error}", "Look at it with openssl x509 -text"
-            ) from None
+            remedy = "Look at it with openssl x509 -text"
+            raise given.error(trust, f", which {error}", remedy) from None
         except BadKeyError as error:
-            raise OptionError(
-                f"Option {given.shown(key)}, whose private key {error}",
+            raise given.error(
+                key,
+                f", whose private key {error}",
                 "Look at it with openssl pkey, and at the certificate with openssl x509 -text",
             ) from None
-
-
-def read_file(given: Given, location: Option[str | None]) -> bytes:
-    try:
-        with Path(given.value(location) or "").open("rb") as file:
-            return file.read(_BYTES_MAX)
-    except OSError as error:
-        raise OptionError(
-            f"Option {given.shown(location)}, which the driver cannot read: {error.strerror}",
-            "Give the path of a file on the driver's machine",
-        ) from None
-
-
-def _part(given: Given, location: Option[Any], read: Callable[[str], str], text: str) -> str:
-    try:
-        return read(text)
-    except ValueError as error:
-        raise OptionError(
-            f"Option {given.shown(location)}, which {error}",
-            "Look at it with openssl x509 -text or openssl pkey",
-        ) from None

@@ -140,29 +140,21 @@ def _threads_of(
     by_topic = given.value(TOPIC_THREADS)
     for topic in by_topic:
         if topic not in topics:
-            raise OptionError(
-                f"Option {given.shown(TOPIC_THREADS)}, which names {topic!r}, but "
-                f"{given.shown(source)}",
-                f"Name topics of {source.name!r}: {', '.join(topics)}",
-            )
+            remedy = f"Name topics of {source.name!r}: {', '.join(topics)}"
+            raise _names(given, TOPIC_THREADS, repr(topic), source, remedy)
     return {topic: by_topic.get(topic, threads) for topic in topics}
 
 
 def _expression(option: Option[str | None], given: Given) -> str:
     """Cleaned as a JVM consumer cleans it before it registers it: that text is what others read."""
+    allowed = f"Allowed: {option.rule.allowed}"
     expression = patterns.clean(given.value(option) or "")
     if not expression:
-        raise OptionError(
-            f"Option {given.shown(option)}, which is empty without blanks and quotes",
-            f"Allowed: {option.rule.allowed}",
-        )
+        raise given.error(option, ", which is empty without blanks and quotes", allowed)
     try:
         patterns.compile_expression(expression)
     except SubscriptionError as error:
-        raise OptionError(
-            f"Option {given.shown(option)}: {error.what}",
-            f"{error.remedy}. Allowed: {option.rule.allowed}",
-        ) from error
+        raise given.error(option, f": {error.what}", f"{error.remedy}. {allowed}") from error
     return expression
 
 
@@ -176,10 +168,8 @@ def check_positions(
     named = [partition for partition, _ in positions]
     for partition in named if topics.assigned else ():
         if partition not in topics.assigned:
-            raise OptionError(
-                f"Option {given.shown(option)}, which names {partition}, but {given.shown(ASSIGN)}",
-                "Name only partitions that are read",
-            )
+            remedy = "Name only partitions that are read"
+            raise _names(given, option, str(partition), ASSIGN, remedy)
     subscription = topics.subscription
     for topic in dict.fromkeys(partition.topic for partition in named):
         if subscription.is_wildcard:
@@ -189,7 +179,11 @@ def check_positions(
             read = topic in dict(subscription.entries)
         if not read:
             source = next(source for source in SOURCES if source in given)
-            raise OptionError(
-                f"Option {given.shown(option)}, which names {topic!r}, but {given.shown(source)}",
-                "Name only topics that are read",
-            )
+            remedy = "Name only topics that are read"
+            raise _names(given, option, repr(topic), source, remedy)
+
+
+def _names(
+    given: Given, option: Option[Any], named: str, source: Option[Any], remedy: str
+) -> OptionError:
+    return given.error(option, f", which names {named}, but {given.shown(source)}", remedy)

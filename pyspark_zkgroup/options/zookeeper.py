@@ -9,21 +9,11 @@ import re
 from typing import Final
 
 from pyspark_zkgroup.connect_string import ConnectString, parse_connect_string
-from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.options import tls
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import REQUIRED, Option, Section
 from pyspark_zkgroup.options.rules import FLAG, Rule, duration_ms
-from pyspark_zkgroup.options.tls import (
-    ENDPOINT_CHECK,
-    LOGIN_MODULE,
-    NO_EFFECT,
-    PASSWORD,
-    PATH,
-    STORE,
-    VERSIONS_OF_TLS,
-    TlsOptions,
-)
-from pyspark_zkgroup.options.tls import SERVICE as SERVICE_NAME
+from pyspark_zkgroup.options.tls import NO_EFFECT, PemFile, TlsOptions
 from pyspark_zkgroup.security import placeholders
 from pyspark_zkgroup.security.login import zookeeper_login
 from pyspark_zkgroup.security.sasl import Kerberos, Password
@@ -106,53 +96,58 @@ there is no clientCnxnSocket to be chosen.
 """
 TRUST_LOCATION = CERTIFICATES.optional(
     "zookeeper.ssl.truststore.location",
-    PATH,
+    tls.PATH,
     default_text="the certificates that the system trusts",
 )
 """A PEM file with the certificates to trust, read on the driver."""
 TRUST_TYPE = CERTIFICATES.optional(
-    "zookeeper.ssl.truststore.type", STORE, default_text="what the file is"
+    "zookeeper.ssl.truststore.type", tls.STORE, default_text="what the file is"
 )
 """What kind of file zookeeper.ssl.truststore.location is. Only PEM can be read."""
-KEY_LOCATION = CERTIFICATES.optional("zookeeper.ssl.keystore.location", PATH)
+KEY_LOCATION = CERTIFICATES.optional("zookeeper.ssl.keystore.location", tls.PATH)
 """A PEM file with this client's private key and its certificates, its own first, read on the
 driver. Servers want one unless their ssl.clientAuth says otherwise.
 """
 KEY_TYPE = CERTIFICATES.optional(
-    "zookeeper.ssl.keystore.type", STORE, default_text="what the file is"
+    "zookeeper.ssl.keystore.type", tls.STORE, default_text="what the file is"
 )
 """What kind of file zookeeper.ssl.keystore.location is. Only PEM can be read."""
-KEY_PASSWORD = CERTIFICATES.optional("zookeeper.ssl.keystore.password", PASSWORD, secret=True)
+KEY_PASSWORD = CERTIFICATES.optional("zookeeper.ssl.keystore.password", tls.PASSWORD, secret=True)
 """What opens the private key, where it is locked (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never
 shown in messages.
 """
 HOST_CHECK = CERTIFICATES.option(
-    "zookeeper.ssl.endpoint.identification.algorithm", ENDPOINT_CHECK, True, default_text="https"
+    "zookeeper.ssl.endpoint.identification.algorithm",
+    tls.ENDPOINT_CHECK,
+    True,
+    default_text="https",
 )
 """https: a server's certificate must be one for the host that zookeeper.connect names. Empty: any
 that is trusted will do, so that whoever has one can pose as a server.
 """
 TLS_VERSIONS = CERTIFICATES.option(
     "zookeeper.ssl.enabled.protocols",
-    VERSIONS_OF_TLS,
+    tls.VERSIONS_OF_TLS,
     ("TLSv1.2", "TLSv1.3"),
     default_text="TLSv1.2,TLSv1.3",
 )
 """Which versions of TLS may be spoken."""
-JAAS = LOGIN.optional("zookeeper.sasl.jaas.config", LOGIN_MODULE, secret=True)
+JAAS = LOGIN.optional("zookeeper.sasl.jaas.config", tls.LOGIN_MODULE, secret=True)
 """What to log in with, as a line of JAAS such as stands in the section Client of a JVM's file:
 DigestLoginModule with username and password (DIGEST-MD5), or Krb5LoginModule with useTicketCache
 (GSSAPI). Needs the package pure-sasl on the driver. Never shown in messages.
 """
 SERVICE: Final[Option[str]] = LOGIN.option(
-    "zookeeper.sasl.client.username", SERVICE_NAME, "zookeeper"
+    "zookeeper.sasl.client.username", tls.SERVICE, "zookeeper"
 )
 """The name of the servers' service in Kerberos. Only for Krb5LoginModule."""
 SECURITY: Final = (*ENCRYPTION, *CERTIFICATES, *LOGIN)
 OPTIONS: Final = (*SERVERS, *SESSION, *SECURITY)
 
 _TLS: Final = TlsOptions(
-    TRUST_LOCATION, TRUST_TYPE, KEY_LOCATION, KEY_TYPE, KEY_PASSWORD, HOST_CHECK, TLS_VERSIONS
+    PemFile(TRUST_LOCATION, TRUST_TYPE, is_trust=True),
+    PemFile(KEY_LOCATION, KEY_TYPE, is_trust=False),
+    *(KEY_PASSWORD, HOST_CHECK, TLS_VERSIONS),
 )
 
 
@@ -205,7 +200,5 @@ def _login(given: Given) -> Password | Kerberos | None:
     try:
         return zookeeper_login(module, service=given.value(SERVICE) if SERVICE in given else None)
     except ValueError as error:
-        raise OptionError(
-            f"Option {given.shown(JAAS)}, which {error}",
-            "See docs/security.md for what ZooKeeper takes",
-        ) from None
+        remedy = "See docs/security.md for what ZooKeeper takes"
+        raise given.error(JAAS, f", which {error}", remedy) from None
