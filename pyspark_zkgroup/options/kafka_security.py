@@ -117,12 +117,15 @@ TLS_VERSIONS = CERTIFICATES.option(
     default_text="TLSv1.2,TLSv1.3",
 )
 """Which versions of TLS may be spoken."""
+
 OPTIONS: Final = (*LISTENER, *LOGIN, *CERTIFICATES)
 
 _TLS: Final = TlsOptions(
     PemFile(TRUST_LOCATION, TRUST_TYPE, is_trust=True),
     PemFile(KEY_LOCATION, KEY_TYPE, is_trust=False),
-    *(KEY_PASSWORD, HOST_CHECK, TLS_VERSIONS),
+    KEY_PASSWORD,
+    HOST_CHECK,
+    TLS_VERSIONS,
 )
 
 

@@ -43,6 +43,15 @@ _NO_CHANNEL = (
     "offsets in Kafka are a copy, which is written within a bound of its own and again later"
 )
 _START = "Use 'startingOffsets' (earliest, latest or offsets as JSON) or 'startingTimestamp'"
+_IN_JAAS = "username and password stand in one line, as for Kafka's own clients"
+_USE_JAAS = (
+    "Use 'kafka.sasl.jaas.config', such as "
+    "org.apache.kafka.common.security.scram.ScramLoginModule required "
+    'username="..." password="...";'
+)
+_PEM_OPENS = "a PEM file has no password of its own"
+_OF_A_JVM = "its values are classes or parts of a JVM"
+_FOLLOWS = "it follows from 'zookeeper.ssl.client.enable' and 'zookeeper.sasl.jaas.config'"
 
 FIXED: Final = (
     Fixed(
@@ -53,8 +62,18 @@ FIXED: Final = (
     ),
 )
 
-# Names of the JVM consumers.
-_JVM: Final = (
+# Names of the newer Kafka consumer, which people give with or without "kafka." in front.
+_NEWER: Final = (
+    Refused("enable.auto.commit", _COMMITS, _LEAVE_OUT),
+    Refused("max.poll.records", "records are not polled", "Use 'maxOffsetsPerTrigger'"),
+    Refused("group.instance.id", "a static member is named otherwise", "Use 'member.id'"),
+    Refused("key.deserializer", "keys come as bytes", "Cast or decode the column 'key'"),
+    Refused("value.deserializer", "values come as bytes", "Cast or decode the column 'value'"),
+    Refused("interceptor.classes", "no JVM consumer is run that could call them", _LEAVE_OUT),
+)
+
+REFUSED: Final = (
+    # Names of the JVM consumers.
     Refused("auto.commit.enable", _COMMITS, _LEAVE_OUT),
     Refused(
         "auto.commit.interval.ms",
@@ -93,11 +112,7 @@ _JVM: Final = (
         "each Spark task fetches for itself",
         "'threads' says how many tasks read at a time",
     ),
-    Refused(
-        "fetch.min.bytes",
-        _NOTHING_TO_COLLECT,
-        _BATCHES,
-    ),
+    Refused("fetch.min.bytes", _NOTHING_TO_COLLECT, _BATCHES),
     Refused("offsets.channel.backoff.ms", _NO_CHANNEL, _LEAVE_OUT),
     Refused("offsets.channel.socket.timeout.ms", _NO_CHANNEL, _LEAVE_OUT),
     Refused(
@@ -105,20 +120,10 @@ _JVM: Final = (
         "a commit whose answer was lost is looked up in ZooKeeper and settled, without a limit",
         _LEAVE_OUT,
     ),
-)
-
-# Names of the newer Kafka consumer, which people give with or without "kafka." in front.
-_NEWER: Final = (
-    Refused("enable.auto.commit", _COMMITS, _LEAVE_OUT),
-    Refused("max.poll.records", "records are not polled", "Use 'maxOffsetsPerTrigger'"),
-    Refused("group.instance.id", "a static member is named otherwise", "Use 'member.id'"),
-    Refused("key.deserializer", "keys come as bytes", "Cast or decode the column 'key'"),
-    Refused("value.deserializer", "values come as bytes", "Cast or decode the column 'value'"),
-    Refused("interceptor.classes", "no JVM consumer is run that could call them", _LEAVE_OUT),
-)
-
-# Names of Spark's own Kafka source.
-_SPARK: Final = (
+    *_NEWER,
+    *(Refused(f"kafka.{refused.name}", refused.why, refused.instead) for refused in _NEWER),
+    Refused("kafka.fetch.min.bytes", _NOTHING_TO_COLLECT, _BATCHES),
+    # Names of Spark's own Kafka source.
     Refused(
         "groupIdPrefix",
         "all members of a group give one name, so none can be made up for each query",
@@ -126,19 +131,7 @@ _SPARK: Final = (
     ),
     Refused("kafka.auto.offset.reset", "it is refused by Spark's Kafka source as well", _START),
     Refused("bootstrap.servers", "it has another name here", "Use 'kafka.bootstrap.servers'"),
-)
-
-_IN_JAAS = "username and password stand in one line, as for Kafka's own clients"
-_USE_JAAS = (
-    "Use 'kafka.sasl.jaas.config', such as "
-    "org.apache.kafka.common.security.scram.ScramLoginModule required "
-    'username="..." password="...";'
-)
-_PEM_OPENS = "a PEM file has no password of its own"
-_OF_A_JVM = "its values are classes or parts of a JVM"
-
-# Of TLS and SASL, and what other clients of Kafka call them.
-_SECURITY: Final = (
+    # Of TLS and SASL, and what other clients of Kafka call them.
     Refused("kafka.sasl.username", _IN_JAAS, _USE_JAAS),
     Refused("kafka.sasl.password", _IN_JAAS, _USE_JAAS),
     Refused("kafka.sasl.mechanisms", "it has another name here", "Use 'kafka.sasl.mechanism'"),
@@ -168,12 +161,7 @@ _SECURITY: Final = (
         "Leave it out: 'kafka.sasl.oauthbearer.token.endpoint.url' alone says where tokens come "
         "from; or use 'oauth.token.function'",
     ),
-)
-
-_FOLLOWS = "it follows from 'zookeeper.ssl.client.enable' and 'zookeeper.sasl.jaas.config'"
-
-# Of TLS and SASL to ZooKeeper, by the names of Kafka's brokers and of ZooKeeper's own clients.
-_ZOOKEEPER: Final = (
+    # Of TLS and SASL to ZooKeeper, by the names of Kafka's brokers and of ZooKeeper's own clients.
     Refused("zookeeper.clientCnxnSocket", _FOLLOWS, _LEAVE_OUT),
     Refused("zookeeper.client.secure", _FOLLOWS, "Use 'zookeeper.ssl.client.enable'"),
     Refused("zookeeper.sasl.client", _FOLLOWS, _LEAVE_OUT),
@@ -196,16 +184,6 @@ _ZOOKEEPER: Final = (
     Refused("zookeeper.ssl.protocol", _OF_A_JVM, "Use 'zookeeper.ssl.enabled.protocols'"),
     Refused("zookeeper.ssl.crl.enable", "revoked certificates are not looked for", _LEAVE_OUT),
     Refused("zookeeper.ssl.ocsp.enable", "revoked certificates are not looked for", _LEAVE_OUT),
-)
-
-REFUSED: Final = (
-    *_JVM,
-    *_NEWER,
-    *(Refused(f"kafka.{refused.name}", refused.why, refused.instead) for refused in _NEWER),
-    Refused("kafka.fetch.min.bytes", _NOTHING_TO_COLLECT, _BATCHES),
-    *_SPARK,
-    *_SECURITY,
-    *_ZOOKEEPER,
 )
 
 OTHERS_OF_KAFKA: Final = Refused(

@@ -95,6 +95,7 @@ are shared out by threads.
 """
 TOPIC_THREADS = SECTION.option("topic.threads", THREADS_BY_TOPIC, NO_THREADS)
 """Threads for single topics of subscribe, in place of threads. Not with a pattern."""
+
 SOURCES: Final = (SUBSCRIBE, SUBSCRIBE_PATTERN, EXCLUDE_PATTERN, ASSIGN)
 
 

@@ -141,13 +141,16 @@ SERVICE: Final[Option[str]] = LOGIN.option(
     "zookeeper.sasl.client.username", tls.SERVICE, "zookeeper"
 )
 """The name of the servers' service in Kerberos. Only for Krb5LoginModule."""
+
 SECURITY: Final = (*ENCRYPTION, *CERTIFICATES, *LOGIN)
 OPTIONS: Final = (*SERVERS, *SESSION, *SECURITY)
 
 _TLS: Final = TlsOptions(
     PemFile(TRUST_LOCATION, TRUST_TYPE, is_trust=True),
     PemFile(KEY_LOCATION, KEY_TYPE, is_trust=False),
-    *(KEY_PASSWORD, HOST_CHECK, TLS_VERSIONS),
+    KEY_PASSWORD,
+    HOST_CHECK,
+    TLS_VERSIONS,
 )
 
 
@@ -155,7 +158,6 @@ def session_settings(given: Given, *, has_zookeeper: bool) -> SessionSettings:
     """Without ZooKeeper it names no server."""
     connect = given.value(CONNECT) if has_zookeeper else None
     timeout_ms = given.value(SESSION_TIMEOUT)
-    connection_timeout_ms = given.value(CONNECTION_TIMEOUT)
     auth, security = given.value(AUTH), zookeeper_security(given)
     if given.value(SET_ACL) and not (auth or security.names_us):
         raise given.clash(
@@ -168,9 +170,7 @@ def session_settings(given: Given, *, has_zookeeper: bool) -> SessionSettings:
         hosts=connect.hosts if connect else "",
         chroot=connect.chroot if connect else "",
         timeout_ms=timeout_ms,
-        connection_timeout_ms=(
-            timeout_ms if connection_timeout_ms is None else connection_timeout_ms
-        ),
+        connection_timeout_ms=given.value(CONNECTION_TIMEOUT) or timeout_ms,
         auth=auth,
         set_acl=given.value(SET_ACL),
         security=security,
