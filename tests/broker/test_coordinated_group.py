@@ -189,9 +189,9 @@ def test_a_join_costs_those_who_give_nothing_up_not_a_single_request(
 
 
 def requests(query: Query) -> int:
-    footing = query.membership.keeper.footing
-    assert footing is not None
-    return footing.store.requests
+    context = query.membership.keeper.context
+    assert context is not None
+    return context.store.requests
 
 
 def test_an_expired_member_comes_back_as_another_life(group: CoordinatedGroup) -> None:

@@ -28,16 +28,16 @@ def test_an_idle_query_asks_the_brokers_a_little_and_zookeeper_once(
     group.produce(topic, 2)
     query = group.query(topic)
     settle(query)
-    footing, cluster = query.membership.keeper.footing, query.brokers._cluster
-    assert footing is not None
+    context, cluster = query.membership.keeper.context, query.brokers._cluster
+    assert context is not None
     assert cluster is not None
-    before = (footing.store.requests, cluster.requests)
+    before = (context.store.requests, cluster.requests)
     began, triggers = time.monotonic(), 0
     while time.monotonic() - began < IDLE_S:
         query.trigger()
         triggers += 1
     seconds = time.monotonic() - began
-    zookeeper = footing.store.requests - before[0]
+    zookeeper = context.store.requests - before[0]
     kafka = (cluster.requests - before[1]) / seconds
     with capsys.disabled():
         print(

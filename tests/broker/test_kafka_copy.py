@@ -10,7 +10,7 @@ import pytest
 from pyspark_zkgroup.clock import SystemClock
 from pyspark_zkgroup.errors import AssignmentError, ServerError
 from pyspark_zkgroup.protocols.owned import first_offsets
-from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from tests.group import Group, known, missing, settle, twice, waits_for
 from tests.kafka import members as in_brokers
 from tests.kafka.members import kafka_group_of
@@ -351,7 +351,7 @@ def test_a_member_that_lost_its_session_does_not_copy(group: Group) -> None:
     write, session = a.membership.copy.write, a.membership.keeper.session
     assert session is not None
 
-    def overtaken(f: Footing, *, has_lease: bool, last: bool = False) -> None:
+    def overtaken(context: MemberContext, *, has_lease: bool, last: bool = False) -> None:
         assert has_lease
         group.expire(a)
         settle(b)
@@ -360,7 +360,7 @@ def test_a_member_that_lost_its_session_does_not_copy(group: Group) -> None:
         b.trigger()
         wait_until(lambda: not a.membership.keeper.may_plan, 10, "A to hear of it")
         a.membership.copy.write = write  # type: ignore[method-assign]
-        write(a.membership.keeper.footing, has_lease=a.membership.keeper.may_plan)  # type: ignore[arg-type]
+        write(a.membership.keeper.context, has_lease=a.membership.keeper.may_plan)  # type: ignore[arg-type]
 
     b = group.query(topic, storage="kafka")
     a.membership.copy.write = overtaken  # type: ignore[method-assign]

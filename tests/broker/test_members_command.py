@@ -102,12 +102,12 @@ def test_a_drained_member_hands_all_over_stays_outside_and_comes_back(sandbox: S
         assert "outside of the group: drain, asked by" in str(a.planner.report_latest()["notes"])
         assert not a.held
         # It costs nothing while it waits, and comes back when it may.
-        footing = a.membership.keeper.footing
-        assert footing is not None
-        before = footing.store.requests
+        context = a.membership.keeper.context
+        assert context is not None
+        before = context.store.requests
         for _ in range(4):
             a.trigger()
-        assert footing.store.requests == before
+        assert context.store.requests == before
         back = told(zkgroup(group, "members", "resume", group.name, consumer, "--json"))
         assert [one["state"] for one in back] == ["withdrawn"]
         group.produce(topic, 20)

@@ -24,8 +24,8 @@ from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.owned import claims, commits
 from pyspark_zkgroup.protocols.owned.claims import Claiming, Moved
-from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.protocols.owned.group_view import GroupReader, GroupView
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
 from pyspark_zkgroup.ranges.positions import first_positions
@@ -40,8 +40,8 @@ def _release_whatever_is_there() -> Patches:
     def request(paths: GroupPaths, tp: TopicPartition, _known: Known, _held: Held) -> Transaction:
         return (Delete(paths.owner(tp), _ANY),)
 
-    def delete(f: Footing, owners: Mapping[TopicPartition, OwnerRead]) -> None:
-        f.store.commit([(Delete(f.paths.owner(p), _ANY),) for p in owners])
+    def delete(context: MemberContext, owners: Mapping[TopicPartition, OwnerRead]) -> None:
+        context.store.commit([(Delete(context.paths.owner(p), _ANY),) for p in owners])
 
     return [
         put(claim, "release_request", request),
@@ -87,7 +87,7 @@ def _claim_where_we_once_were() -> Patches:
         offsets: Mapping[TopicPartition, OffsetRead],
     ) -> dict[TopicPartition, int]:
         found = real(self, pending, offsets)
-        once = {p: self.f.holdings.position_of(p) for p in found}
+        once = {p: self.context.holdings.position_of(p) for p in found}
         return {p: once[p] or start for p, start in found.items()}
 
     return [put(Claiming, "_starts", starts)]
@@ -228,16 +228,18 @@ def _mend_a_refused_commit() -> Patches:
 
     apply = commits._apply
 
-    def applied(f: Footing, p: TopicPartition, value: int, found: settle.Resolution) -> bool:
+    def applied(
+        context: MemberContext, p: TopicPartition, value: int, found: settle.Resolution
+    ) -> bool:
         if found.verdict is settle.Verdict.AGAIN and found.fence is not None:
-            f.holdings.known[p] = replace(f.holdings.known[p], fence=found.fence)
-        return apply(f, p, value, found)
+            context.holdings.known[p] = replace(context.holdings.known[p], fence=found.fence)
+        return apply(context, p, value, found)
 
     return [put(settle, "resolve", resolve), put(commits, "_apply", applied)]
 
 
 def _no_proof_before_the_plan() -> Patches:
-    return [put(claims, "prove", lambda _footing: True)]
+    return [put(claims, "prove", lambda _context: True)]
 
 
 def _a_version_is_a_fence() -> Patches:
@@ -253,19 +255,23 @@ def _a_version_is_a_fence() -> Patches:
 
 
 def _release_before_the_commit() -> Patches:
-    def release(f: Footing, partitions: Collection[TopicPartition], moved: Moved) -> None:
-        held = f.holdings.held
-        f.store.commit([(Delete(f.paths.owner(p), held[p].owner_version),) for p in partitions])
+    def release(
+        context: MemberContext, partitions: Collection[TopicPartition], moved: Moved
+    ) -> None:
+        held = context.holdings.held
+        context.store.commit(
+            [(Delete(context.paths.owner(p), held[p].owner_version),) for p in partitions]
+        )
         for partition in partitions:
-            f.holdings.forget(partition)
+            context.holdings.forget(partition)
             moved.released.append(partition)
 
     real = ZookeeperMembership._step
 
-    def step(self: ZookeeperMembership, footing: Footing) -> None:
+    def step(self: ZookeeperMembership, context: MemberContext) -> None:
         if self.keeper.joined and self.keeper.stirred():
-            self._rebalance(footing)
-        real(self, footing)
+            self._rebalance(context)
+        real(self, context)
 
     return [
         put(claims, "_release", release),
@@ -311,7 +317,9 @@ def _a_successors_node_has_the_version_of_ones_own() -> Patches:
     def version(_owner: OwnerRead) -> int:
         return 1
 
-    def still_ours(_f: Footing, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
+    def still_ours(
+        _context: MemberContext, partitions: Collection[TopicPartition]
+    ) -> set[TopicPartition]:
         return set(partitions)
 
     return [
@@ -327,7 +335,9 @@ def _rethread_by_the_version_alone() -> Patches:
     ) -> Transaction:
         return (SetData(paths.owner(tp), str(thread).encode(), held.owner_version),)
 
-    def still_ours(_f: Footing, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
+    def still_ours(
+        _context: MemberContext, partitions: Collection[TopicPartition]
+    ) -> set[TopicPartition]:
         return set(partitions)
 
     return [put(claim, "rethread_request", request), put(claims, "_still_ours", still_ours)]

@@ -13,8 +13,8 @@ from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.group.ownership import Held, Known
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.protocols.owned.footing import Footing, Holdings
 from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.owned.member_context import Holdings, MemberContext
 from tests.fakes.still_clock import StillClock
 from tests.given_options import LEAST
 
@@ -67,8 +67,8 @@ class Scene:
             self.holdings.known[partition] = Known(NodeVersion(1, offset), offset, offset)
 
     def write(self, *, last: bool = False) -> None:
-        footing = cast(Footing, SimpleNamespace(holdings=self.holdings, consumer="us"))
-        self.copy.write(footing, has_lease=True, last=last)
+        context = cast(MemberContext, SimpleNamespace(holdings=self.holdings, consumer="us"))
+        self.copy.write(context, has_lease=True, last=last)
 
 
 @pytest.fixture

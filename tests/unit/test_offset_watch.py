@@ -19,14 +19,14 @@ class Member:
     def __init__(self) -> None:
         self.now, self.looks, self.silent, self.told = 0.0, 0, False, 0
         known = {P: SimpleNamespace(fence=NodeVersion(7, 1))}
-        footing = SimpleNamespace(
+        context = SimpleNamespace(
             holdings=SimpleNamespace(held={P: None}, known=known),
             paths=SimpleNamespace(offset=str),
             store=SimpleNamespace(stats=self._stats),
         )
         self.keeper = SimpleNamespace(
             clock=SimpleNamespace(monotonic=lambda: self.now),
-            footing=footing,
+            context=context,
             session=SimpleNamespace(connected=True),
             offsets_written=True,
             note_offline=self._note_offline,

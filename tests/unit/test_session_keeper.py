@@ -11,7 +11,7 @@ import pytest
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.protocols.environment import Surroundings
-from pyspark_zkgroup.protocols.owned.footing import Holdings
+from pyspark_zkgroup.protocols.owned.member_context import Holdings
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent, SessionSettings
 from tests.fakes.still_clock import StillClock

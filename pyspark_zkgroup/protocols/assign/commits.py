@@ -12,50 +12,54 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.protocols.assign.rules import unowned
 from pyspark_zkgroup.protocols.owned.commits import read_offsets
-from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
-def ensure(f: Footing, partitions: Collection[TopicPartition]) -> None:
+def ensure(context: MemberContext, partitions: Collection[TopicPartition]) -> None:
     topics = {p.topic for p in partitions}
-    f.store.ensure({f.paths.owner_topic(t) for t in topics})
-    f.store.ensure({f.paths.offset_topic(t) for t in topics})
+    context.store.ensure({context.paths.owner_topic(t) for t in topics})
+    context.store.ensure({context.paths.offset_topic(t) for t in topics})
 
 
 def take(
-    f: Footing,
+    context: MemberContext,
     numbers: Mapping[TopicPartition, int],
     starts: Mapping[TopicPartition, int],
     offsets: Mapping[TopicPartition, OffsetRead],
 ) -> list[TopicPartition]:
     """Those whose node has changed since it was read come back."""
     requests = [
-        unowned.take(f.paths, p, f.thread(numbers[p]), offsets[p], start)
+        unowned.take(context.paths, p, context.thread(numbers[p]), offsets[p], start)
         for p, start in starts.items()
     ]
     changed: list[TopicPartition] = []
-    for (partition, start), outcome in zip(starts.items(), f.store.commit(requests), strict=True):
+    for (partition, start), outcome in zip(
+        starts.items(), context.store.commit(requests), strict=True
+    ):
         if isinstance(outcome, Done):
-            f.holdings.held[partition] = Held(numbers[partition], 0)
-            f.holdings.known[partition] = Known(outcome.written[0], start, start)
+            context.holdings.held[partition] = Held(numbers[partition], 0)
+            context.holdings.known[partition] = Known(outcome.written[0], start, start)
         else:
             changed.append(partition)
     return changed
 
 
-def commit(f: Footing) -> list[TopicPartition]:
+def commit(context: MemberContext) -> list[TopicPartition]:
     """What is finished, taken already or still known from the checkpoint. Of what is taken, those
     that were refused come back; of the rest the group's offset counts from here.
     """
-    known, held = f.holdings.known, f.holdings.held
-    _resolve(f, [p for p, k in known.items() if k.doubt is not None])
+    known, held = context.holdings.known, context.holdings.held
+    _resolve(context, [p for p, k in known.items() if k.doubt is not None])
     pending = sorted(p for p, k in known.items() if k.unsettled)
     if not pending:
         return []
-    ensure(f, pending)
-    outcomes = f.store.commit([unowned.commit(f.paths, p, f.thread(0), known[p]) for p in pending])
+    ensure(context, pending)
+    outcomes = context.store.commit(
+        [unowned.commit(context.paths, p, context.thread(0), known[p]) for p in pending]
+    )
     refused: list[TopicPartition] = []
     unanswered = 0
     for partition, outcome in zip(pending, outcomes, strict=True):
@@ -68,18 +72,18 @@ def commit(f: Footing) -> list[TopicPartition]:
         elif partition in held:
             refused.append(partition)
         else:
-            f.holdings.hand_on(partition)
+            context.holdings.hand_on(partition)
     if unanswered:
         raise DisconnectedError(f"{unanswered} commits were not answered")
     return refused
 
 
-def _resolve(f: Footing, doubtful: Collection[TopicPartition]) -> None:
+def _resolve(context: MemberContext, doubtful: Collection[TopicPartition]) -> None:
     if not doubtful:
         return
-    f.store.sync()
-    known = f.holdings.known
-    for partition, offset in read_offsets(f, doubtful).items():
+    context.store.sync()
+    known = context.holdings.known
+    for partition, offset in read_offsets(context, doubtful).items():
         before = known[partition]
         if before.doubt is not None and unowned.is_own_write(before, offset):
             known[partition] = Known(offset.node, before.done, before.doubt)
@@ -88,23 +92,25 @@ def _resolve(f: Footing, doubtful: Collection[TopicPartition]) -> None:
 
 
 def replay(
-    f: Footing,
+    context: MemberContext,
     numbers: Mapping[TopicPartition, int],
     plan: Plan,
-    refuse_members: Callable[[Footing], None],
+    refuse_members: Callable[[MemberContext], None],
 ) -> frozenset[TopicPartition]:
     undecided = {r.partition: r for r in plan.ranges if len(r.range) > 0}
-    ensure(f, undecided)
+    ensure(context, undecided)
     included: set[TopicPartition] = set()
     while undecided:
-        f.store.sync()
-        refuse_members(f)
-        offsets = read_offsets(f, undecided)
+        context.store.sync()
+        refuse_members(context)
+        offsets = read_offsets(context, undecided)
         answers = {
-            p: unowned.replay(f.paths, planned, f.thread(planned.thread), offsets.get(p))
+            p: unowned.replay(
+                context.paths, planned, context.thread(planned.thread), offsets.get(p)
+            )
             for p, planned in undecided.items()
         }
-        outcomes = f.store.commit([request for _, request in answers.values()])
+        outcomes = context.store.commit([request for _, request in answers.values()])
         for (partition, (again, _)), outcome in zip(answers.items(), outcomes, strict=True):
             if not isinstance(outcome, Done):
                 continue
@@ -119,6 +125,6 @@ def replay(
             included.add(partition)
             offset = offsets[partition]
             value = -1 if offset.value is None else offset.value
-            f.holdings.known[partition] = Known(offset.node, planned.range.start, value)
-            f.holdings.held[partition] = Held(numbers.get(partition, planned.thread), 0)
+            context.holdings.known[partition] = Known(offset.node, planned.range.start, value)
+            context.holdings.held[partition] = Held(numbers.get(partition, planned.thread), 0)
     return frozenset(included)

@@ -27,9 +27,9 @@ from pyspark_zkgroup.protocols.losses import Losses
 from pyspark_zkgroup.protocols.owned import claims, replays
 from pyspark_zkgroup.protocols.owned.commits import read_offsets
 from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
-from pyspark_zkgroup.protocols.owned.footing import Footing, Holdings
 from pyspark_zkgroup.protocols.owned.group_view import GroupReader
 from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.owned.member_context import Holdings, MemberContext
 from pyspark_zkgroup.protocols.owned.registrations import refuse_offsets_beyond_end
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka, Position, Standing
@@ -97,10 +97,10 @@ class AssignedMembership:
         while True:
             self.holdings.known.clear()
             try:
-                footing = self.keeper.stand()
-                self._refuse_members(footing)
-                replays.note_empty_ranges(footing, plan)
-                return unowned.replay(footing, self._numbers, plan, self._refuse_members)
+                context = self.keeper.stand()
+                self._refuse_members(context)
+                replays.note_empty_ranges(context, plan)
+                return unowned.replay(context, self._numbers, plan, self._refuse_members)
             except SessionLostError:
                 self.keeper.lose()
             except DisconnectedError as error:
@@ -128,17 +128,17 @@ class AssignedMembership:
         return Standing(settled=False, notes=self._notes)
 
     def prove(self) -> bool:
-        footing = self.keeper.footing
-        if footing is None:
+        context = self.keeper.context
+        if context is None:
             return False
         known = self.holdings.known
         partitions = sorted(self.holdings.held)
         try:
-            outcomes = footing.store.commit(
-                [prove(self.paths, p, footing.thread(0), known[p]) for p in partitions]
+            outcomes = context.store.commit(
+                [prove(self.paths, p, context.thread(0), known[p]) for p in partitions]
             )
-            offsets = read_offsets(footing, partitions)
-            self._refuse_members(footing)
+            offsets = read_offsets(context, partitions)
+            self._refuse_members(context)
         except SessionLostError:
             self.keeper.lose()
             return False
@@ -148,7 +148,7 @@ class AssignedMembership:
         if any(isinstance(outcome, InDoubt) for outcome in outcomes):
             return False
         self._end_if(
-            footing,
+            context,
             [
                 p
                 for p, outcome in zip(partitions, outcomes, strict=True)
@@ -181,13 +181,13 @@ class AssignedMembership:
             return
         self._left = True
         self.holdings.finish(done)
-        footing, session = self.keeper.footing, self.keeper.session
-        if footing is None or session is None:
+        context, session = self.keeper.context, self.keeper.session
+        if context is None or session is None:
             return
         try:
             if session.connected:
-                self._end_if(footing, unowned.commit(footing))
-                self.copy.write(footing, has_lease=True, last=True)
+                self._end_if(context, unowned.commit(context))
+                self.copy.write(context, has_lease=True, last=True)
         except (SessionLostError, DisconnectedError, AssignmentError, FencedError) as error:
             _log.warning("[ZKG-128] ending without a last commit: %s", error)
         finally:
@@ -207,18 +207,18 @@ class AssignedMembership:
 
     # -- one boundary
 
-    def _step(self, footing: Footing) -> None:
-        self._end_if(footing, unowned.commit(footing))
+    def _step(self, context: MemberContext) -> None:
+        self._end_if(context, unowned.commit(context))
         if self.keeper.stirred() or self._due:
             self.keeper.take_causes()
             self._look_not_before = self.clock.monotonic() + _LOOK_AGAIN_S
-            topics = self._look(footing)
-            self._take(footing, topics)
-        self.copy.write(footing, has_lease=True)
+            topics = self._look(context)
+            self._take(context, topics)
+        self.copy.write(context, has_lease=True)
 
-    def _look(self, footing: Footing) -> dict[str, tuple[int, ...]]:
-        view = self.reader.look(footing.store, self.keeper.changed_meanwhile)
-        self._refuse_members(footing)
+    def _look(self, context: MemberContext) -> dict[str, tuple[int, ...]]:
+        view = self.reader.look(context.store, self.keeper.changed_meanwhile)
+        self._refuse_members(context)
         self._notes = view.notes
         topics = {
             topic: tuple(n for n in numbers if TopicPartition(topic, n) in self._numbers)
@@ -236,33 +236,33 @@ class AssignedMembership:
             self.first.fresh = frozenset(topics)
             self.copy.refuse_live_group()
             if self.options.fail_on_data_loss:
-                refuse_offsets_beyond_end(footing, self.options.assigned, self.brokers)
+                refuse_offsets_beyond_end(context, self.options.assigned, self.brokers)
             self._new_query = False
         self.first.see(topics, view.lives)
         return topics
 
-    def _take(self, footing: Footing, topics: Mapping[str, Sequence[int]]) -> None:
+    def _take(self, context: MemberContext, topics: Mapping[str, Sequence[int]]) -> None:
         held = self.holdings.held
         self._waiting.clear()
-        claims.begin_anew(footing, self.first, self._waiting)
+        claims.begin_anew(context, self.first, self._waiting)
         pending = [p for p in self.options.assigned if p not in held]
         for p in [p for p in pending if p.partition not in topics.get(p.topic, ())]:
             self._waiting[p] = "the cluster does not have it"
             pending.remove(p)
         if not pending:
             return
-        unowned.ensure(footing, pending)
+        unowned.ensure(context, pending)
         try:
-            offsets = self.first.read(footing, pending, self._waiting)
-            starts = self._starts(footing, offsets)
+            offsets = self.first.read(context, pending, self._waiting)
+            starts = self._starts(context, offsets)
         except ServerError as error:
             self._waiting.update((p, str(error)) for p in pending)
             return
-        for partition in unowned.take(footing, self._numbers, starts, offsets):
+        for partition in unowned.take(context, self._numbers, starts, offsets):
             self._waiting[partition] = "its offset node has just been changed"
 
     def _starts(
-        self, footing: Footing, offsets: Mapping[TopicPartition, OffsetRead]
+        self, context: MemberContext, offsets: Mapping[TopicPartition, OffsetRead]
     ) -> dict[TopicPartition, int]:
         starts: dict[TopicPartition, int] = {}
         for partition, offset in offsets.items():
@@ -274,7 +274,7 @@ class AssignedMembership:
                 self._waiting[partition] = f"{path} holds {offset.raw!r}, which is no offset"
         older = {p: s for p, s in starts.items() if self.first.is_of_another_life(p, offsets[p])}
         if older:
-            starts.update(self.first.begin_anew(footing, older, self._waiting))
+            starts.update(self.first.begin_anew(context, older, self._waiting))
         return starts
 
     @property
@@ -288,9 +288,9 @@ class AssignedMembership:
 
     # -- who else is there
 
-    def _refuse_members(self, footing: Footing) -> None:
+    def _refuse_members(self, context: MemberContext) -> None:
         both = [self.paths.ids, coordinated_ids(self.options.group_id)]
-        listed = footing.store.children(both, watch=True)
+        listed = context.store.children(both, watch=True)
         members = sorted(name for found in listed if found for name in found.names)
         if members:
             raise AssignmentError(
@@ -299,11 +299,11 @@ class AssignedMembership:
                 "Stop them first, or read with 'subscribe', or under a group.id of its own",
             )
 
-    def _end_if(self, footing: Footing, refused: Sequence[TopicPartition]) -> None:
+    def _end_if(self, context: MemberContext, refused: Sequence[TopicPartition]) -> None:
         """By a transaction: somebody owns these partitions, or has moved their fences."""
         if not refused:
             return
-        self._refuse_members(footing)
+        self._refuse_members(context)
         paths = ", ".join(self.paths.offset(p) for p in refused[:5])
         raise FencedError(
             f"Offsets that this query reads by 'assign' were changed by somebody else: {paths}",

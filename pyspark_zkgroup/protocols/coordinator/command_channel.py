@@ -26,7 +26,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Stopped,
 )
 from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
-from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 _log = logging.getLogger("pyspark_zkgroup.group")
@@ -53,13 +53,15 @@ class CommandChannel:
         self._numbers: list[str] = []
         self._answered = False
 
-    def prepare(self, f: Footing) -> None:
+    def prepare(self, context: MemberContext) -> None:
         """Before the registration, so that a coordinator finds the channel of whom it finds."""
-        f.store.ensure([self.paths.channel(f.consumer), self.paths.answers], world_open=True)
+        context.store.ensure(
+            [self.paths.channel(context.consumer), self.paths.answers], world_open=True
+        )
 
-    def begin(self, f: Footing) -> None:
+    def begin(self, context: MemberContext) -> None:
         """A new registration is another life: what an earlier one was told is nothing to it."""
-        (node,) = f.store.stats([self.paths.id(f.consumer)])
+        (node,) = context.store.stats([self.paths.id(context.consumer)])
         self.live(0 if node is None else node.node.czxid)
 
     def live(self, life: int) -> None:
@@ -73,16 +75,16 @@ class CommandChannel:
         self._standing = []
         self._answered = False
 
-    def listen(self, f: Footing) -> bool:
+    def listen(self, context: MemberContext) -> bool:
         """Which commands there are, and a watch for more. False where the channel is removed as
         often as it is made: then nothing is watched, and another look must follow by itself.
         """
-        path = self.paths.channel(f.consumer)
-        (listed,) = f.store.children([path], watch=True)
+        path = self.paths.channel(context.consumer)
+        (listed,) = context.store.children([path], watch=True)
         if listed is None:
             # A coordinator has taken us for gone.
-            self.prepare(f)
-            (listed,) = f.store.children([path], watch=True)
+            self.prepare(context)
+            (listed,) = context.store.children([path], watch=True)
             self._answered = False
         self._numbers = sorted(listed.names) if listed else []
         return listed is not None
@@ -92,12 +94,12 @@ class CommandChannel:
         """Nothing has come: the look is owed to our own last answer, which took a command away."""
         return self._answered and not self._numbers
 
-    def obey(self, f: Footing) -> None:
+    def obey(self, context: MemberContext) -> None:
         """Read them, and make them the share. Nothing is released or claimed here."""
         self._answered = False
-        paths = [self.paths.command(f.consumer, number) for number in self._numbers]
+        paths = [self.paths.command(context.consumer, number) for number in self._numbers]
         self._standing = []
-        for number, at, node in zip(self._numbers, paths, f.store.nodes(paths), strict=True):
+        for number, at, node in zip(self._numbers, paths, context.store.nodes(paths), strict=True):
             if node is None:
                 continue
             try:
@@ -117,20 +119,20 @@ class CommandChannel:
         elif isinstance(command, Stop):
             self.share = {p: n for p, n in self.share.items() if p not in command.partitions}
 
-    def answer(self, f: Footing) -> None:
+    def answer(self, context: MemberContext) -> None:
         """What is done by now. A stop is, when nothing of it is held, or may be, any more."""
         requests = []
         for read in self._standing:
-            path = self.paths.command(f.consumer, read.number)
+            path = self.paths.command(context.consumer, read.number)
             if read.command.life != self.life:
                 requests.append((Delete(path, 0),))
                 continue
-            answer = self._answer_to(f, read.command)
+            answer = self._answer_to(context, read.command)
             if answer is not None:
-                node = self.paths.answer(f.consumer, read.number)
+                node = self.paths.answer(context.consumer, read.number)
                 create = Create(node, encode(answer), ephemeral=True, world_open=True)
                 requests.append((Delete(path, 0), create))  # type: ignore[arg-type]
-        outcomes = f.store.commit(requests)
+        outcomes = context.store.commit(requests)
         self._answered = bool(outcomes) and all(isinstance(o, Done) for o in outcomes)
         for outcome in outcomes:
             if isinstance(outcome, InDoubt):
@@ -138,21 +140,25 @@ class CommandChannel:
             if isinstance(outcome, Refused) and outcome.reason != "missing":
                 _log.warning("[ZKG-159] an answer to a command was refused: %s", outcome)
 
-    def _answer_to(self, f: Footing, command: Command) -> Answer | None:
+    def _answer_to(self, context: MemberContext, command: Command) -> Answer | None:
         generation, life = command.generation, command.life
         if isinstance(command, Start):
             return Started(generation, life)
         if not isinstance(command, Stop):
-            return Holding(generation, life, _positions(f, dict.fromkeys(f.holdings.held)))
-        busy = f.holdings.held.keys() | f.holdings.doubtful
+            return Holding(
+                generation, life, _positions(context, dict.fromkeys(context.holdings.held))
+            )
+        busy = context.holdings.held.keys() | context.holdings.doubtful
         if command.partitions & busy:
             # Of an earlier epoch, and started again in this one: nobody waits for its answer.
             if generation.epoch == self._newest.epoch:
                 return None
             return Stopped(generation, life)
-        return Stopped(generation, life, _positions(f, dict.fromkeys(command.partitions)))
+        return Stopped(generation, life, _positions(context, dict.fromkeys(command.partitions)))
 
 
-def _positions(f: Footing, partitions: Mapping[TopicPartition, None]) -> dict[TopicPartition, int]:
-    known = {p: f.holdings.position_of(p) for p in partitions}
+def _positions(
+    context: MemberContext, partitions: Mapping[TopicPartition, None]
+) -> dict[TopicPartition, int]:
+    known = {p: context.holdings.position_of(p) for p in partitions}
     return {p: position for p, position in known.items() if position is not None}

@@ -22,7 +22,7 @@ from pyspark_zkgroup.protocols.emptiness import Emptiness
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
 from pyspark_zkgroup.protocols.owned import claims, commits
 from pyspark_zkgroup.protocols.owned.claims import Moved
-from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.membership import OwnerNodeMembership
 from pyspark_zkgroup.protocols.owned.registrations import refuse_offsets_beyond_end
 from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka, Standing
@@ -59,15 +59,15 @@ class CoordinatorMembership(OwnerNodeMembership):
 
     # -- what this protocol answers for itself
 
-    def _introduce(self, footing: Footing) -> bool:
-        self._refuse_others(footing)
-        found = self.reader.topics.read(footing.store, [self.options.subscription])
+    def _introduce(self, context: MemberContext) -> bool:
+        self._refuse_others(context)
+        found = self.reader.topics.read(context.store, [self.options.subscription])
         self._snapshot = Snapshot({}, found.partitions)
         self._notes = (found.note,) if found.note else ()
         return bool(found.source)
 
-    def _refuse_others(self, footing: Footing) -> None:
-        (others,) = footing.store.children([self.coordinated.other_ids])
+    def _refuse_others(self, context: MemberContext) -> None:
+        (others,) = context.store.children([self.coordinated.other_ids])
         if others is not None and others.names:
             named = ", ".join(sorted(others.names)[:5])
             raise AssignmentError(
@@ -76,85 +76,85 @@ class CoordinatorMembership(OwnerNodeMembership):
                 "Stop them first, or set protocol to zookeeper, or give another group.id",
             )
 
-    def _join(self, footing: Footing) -> None:
+    def _join(self, context: MemberContext) -> None:
         if self.keeper.joined:
             return
         first = not self._ever_joined
-        self.channel.prepare(footing)
-        super()._join(footing)
+        self.channel.prepare(context)
+        super()._join(context)
         if first:
             # Two that join in the same moment, one here and one there, have both looked before
             # either was to be seen.
-            self._refuse_others(footing)
-        self.channel.begin(footing)
+            self._refuse_others(context)
+        self.channel.begin(context)
 
-    def _look(self, footing: Footing) -> bool:
+    def _look(self, context: MemberContext) -> bool:
         before = self.channel.start
-        if not self.channel.listen(footing):
+        if not self.channel.listen(context):
             self.keeper.stir("the command channel was removed")
-        if not self.channel.echo and not self._is_registered(footing):
+        if not self.channel.echo and not self._is_registered(context):
             return False
-        self.channel.obey(footing)
+        self.channel.obey(context)
         start = self.channel.start
         if start is None:
             # What was taken over or is replayed stays held until we are told otherwise.
             self._notes = (_UNTOLD,)
-            self.channel.answer(footing)
+            self.channel.answer(context)
             return False
         self._notes = ()
-        self._examine_share(footing, start.share)
+        self._examine_share(context, start.share)
         self._snapshot = Snapshot({}, start.topics)
         lives: Mapping[str, int] = {}
         if start is not before:
-            lives = self._lives_of(footing, {p.topic for p in start.share})
+            lives = self._lives_of(context, {p.topic for p in start.share})
         self.first.see(start.topics, lives)
         self._target = {p: ThreadId(self.consumer, n) for p, n in self.channel.share.items()}
         return True
 
-    def _examine_share(self, footing: Footing, share: Collection[TopicPartition]) -> None:
+    def _examine_share(self, context: MemberContext, share: Collection[TopicPartition]) -> None:
         """Once, before anything is claimed. What others read, in a large group nearly all there is,
         is theirs to judge.
         """
         if self._share_examined or not share:
             return
         if self.options.fail_on_data_loss:
-            refuse_offsets_beyond_end(footing, share, self.brokers)
+            refuse_offsets_beyond_end(context, share, self.brokers)
         self._share_examined = True
 
-    def _is_registered(self, footing: Footing) -> bool:
+    def _is_registered(self, context: MemberContext) -> bool:
         path = self.paths.id(self.consumer)
-        (node,) = footing.store.stats([path])
+        (node,) = context.store.stats([path])
         if node is None:
-            self._register_again(footing)
+            self._register_again(context)
             return False
-        if node.ephemeral_owner != footing.session:
-            raise commits.fenced(footing, f"{path} is in the hands of another session")
+        if node.ephemeral_owner != context.session:
+            raise commits.fenced(context, f"{path} is in the hands of another session")
         # What was to be asked right after the registration may not have been answered.
         self.channel.live(node.node.czxid)
         return True
 
-    def _lives_of(self, footing: Footing, topics: Collection[str]) -> dict[str, int]:
+    def _lives_of(self, context: MemberContext, topics: Collection[str]) -> dict[str, int]:
         """The transaction that made each topic, where brokers register in ZooKeeper: an offset that
         is older counts the records of another topic of that name.
         """
         names = sorted(topics)
-        nodes = footing.store.nodes([topic_path(name) for name in names])
+        nodes = context.store.nodes([topic_path(name) for name in names])
         return {t: n.node.czxid for t, n in zip(names, nodes, strict=True) if n is not None}
 
-    def _move(self, footing: Footing, mine: Mapping[TopicPartition, int]) -> Moved:
+    def _move(self, context: MemberContext, mine: Mapping[TopicPartition, int]) -> Moved:
         held = set(self.holdings.held)
         # That a node of ours was deleted by somebody shows at the proof; that one is another's
         # shows at the claim.
-        moved = claims.rebalance(footing, mine, (), self.first, (), owned=held)
+        moved = claims.rebalance(context, mine, (), self.first, (), owned=held)
         if moved.waiting:
-            nodes = footing.store.stats([self.paths.owner(p) for p in moved.waiting], watch=True)
+            nodes = context.store.stats([self.paths.owner(p) for p in moved.waiting], watch=True)
             moved.again |= any(node is None for node in nodes)
-        self.channel.answer(footing)
+        self.channel.answer(context)
         missing = notes.missing_topics(self.options.subscription, self.subscribed, self._snapshot)
         self.emptiness.look(mine, missing, self.subscribed)
         return moved
 
-    def _conclude(self, footing: Footing) -> None:
+    def _conclude(self, context: MemberContext) -> None:
         """An owner node that somebody deletes, or an offset that is set by hand: the commit is
         refused, the partition dropped, and no watch tells, as only this member's commands are
         watched. The coordinator goes on to count it as ours, so nobody else would take it up.

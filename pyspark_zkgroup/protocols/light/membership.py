@@ -31,7 +31,7 @@ from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
 from pyspark_zkgroup.protocols.light.store import LightStore
 from pyspark_zkgroup.protocols.owned.claims import Moved
 from pyspark_zkgroup.protocols.owned.commits import fenced
-from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.registrations import take_over_owners
 from pyspark_zkgroup.protocols.owned.requests import Requests
 from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka
@@ -45,18 +45,18 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 class StreamChannel(CommandChannel):
     """Commands come on the stream; those that are not answered come again on the next one."""
 
-    def prepare(self, f: Footing) -> None:
+    def prepare(self, context: MemberContext) -> None:
         """There is no node to be made."""
 
-    def begin(self, f: Footing) -> None:
-        self.live(f.session)
+    def begin(self, context: MemberContext) -> None:
+        self.live(context.session)
 
-    def listen(self, f: Footing) -> bool:
+    def listen(self, context: MemberContext) -> bool:
         """They come by themselves."""
         return True
 
-    def obey(self, f: Footing) -> None:
-        commands = _session(f).commands
+    def obey(self, context: MemberContext) -> None:
+        commands = _session(context).commands
         while not commands.empty():
             self._hear(commands.get())
 
@@ -67,7 +67,7 @@ class StreamChannel(CommandChannel):
             self._newest = command.generation
             self._apply(command)
 
-    def answer(self, f: Footing) -> None:
+    def answer(self, context: MemberContext) -> None:
         """An answer that is lost with the stream is asked for again by the next command, or by the
         same one.
         """
@@ -75,19 +75,19 @@ class StreamChannel(CommandChannel):
         for read in self._standing:
             if read.command.life != self.life:
                 continue
-            answer = self._answer_to(f, read.command)
+            answer = self._answer_to(context, read.command)
             if answer is None:
                 left.append(read)
             else:
-                _session(f).say(Told(answer))
+                _session(context).say(Told(answer))
         self._standing = left
 
 
 class NoRequests(Requests):
     """What an operator asks of members lies in nodes that a light member does not read."""
 
-    def rests(self, f: Footing, members: Mapping[str, Registration]) -> bool:
-        del f, members
+    def rests(self, context: MemberContext, members: Mapping[str, Registration]) -> bool:
+        del context, members
         return False
 
 
@@ -128,22 +128,22 @@ class LightMembership(CoordinatorMembership):
         session = self._session = self._open_light(settings_here, events)
         return LightStore(session)
 
-    def _introduce(self, footing: Footing) -> bool:
-        self._refuse_others(footing)
-        self._find_brokers(footing)
+    def _introduce(self, context: MemberContext) -> bool:
+        self._refuse_others(context)
+        self._find_brokers(context)
         self._snapshot = Snapshot({}, dict(self.brokers.partitions()))
         self._notes = ()
         return True
 
-    def _joins_before_replay(self, footing: Footing, plan: Plan) -> bool:
+    def _joins_before_replay(self, context: MemberContext, plan: Plan) -> bool:
         """A coordinator executes nothing for a member that is not registered."""
-        del footing, plan
+        del context, plan
         return True
 
-    def _find_brokers(self, footing: Footing) -> None:
+    def _find_brokers(self, context: MemberContext) -> None:
         if self.options.bootstrap_servers:
             return
-        found = _session(footing).brokers
+        found = _session(context).brokers
         if not found:
             raise ServerError(
                 "The coordinator knows no Kafka brokers: none has registered in its ZooKeeper for "
@@ -152,29 +152,29 @@ class LightMembership(CoordinatorMembership):
             )
         self.brokers.found(found)
 
-    def _join(self, footing: Footing) -> None:
+    def _join(self, context: MemberContext) -> None:
         if self.keeper.joined:
             return
         first = not self._ever_joined
         if first:
-            self._inspect(footing)
+            self._inspect(context)
         else:
-            self._find_brokers(footing)
-        before = footing.session
-        self._register(footing)
-        if before >= 0 and footing.session != before:
+            self._find_brokers(context)
+        before = context.session
+        self._register(context)
+        if before >= 0 and context.session != before:
             # Somebody deleted our registration. What was claimed under it is nobody's by now.
             raise SessionLostError("our registration was deleted")
-        if footing.static and self._plan is not None:
-            take_over_owners(footing)
+        if context.static and self._plan is not None:
+            take_over_owners(context)
         self.keeper.joined = self._ever_joined = True
         self.keeper.stir("joined")
         if first:
-            self._refuse_others(footing)
-        self.channel.begin(footing)
+            self._refuse_others(context)
+        self.channel.begin(context)
 
-    def _register(self, footing: Footing) -> None:
-        store = cast(LightStore, footing.store)
+    def _register(self, context: MemberContext) -> None:
+        store = cast(LightStore, context.store)
         shown = identity.shown(self.options.group_id, self.consumer, self._incarnation)
         stamped = replace(
             self.registration,
@@ -185,22 +185,22 @@ class LightMembership(CoordinatorMembership):
         plan = self._plan if not self._ever_joined else None
         fences = {r.partition: version_of(r.fence) for r in plan.ranges} if plan else {}
         evidence = {p: fence for p, fence in fences.items() if fence is not None}
-        patience_s = footing.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE
+        patience_s = context.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE
         give_up_at = self.clock.monotonic() + patience_s
         said = ""
         while True:
-            taken = store.register(encode_registration(stamped), footing.static, evidence)
+            taken = store.register(encode_registration(stamped), context.static, evidence)
             if not taken:
                 return
-            if not footing.static or self._ever_joined or self.clock.monotonic() > give_up_at:
-                raise fenced(footing, taken)
+            if not context.static or self._ever_joined or self.clock.monotonic() > give_up_at:
+                raise fenced(context, taken)
             if not said:
                 said = taken
                 _log.warning("[ZKG-175] waiting for the end of a predecessor: %s", taken)
             self.keeper.wait(_LOOK_AGAIN_S)
 
-    def _move(self, footing: Footing, mine: Mapping[TopicPartition, int]) -> Moved:
-        moved = super()._move(footing, mine)
+    def _move(self, context: MemberContext, mine: Mapping[TopicPartition, int]) -> Moved:
+        moved = super()._move(context, mine)
         # No watch tells when it is free.
         moved.again |= bool(moved.waiting)
         return moved
@@ -217,5 +217,5 @@ def _open_session(settings: LightSettings, events: queue.SimpleQueue[SessionEven
     return session
 
 
-def _session(f: Footing) -> LightSession:
-    return cast(LightSession, f.store.session)
+def _session(context: MemberContext) -> LightSession:
+    return cast(LightSession, context.store.session)

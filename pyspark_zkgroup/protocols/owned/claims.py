@@ -13,8 +13,8 @@ from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.owned import commits
 from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
-from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.protocols.owned.group_view import read_owned, read_owners
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 _ROUNDS_MAX = 4
@@ -44,7 +44,7 @@ class Moved:
 
 
 def rebalance(
-    f: Footing,
+    context: MemberContext,
     target: Mapping[TopicPartition, int],
     topics: Collection[str],
     first: FirstOffsets,
@@ -55,116 +55,131 @@ def rebalance(
     `owned`: what is taken to be owned, where nobody looks at all owner nodes.
     """
     moved = Moved()
-    held = f.holdings.held
+    held = context.holdings.held
     own_topics = {p.topic for p in (*target, *held)} | set(topics)
-    if f.holdings.doubtful:
+    if context.holdings.doubtful:
         # A claim was executed and its answer lost; the server we are connected to by now may not
         # have seen it, and would show us a partition without an owner: ourselves.
-        f.store.sync()
+        context.store.sync()
     if owned is None:
-        owned = read_owned(f.store, f.paths, own_topics)
-    doubtful = frozenset(f.holdings.doubtful)
+        owned = read_owned(context.store, context.paths, own_topics)
+    doubtful = frozenset(context.holdings.doubtful)
     asked = ((target.keys() - held.keys()) & owned) | doubtful
-    owners = read_owners(f.store, f.paths, asked)
-    plan = claim.moves(target=target, held=held, owned=owned, owners=owners, session=f.session)
-    _lose_vanished(f, plan.vanished, moved)
-    f.callback.tell("release", plan.release)
-    _release(f, plan.release, moved)
-    _rethread(f, plan.rethread, target)
-    _adopt(f, plan.adopt, owners)
-    f.holdings.doubtful -= doubtful
-    commits.delete_own(f, {p: owners[p] for p in plan.remove})
+    owners = read_owners(context.store, context.paths, asked)
+    plan = claim.moves(
+        target=target, held=held, owned=owned, owners=owners, session=context.session
+    )
+    _lose_vanished(context, plan.vanished, moved)
+    context.callback.tell("release", plan.release)
+    _release(context, plan.release, moved)
+    _rethread(context, plan.rethread, target)
+    _adopt(context, plan.adopt, owners)
+    context.holdings.doubtful -= doubtful
+    commits.delete_own(context, {p: owners[p] for p in plan.remove})
     for partition in plan.wait:
-        path = f.paths.owner(partition)
+        path = context.paths.owner(partition)
         moved.waiting[partition] = obstacle.owned(path, owners[partition], registered)
-    f.holdings.stale.update(owned - held.keys())
-    begin_anew(f, first, moved.waiting)
+    context.holdings.stale.update(owned - held.keys())
+    begin_anew(context, first, moved.waiting)
     moved.again |= bool(first.made_anew)
-    Claiming(f, target, first, moved).run(list(plan.claim))
-    first.note_group(f)
-    f.callback.tell("claim", (*plan.adopt, *moved.claimed))
+    Claiming(context, target, first, moved).run(list(plan.claim))
+    first.note_group(context)
+    context.callback.tell("claim", (*plan.adopt, *moved.claimed))
     moved.owned = frozenset((owned | set(moved.claimed)) - set(moved.released))
     return moved
 
 
-def _lose_vanished(f: Footing, vanished: Collection[TopicPartition], moved: Moved) -> None:
+def _lose_vanished(
+    context: MemberContext, vanished: Collection[TopicPartition], moved: Moved
+) -> None:
     """Deleted by somebody while our session lives. Finished work is settled before the claims."""
     unsettled = False
     for partition in vanished:
         _log.warning("[ZKG-123] the owner node of %s was deleted by somebody else", partition)
         moved.lost.append(partition)
-        f.holdings.held.pop(partition)
-        f.callback.tell("loss", [partition])
-        if f.holdings.known[partition].unsettled:
+        context.holdings.held.pop(partition)
+        context.callback.tell("loss", [partition])
+        if context.holdings.known[partition].unsettled:
             unsettled = True
         else:
-            f.holdings.set_aside(partition)
+            context.holdings.set_aside(partition)
     if unsettled:
-        commits.commit_finished(f)
+        commits.commit_finished(context)
 
 
-def begin_anew(f: Footing, first: FirstOffsets, waiting: dict[TopicPartition, str]) -> None:
+def begin_anew(
+    context: MemberContext, first: FirstOffsets, waiting: dict[TopicPartition, str]
+) -> None:
     """What is held of topics that were made anew since it was claimed. Until the new logs' starts
     are known nothing of them is planned (`first.made_anew`).
     """
-    known = f.holdings.known
-    positions = {p: known[p].done for p in f.holdings.held if p.topic in first.made_anew}
-    starts = first.begin_anew(f, positions, waiting)
+    known = context.holdings.known
+    positions = {p: known[p].done for p in context.holdings.held if p.topic in first.made_anew}
+    starts = first.begin_anew(context, positions, waiting)
     for partition, start in starts.items():
         known[partition] = replace(known[partition], done=start)
     first.made_anew = {p.topic for p in positions if p not in starts}
 
 
-def _release(f: Footing, partitions: Collection[TopicPartition], moved: Moved) -> None:
-    known, held = f.holdings.known, f.holdings.held
+def _release(context: MemberContext, partitions: Collection[TopicPartition], moved: Moved) -> None:
+    known, held = context.holdings.known, context.holdings.held
     free = [p for p in partitions if not known[p].unsettled]
     moved.again |= len(free) < len(partitions)
-    ours = _still_ours(f, free)
+    ours = _still_ours(context, free)
     for partition in [p for p in free if p not in ours]:
         free.remove(partition)
-        f.holdings.hand_on(partition)
+        context.holdings.hand_on(partition)
         moved.lost.append(partition)
-    outcomes = f.store.commit([claim.release_request(f.paths, p, known[p], held[p]) for p in free])
+    outcomes = context.store.commit(
+        [claim.release_request(context.paths, p, known[p], held[p]) for p in free]
+    )
     refused: list[TopicPartition] = []
     unanswered: list[TopicPartition] = []
     for partition, outcome in zip(free, outcomes, strict=True):
         if isinstance(outcome, InDoubt):
             # Perhaps released, and another's already: not to be planned, whatever the lease says.
-            f.holdings.doubtful.add(partition)
-            f.holdings.set_aside(partition)
+            context.holdings.doubtful.add(partition)
+            context.holdings.set_aside(partition)
             unanswered.append(partition)
             continue
         if isinstance(outcome, Refused):
             # Somebody wrote the offset blindly, or deleted it: leave it as it is, and go.
             refused.append(partition)
-        f.holdings.hand_on(partition)
+        context.holdings.hand_on(partition)
         moved.released.append(partition)
     if refused:
-        commits.drop(f, refused)
+        commits.drop(context, refused)
     if unanswered:
         raise DisconnectedError(f"{len(unanswered)} releases were not answered")
 
 
-def _still_ours(f: Footing, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
+def _still_ours(
+    context: MemberContext, partitions: Collection[TopicPartition]
+) -> set[TopicPartition]:
     """No transaction compares the session of an owner node. Where all nodes of the group were lost
     and made again, another member's nodes have the versions that ours had.
     """
-    owners = read_owners(f.store, f.paths, partitions) if partitions else {}
-    return {p for p, owner in owners.items() if owner.session == f.session}
+    owners = read_owners(context.store, context.paths, partitions) if partitions else {}
+    return {p for p, owner in owners.items() if owner.session == context.session}
 
 
 def _rethread(
-    f: Footing, partitions: Collection[TopicPartition], target: Mapping[TopicPartition, int]
+    context: MemberContext,
+    partitions: Collection[TopicPartition],
+    target: Mapping[TopicPartition, int],
 ) -> None:
     """A move between our own threads rewrites the node's text: the partition is never free in
     between.
     """
-    known, held = f.holdings.known, f.holdings.held
+    known, held = context.holdings.known, context.holdings.held
     # What is not ours any more, or is refused, stays as it is: the proof before the next plan drops
     # it.
-    ours = sorted(_still_ours(f, partitions))
-    outcomes = f.store.commit(
-        [claim.rethread_request(f.paths, p, f.thread(target[p]), known[p], held[p]) for p in ours]
+    ours = sorted(_still_ours(context, partitions))
+    outcomes = context.store.commit(
+        [
+            claim.rethread_request(context.paths, p, context.thread(target[p]), known[p], held[p])
+            for p in ours
+        ]
     )
     for partition, outcome in zip(ours, outcomes, strict=True):
         if isinstance(outcome, Done):
@@ -174,25 +189,25 @@ def _rethread(
 
 
 def _adopt(
-    f: Footing,
+    context: MemberContext,
     adopted: Collection[TopicPartition],
     owners: Mapping[TopicPartition, OwnerRead],
 ) -> None:
     """Claims of this session whose answer was lost, where they are still wanted."""
-    offsets = commits.read_offsets(f, adopted)
+    offsets = commits.read_offsets(context, adopted)
     for partition in adopted:
         offset = offsets.get(partition)
         if offset is None or offset.value is None:
             continue
         owner = owners[partition]
         number = int(owner.text.rpartition("-")[2])
-        f.holdings.held[partition] = Held(number, owner.version)
-        f.holdings.known[partition] = Known(offset.node, offset.value, offset.value)
+        context.holdings.held[partition] = Held(number, owner.version)
+        context.holdings.known[partition] = Known(offset.node, offset.value, offset.value)
 
 
 @dataclass(slots=True)
 class Claiming:
-    f: Footing
+    context: MemberContext
     target: Mapping[TopicPartition, int]
     first: FirstOffsets
     moved: Moved
@@ -200,12 +215,12 @@ class Claiming:
     def run(self, pending: list[TopicPartition]) -> None:
         if not pending:
             return
-        f = self.f
+        context = self.context
         topics = {p.topic for p in pending}
-        f.store.ensure({f.paths.owner_topic(t) for t in topics})
-        f.store.ensure({f.paths.offset_topic(t) for t in topics})
+        context.store.ensure({context.paths.owner_topic(t) for t in topics})
+        context.store.ensure({context.paths.offset_topic(t) for t in topics})
         for _ in range(_ROUNDS_MAX):
-            offsets = self.first.read(f, pending, self.moved.waiting)
+            offsets = self.first.read(context, pending, self.moved.waiting)
             self.moved.again |= len(offsets) < len(pending)
             pending = [p for p in pending if p in offsets]
             starts = self._starts(pending, offsets)
@@ -222,13 +237,13 @@ class Claiming:
         older: dict[TopicPartition, int] = {}
         for partition in pending:
             offset = offsets[partition]
-            start = claim.claim_start(self.f.holdings.known.get(partition), offset)
+            start = claim.claim_start(self.context.holdings.known.get(partition), offset)
             if start is not None and self.first.is_of_another_life(partition, offset):
                 older[partition] = start
             elif start is not None:
                 starts[partition] = start
             elif offset.value is None:
-                path = self.f.paths.offset(partition)
+                path = self.context.paths.offset(partition)
                 self.moved.waiting[partition] = obstacle.bad_offset(path, offset.raw)
                 self.moved.later = True
             else:
@@ -236,7 +251,7 @@ class Claiming:
                 unset.append(partition)
         self._heed_kafka(starts, unset)
         starts.update(self.first.resolve(unset))
-        starts.update(self.first.begin_anew(self.f, older, self.moved.waiting))
+        starts.update(self.first.begin_anew(self.context, older, self.moved.waiting))
         self.moved.again |= not older.keys() <= starts.keys()
         return starts
 
@@ -267,10 +282,12 @@ class Claiming:
         offsets: Mapping[TopicPartition, OffsetRead],
     ) -> list[TopicPartition]:
         """Partitions to be tried again with freshly read nodes come back."""
-        f = self.f
-        outcomes = f.store.commit(
+        context = self.context
+        outcomes = context.store.commit(
             [
-                claim.claim_request(f.paths, p, f.thread(self.target[p]), offsets[p], starts[p])
+                claim.claim_request(
+                    context.paths, p, context.thread(self.target[p]), offsets[p], starts[p]
+                )
                 for p in partitions
             ]
         )
@@ -278,27 +295,27 @@ class Claiming:
         doubtful: list[TopicPartition] = []
         for partition, outcome in zip(partitions, outcomes, strict=True):
             if isinstance(outcome, Done):
-                f.holdings.held[partition] = Held(self.target[partition], 1)
+                context.holdings.held[partition] = Held(self.target[partition], 1)
                 start = starts[partition]
-                f.holdings.known[partition] = Known(outcome.written[-1], start, start)
-                f.holdings.parked.discard(partition)
-                f.holdings.stale.discard(partition)
+                context.holdings.known[partition] = Known(outcome.written[-1], start, start)
+                context.holdings.parked.discard(partition)
+                context.holdings.stale.discard(partition)
                 self.moved.claimed.append(partition)
             elif isinstance(outcome, InDoubt):
                 doubtful.append(partition)
             elif outcome.index == 0 and outcome.reason == "exists":
                 # Or a claim of our own that was sent before, and has arrived only now.
-                f.holdings.doubtful.add(partition)
+                context.holdings.doubtful.add(partition)
                 self.moved.waiting[partition] = "another member has just claimed it"
             else:
                 retry.append(partition)
         if doubtful:
-            f.holdings.doubtful.update(doubtful)
+            context.holdings.doubtful.update(doubtful)
             raise DisconnectedError(f"{len(doubtful)} claims were not answered")
         return retry
 
 
-def prove(f: Footing) -> bool:
+def prove(context: MemberContext) -> bool:
     """In one go: each owner node and each fence is as we left it; then, that the nodes are of this
     very session, and of the lives we know: a group that was deleted, imported and written once more
     comes back to a version that we had.
@@ -306,21 +323,23 @@ def prove(f: Footing) -> bool:
     The reads come after the transaction on the same connection, so the server has seen at least as
     much. What fails is dropped, or settled where nobody took it.
     """
-    known, held = f.holdings.known, f.holdings.held
+    known, held = context.holdings.known, context.holdings.held
     partitions = sorted(held)
-    outcomes = f.store.commit(
-        [claim.proof_request(f.paths, p, known[p], held[p]) for p in partitions]
+    outcomes = context.store.commit(
+        [claim.proof_request(context.paths, p, known[p], held[p]) for p in partitions]
     )
-    *nodes, registration = f.store.nodes(
+    *nodes, registration = context.store.nodes(
         [
-            *(f.paths.owner(p) for p in partitions),
-            *(f.paths.offset(p) for p in partitions),
-            f.paths.id(f.consumer),
+            *(context.paths.owner(p) for p in partitions),
+            *(context.paths.offset(p) for p in partitions),
+            context.paths.id(context.consumer),
         ]
     )
     owners, offsets = nodes[: len(partitions)], nodes[len(partitions) :]
-    if registration is not None and registration.ephemeral_owner != f.session:
-        raise commits.fenced(f, f"{f.paths.id(f.consumer)} is in the hands of another session")
+    if registration is not None and registration.ephemeral_owner != context.session:
+        raise commits.fenced(
+            context, f"{context.paths.id(context.consumer)} is in the hands of another session"
+        )
     if any(isinstance(outcome, InDoubt) for outcome in outcomes):
         raise DisconnectedError("the proof was not answered")
     failed = [
@@ -328,10 +347,10 @@ def prove(f: Footing) -> bool:
         for p, outcome, owner, offset in zip(partitions, outcomes, owners, offsets, strict=True)
         if not isinstance(outcome, Done)
         or owner is None
-        or owner.ephemeral_owner != f.session
+        or owner.ephemeral_owner != context.session
         or offset is None
         or offset.node != known[p].fence
     ]
     if failed:
-        commits.reconsider(f, failed)
+        commits.reconsider(context, failed)
     return not failed and registration is not None

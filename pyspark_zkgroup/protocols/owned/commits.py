@@ -14,8 +14,8 @@ from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Refused, Transactio
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead, answered
 from pyspark_zkgroup.group.settle import NotHeld, Resolution, Verdict
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.protocols.owned.group_view import read_owners
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.zk.port import DisconnectedError, partitions_below
 
 # A commit is refused only if somebody else touched the node in the same moment.
@@ -24,10 +24,10 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 def read_offsets(
-    f: Footing, partitions: Collection[TopicPartition]
+    context: MemberContext, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, OffsetRead]:
     names = sorted(partitions)
-    nodes = f.store.nodes([f.paths.offset(p) for p in names])
+    nodes = context.store.nodes([context.paths.offset(p) for p in names])
     return {
         p: OffsetRead(n.data, n.node, n.modified)
         for p, n in zip(names, nodes, strict=True)
@@ -35,48 +35,48 @@ def read_offsets(
     }
 
 
-def present_offsets(f: Footing, topics: Collection[str]) -> set[TopicPartition]:
+def present_offsets(context: MemberContext, topics: Collection[str]) -> set[TopicPartition]:
     """Which partitions have an offset node at all: one request for each topic."""
     names = sorted(topics)
-    listed = f.store.children([f.paths.offset_topic(t) for t in names])
+    listed = context.store.children([context.paths.offset_topic(t) for t in names])
     return partitions_below(names, listed)
 
 
-def commit_finished(f: Footing) -> None:
+def commit_finished(context: MemberContext) -> None:
     """Everything known to be finished and not yet committed, held or not."""
-    known = f.holdings.known
+    known = context.holdings.known
     # Of what is not held the node alone tells, when it is settled: an owner node beside it may be
     # that of a predecessor.
-    held = f.holdings.held
+    held = context.holdings.held
     in_doubt = {p: k.doubt for p, k in known.items() if k.doubt is not None and p in held}
     if in_doubt:
-        resolve(f, in_doubt)
+        resolve(context, in_doubt)
     for _ in range(_ROUNDS_MAX):
-        pending = sorted(p for p in f.holdings.held if known[p].unsettled)
+        pending = sorted(p for p in context.holdings.held if known[p].unsettled)
         if not pending:
             break
-        _commit_held(f, _of_known_lives(f, pending))
-    _settle_not_held(f)
+        _commit_held(context, _of_known_lives(context, pending))
+    _settle_not_held(context)
 
 
-def _of_known_lives(f: Footing, pending: list[TopicPartition]) -> list[TopicPartition]:
+def _of_known_lives(context: MemberContext, pending: list[TopicPartition]) -> list[TopicPartition]:
     """The others are given up, or rebuilt: no transaction compares lives. A static member is paused
     in a batch; all nodes are lost; its replacement rebuilds them and registers under the same name:
     but for its life the node is the one that the paused member remembers.
     """
-    known = f.holdings.known
-    found = read_offsets(f, pending)
+    known = context.holdings.known
+    found = read_offsets(context, pending)
     same = [p for p in pending if p in found and found[p].node.czxid == known[p].fence.czxid]
     others = set(pending) - set(same)
     if others:
-        reconsider(f, sorted(others))
+        reconsider(context, sorted(others))
     return same
 
 
-def _commit_held(f: Footing, pending: list[TopicPartition]) -> None:
-    known, held = f.holdings.known, f.holdings.held
-    outcomes = f.store.commit(
-        [settle.commit_held(f.paths, f.consumer, p, known[p], held[p]) for p in pending]
+def _commit_held(context: MemberContext, pending: list[TopicPartition]) -> None:
+    known, held = context.holdings.known, context.holdings.held
+    outcomes = context.store.commit(
+        [settle.commit_held(context.paths, context.consumer, p, known[p], held[p]) for p in pending]
     )
     refused: dict[TopicPartition, int] = {}
     unanswered = 0
@@ -84,7 +84,7 @@ def _commit_held(f: Footing, pending: list[TopicPartition]) -> None:
         done = known[partition].done
         if isinstance(outcome, Done):
             known[partition] = Known(outcome.written[0], done, done)
-            f.holdings.committed_at = f.clock.monotonic()
+            context.holdings.committed_at = context.clock.monotonic()
         elif isinstance(outcome, InDoubt):
             known[partition] = replace(known[partition], doubt=done)
             unanswered += 1
@@ -94,40 +94,40 @@ def _commit_held(f: Footing, pending: list[TopicPartition]) -> None:
     if unanswered:
         raise DisconnectedError(f"{unanswered} commits were not answered")
     if refused:
-        resolve(f, refused)
+        resolve(context, refused)
 
 
-def resolve(f: Footing, attempted: Mapping[TopicPartition, int]) -> None:
+def resolve(context: MemberContext, attempted: Mapping[TopicPartition, int]) -> None:
     """Find out by reading what became of commits that were refused or never answered. Never writes
     an offset.
     """
-    f.store.sync()
-    owners = read_owners(f.store, f.paths, attempted)
-    offsets = read_offsets(f, attempted)
+    context.store.sync()
+    owners = read_owners(context.store, context.paths, attempted)
+    offsets = read_offsets(context, attempted)
     orphans: dict[TopicPartition, OwnerRead] = {}
     for partition, value in attempted.items():
         found = settle.resolve(
-            f.holdings.known[partition],
+            context.holdings.known[partition],
             attempted=value,
-            session=f.session,
-            consumer=f.consumer,
+            session=context.session,
+            consumer=context.consumer,
             owner=owners.get(partition),
             offset=offsets.get(partition),
         )
         owner = owners.get(partition)
-        if not _apply(f, partition, value, found) and owner is not None:
+        if not _apply(context, partition, value, found) and owner is not None:
             orphans[partition] = owner
-    delete_own(f, orphans)
+    delete_own(context, orphans)
 
 
-def reconsider(f: Footing, partitions: Collection[TopicPartition]) -> None:
+def reconsider(context: MemberContext, partitions: Collection[TopicPartition]) -> None:
     """Whether what is held still is ours, and of the life we know."""
-    known = f.holdings.known
-    resolve(f, {p: _last_sent(known[p]) for p in partitions})
+    known = context.holdings.known
+    resolve(context, {p: _last_sent(known[p]) for p in partitions})
     for partition in partitions:
         left = known.get(partition)
-        if left is not None and partition not in f.holdings.held and not left.unsettled:
-            f.holdings.set_aside(partition)
+        if left is not None and partition not in context.holdings.held and not left.unsettled:
+            context.holdings.set_aside(partition)
 
 
 def _last_sent(known: Known) -> int:
@@ -137,7 +137,7 @@ def _last_sent(known: Known) -> int:
     return known.value if known.doubt is None else known.doubt
 
 
-def drop(f: Footing, partitions: Collection[TopicPartition]) -> None:
+def drop(context: MemberContext, partitions: Collection[TopicPartition]) -> None:
     """Give up what the group's nodes no longer let us release in the regular way.
 
     What to delete is told by the session, not by the version alone. A is paused; somebody deletes
@@ -147,37 +147,43 @@ def drop(f: Footing, partitions: Collection[TopicPartition]) -> None:
     In doubt until they are read: the connection may break before, and what is not held any more
     nobody would look at again.
     """
-    f.holdings.doubtful.update(partitions)
-    f.store.sync()
-    owners = read_owners(f.store, f.paths, partitions)
-    f.holdings.doubtful.difference_update(partitions)
-    delete_own(f, owners)
+    context.holdings.doubtful.update(partitions)
+    context.store.sync()
+    owners = read_owners(context.store, context.paths, partitions)
+    context.holdings.doubtful.difference_update(partitions)
+    delete_own(context, owners)
 
 
-def delete_own(f: Footing, owners: Mapping[TopicPartition, OwnerRead]) -> None:
+def delete_own(context: MemberContext, owners: Mapping[TopicPartition, OwnerRead]) -> None:
     """Those of them that are of this session. One whose answer is lost is looked at again: it would
     keep everybody else out for as long as the session lives.
     """
-    own = {p: owner for p, owner in owners.items() if owner.session == f.session}
-    outcomes = f.store.commit([(Delete(f.paths.owner(p), o.version),) for p, o in own.items()])
-    f.holdings.doubtful.update(
+    own = {p: owner for p, owner in owners.items() if owner.session == context.session}
+    outcomes = context.store.commit(
+        [(Delete(context.paths.owner(p), o.version),) for p, o in own.items()]
+    )
+    context.holdings.doubtful.update(
         p for p, outcome in zip(own, outcomes, strict=True) if isinstance(outcome, InDoubt)
     )
 
 
-def _apply(f: Footing, partition: TopicPartition, value: int, found: Resolution) -> bool:
+def _apply(
+    context: MemberContext, partition: TopicPartition, value: int, found: Resolution
+) -> bool:
     """False where the partition is given up."""
-    holdings = f.holdings
+    holdings = context.holdings
     known = holdings.known[partition]
     if found.verdict is Verdict.FENCED:
-        raise fenced(f, f"{f.paths.owner(partition)} is in the hands of another session")
+        raise fenced(
+            context, f"{context.paths.owner(partition)} is in the hands of another session"
+        )
     if found.verdict is Verdict.OURS and found.fence is not None:
         holdings.known[partition] = Known(found.fence, known.done, value)
-        holdings.committed_at = f.clock.monotonic()
-        _mine(f, partition, found.owner_version)
+        holdings.committed_at = context.clock.monotonic()
+        _mine(context, partition, found.owner_version)
     elif found.verdict is Verdict.AGAIN:
         holdings.known[partition] = replace(known, doubt=None)
-        _mine(f, partition, found.owner_version)
+        _mine(context, partition, found.owner_version)
     elif found.verdict is Verdict.UNOWNED:
         # Like the end of a session for this one partition: what is known stays, and is settled
         # without owning it.
@@ -191,13 +197,13 @@ def _apply(f: Footing, partition: TopicPartition, value: int, found: Resolution)
             _log.warning(
                 "[ZKG-125] %s is gone: the position of %s is rebuilt from what this query has "
                 "done, %d",
-                f.paths.offset(partition),
+                context.paths.offset(partition),
                 partition,
                 known.done,
             )
         else:
             if partition in holdings.held:
-                f.callback.tell("loss", [partition])
+                context.callback.tell("loss", [partition])
             holdings.hand_on(partition)
             holdings.dropped += 1
             _log.warning(
@@ -209,15 +215,15 @@ def _apply(f: Footing, partition: TopicPartition, value: int, found: Resolution)
     return True
 
 
-def _mine(f: Footing, partition: TopicPartition, owner_version: int) -> None:
-    held = f.holdings.held.get(partition)
+def _mine(context: MemberContext, partition: TopicPartition, owner_version: int) -> None:
+    held = context.holdings.held.get(partition)
     if held is not None:
-        f.holdings.held[partition] = Held(held.thread, owner_version)
+        context.holdings.held[partition] = Held(held.thread, owner_version)
 
 
-def _settle_not_held(f: Footing) -> None:
+def _settle_not_held(context: MemberContext) -> None:
     """Under the fence of the plan that read it, whoever owns the partition by now, or nobody."""
-    holdings = f.holdings
+    holdings = context.holdings
     pending = sorted(
         p
         for p, k in holdings.known.items()
@@ -227,9 +233,9 @@ def _settle_not_held(f: Footing) -> None:
     )
     if not pending:
         return
-    f.store.sync()
-    owners = read_owners(f.store, f.paths, pending)
-    offsets = read_offsets(f, pending)
+    context.store.sync()
+    owners = read_owners(context.store, context.paths, pending)
+    offsets = read_offsets(context, pending)
     requests: dict[TopicPartition, Transaction] = {}
     for partition in pending:
         known = holdings.known[partition]
@@ -239,10 +245,10 @@ def _settle_not_held(f: Footing) -> None:
             holdings.set_aside(partition)
             continue
         decided = settle.settle_not_held(
-            f.paths,
+            context.paths,
             partition,
             known,
-            thread=f.thread(0),
+            thread=context.thread(0),
             owner=owners.get(partition),
             offset=offsets.get(partition),
         )
@@ -255,20 +261,20 @@ def _settle_not_held(f: Footing) -> None:
         elif isinstance(decided, tuple):
             requests[partition] = decided
     if requests:
-        f.store.ensure({f.paths.owner_topic(p.topic) for p in requests})
-        _settle(f, requests)
+        context.store.ensure({context.paths.owner_topic(p.topic) for p in requests})
+        _settle(context, requests)
 
 
-def _settle(f: Footing, requests: Mapping[TopicPartition, Transaction]) -> None:
-    outcomes = f.store.commit(list(requests.values()))
+def _settle(context: MemberContext, requests: Mapping[TopicPartition, Transaction]) -> None:
+    outcomes = context.store.commit(list(requests.values()))
     unanswered = 0
     for partition, outcome in zip(requests, outcomes, strict=True):
-        known = f.holdings.known[partition]
+        known = context.holdings.known[partition]
         if isinstance(outcome, Done):
             _log.info("settled %s at %d, read before the restart", partition, known.done)
-            f.holdings.set_aside(partition)
+            context.holdings.set_aside(partition)
         elif isinstance(outcome, InDoubt):
-            f.holdings.known[partition] = replace(known, doubt=known.done)
+            context.holdings.known[partition] = replace(known, doubt=known.done)
             unanswered += 1
         elif isinstance(outcome, Refused):
             _log.info("%s could not be settled yet (%s), trying again", partition, outcome.reason)
@@ -276,9 +282,9 @@ def _settle(f: Footing, requests: Mapping[TopicPartition, Transaction]) -> None:
         raise DisconnectedError(f"{unanswered} commits were not answered")
 
 
-def fenced(f: Footing, evidence: str) -> FencedError:
+def fenced(context: MemberContext, evidence: str) -> FencedError:
     return FencedError(
-        f"Another process has taken over the member id {f.consumer}: {evidence}",
+        f"Another process has taken over the member id {context.consumer}: {evidence}",
         "This query ends and takes nothing back. Give each query a member.id of its own, "
         "or leave the option out",
     )

@@ -17,8 +17,8 @@ from pyspark_zkgroup.group.ownership import OffsetRead
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
 from pyspark_zkgroup.protocols.losses import Losses
 from pyspark_zkgroup.protocols.owned.commits import present_offsets, read_offsets
-from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions
@@ -65,14 +65,14 @@ class FirstOffsets:
         self.made_anew |= {t for t, life in lives.items() if self.lives.get(t, life) != life}
         self.topics, self.lives = topics, {**self.lives, **lives}
 
-    def check(self, f: Footing, topics: Mapping[str, tuple[int, ...]]) -> None:
+    def check(self, context: MemberContext, topics: Mapping[str, tuple[int, ...]]) -> None:
         """Before anything is written: an offset of the option outside a log is refused, and a time
         that no record has.
         """
         if not self.starting.partitions and not isinstance(self.starting, StartingTimes):
             return
         self.topics = topics
-        read_already = {p.topic for p in present_offsets(f, topics)}
+        read_already = {p.topic for p in present_offsets(context, topics)}
         every = [TopicPartition(t, n) for t, numbers in topics.items() for n in numbers]
         read_already |= {p.topic for p in self._stored(every)}
         for topic in sorted(set(topics) - read_already):
@@ -80,7 +80,7 @@ class FirstOffsets:
 
     def read(
         self,
-        f: Footing,
+        context: MemberContext,
         partitions: Collection[TopicPartition],
         waiting: dict[TopicPartition, str],
     ) -> dict[TopicPartition, OffsetRead]:
@@ -89,19 +89,21 @@ class FirstOffsets:
         """
         offsets: dict[TopicPartition, OffsetRead] = {}
         for _ in range(_ROUNDS_MAX):
-            present = present_offsets(f, {p.topic for p in partitions})
-            self._note(f, present)
+            present = present_offsets(context, {p.topic for p in partitions})
+            self._note(context, present)
             missing = [p for p in partitions if p not in present]
             written: dict[TopicPartition, OffsetRead] = {}
             if missing:
                 try:
-                    written = self._write(f, sorted({p.topic for p in missing}), present, waiting)
+                    written = self._write(
+                        context, sorted({p.topic for p in missing}), present, waiting
+                    )
                 except ServerError as error:
                     waiting.update(
                         (p, f"its first position is not known: {error}") for p in missing
                     )
                     partitions = [p for p in partitions if p in present]
-            offsets = read_offsets(f, [p for p in partitions if p not in written])
+            offsets = read_offsets(context, [p for p in partitions if p not in written])
             offsets.update((p, written[p]) for p in partitions if p in written)
             partitions = [p for p in partitions if p not in self._lost_since]
             if len(offsets) == len(partitions):
@@ -126,7 +128,7 @@ class FirstOffsets:
 
     def begin_anew(
         self,
-        f: Footing,
+        context: MemberContext,
         positions: Mapping[TopicPartition, int],
         waiting: dict[TopicPartition, str],
     ) -> dict[TopicPartition, int]:
@@ -145,30 +147,30 @@ class FirstOffsets:
         both = sorted(starts.keys() & ends.keys())
         behind = [p for p in both if positions[p] > starts[p]]
         found = [Gap(p, "anew", positions[p], starts[p], ends[p], seen[p]) for p in behind]
-        self.losses.skip(found, f.holdings.known)
+        self.losses.skip(found, context.holdings.known)
         same = positions.keys() - seen.keys()
         return {p: starts[p] if p in behind else positions[p] for p in (*both, *same)}
 
-    def note_group(self, f: Footing) -> None:
+    def note_group(self, context: MemberContext) -> None:
         """A topic that the group has offsets of by now is no longer fresh to a member that has not
         read it yet: should its nodes be lost later, `startingOffsets` must not skip what the others
         have left to read.
         """
         fresh = self.fresh - {p.topic for p in self.seen}
         if fresh:
-            self._note(f, present_offsets(f, fresh))
+            self._note(context, present_offsets(context, fresh))
 
-    def _note(self, f: Footing, present: Collection[TopicPartition]) -> None:
+    def _note(self, context: MemberContext, present: Collection[TopicPartition]) -> None:
         self.seen.update(present)
         for partition in present:
             self._lost_since.pop(partition, None)
-        for topic in list(f.holdings.lost_topics):
+        for topic in list(context.holdings.lost_topics):
             if all(TopicPartition(topic, n) in present for n in self.topics.get(topic, (0,))):
-                f.holdings.lost_topics.discard(topic)
+                context.holdings.lost_topics.discard(topic)
 
     def _write(
         self,
-        f: Footing,
+        context: MemberContext,
         topics: list[str],
         present: Collection[TopicPartition],
         waiting: dict[TopicPartition, str],
@@ -203,13 +205,15 @@ class FirstOffsets:
             )
             missing = [p for p in partitions if p in positions and p not in present]
             positions.update((p, stored[p].offset) for p in missing if p in stored)
-            missing = self._rebuild(f, positions, missing, earliest, stored, waiting)
+            missing = self._rebuild(context, positions, missing, earliest, stored, waiting)
             for at in range(0, len(missing), _CREATES_MAX):
                 part = {p: b"%d" % positions[p] for p in missing[at : at + _CREATES_MAX]}
-                requests.append(tuple(Create(f.paths.offset(p), raw) for p, raw in part.items()))
+                requests.append(
+                    tuple(Create(context.paths.offset(p), raw) for p, raw in part.items())
+                )
                 made.append({p: OffsetRead(raw, _FIRST) for p, raw in part.items()})
         written: dict[TopicPartition, OffsetRead] = {}
-        for outcome, part_made in zip(f.store.commit(requests), made, strict=True):
+        for outcome, part_made in zip(context.store.commit(requests), made, strict=True):
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("first positions were not answered")
             if isinstance(outcome, Done):
@@ -250,7 +254,7 @@ class FirstOffsets:
 
     def _rebuild(
         self,
-        f: Footing,
+        context: MemberContext,
         positions: dict[TopicPartition, int],
         missing: list[TopicPartition],
         earliest: Mapping[TopicPartition, int],
@@ -261,7 +265,7 @@ class FirstOffsets:
         option, and what another has done is left to that one for a while. Returns what is to be
         written now.
         """
-        holdings, now = f.holdings, f.clock.monotonic()
+        holdings, now = context.holdings, context.clock.monotonic()
         for partition in holdings.held.keys() & set(missing):
             # The fence it is held under is gone with the node. Were the new one made, and the
             # connection broken before the proof, a plan would go out that its own replay refuses.
@@ -278,7 +282,9 @@ class FirstOffsets:
                     continue
                 left_s = self._lost_since.setdefault(partition, now) + _RESTORE_S - now
                 if left_s > 0:
-                    waiting[partition] = obstacle.lost_offset(f.paths.offset(partition), left_s)
+                    waiting[partition] = obstacle.lost_offset(
+                        context.paths.offset(partition), left_s
+                    )
                     continue
             self._lost_since.pop(partition, None)
             if partition in stored and (position is None or partition in holdings.stale):

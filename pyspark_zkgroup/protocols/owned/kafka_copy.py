@@ -19,7 +19,7 @@ from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.model import CommitRefused, StoredOffset, TopicPartition
 from pyspark_zkgroup.options import Options
-from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.rules import kafka_copy
 from pyspark_zkgroup.protocols.owned.rules.kafka_copy import Copied
 from pyspark_zkgroup.protocols.port import OffsetsInKafka
@@ -131,14 +131,14 @@ class KafkaCopy:
 
     # -- writing
 
-    def write(self, f: Footing, *, has_lease: bool, last: bool = False) -> None:
+    def write(self, context: MemberContext, *, has_lease: bool, last: bool = False) -> None:
         """What is committed of all that is held, in one request, and only if any of it is new. The
         `last` one is tried whatever became of those before.
         """
         if self.store is None or not has_lease:
             return
         now = self.clock.monotonic()
-        known, held = f.holdings.known, f.holdings.held
+        known, held = context.holdings.known, context.holdings.held
         for partition in self._copied.keys() - held.keys():
             del self._copied[partition]
         committed = {p: known[p].value for p in held if p in known and known[p].doubt is None}
@@ -147,12 +147,14 @@ class KafkaCopy:
             # What was refused for itself does not hold up the rest.
             due = {} if self._silent else {p: n for p, n in due.items() if p not in self._refused}
         if due:
-            self._write(self.store, f, due)
+            self._write(self.store, context, due)
 
-    def _write(self, store: OffsetsInKafka, f: Footing, due: Mapping[TopicPartition, int]) -> None:
+    def _write(
+        self, store: OffsetsInKafka, context: MemberContext, due: Mapping[TopicPartition, int]
+    ) -> None:
         try:
             refused = store.commit_group_offsets(
-                due, kafka_copy.note_of(f.consumer), timeout_s=self._write_s
+                due, kafka_copy.note_of(context.consumer), timeout_s=self._write_s
             )
         except ServerError as error:
             self._silent = True
@@ -161,7 +163,9 @@ class KafkaCopy:
         now = self.clock.monotonic()
         self._copied.update((p, Copied(n, now)) for p, n in due.items() if p not in refused)
         self._silent = refused.keys() == due.keys()
-        self._refused = ((self._refused & f.holdings.held.keys()) - due.keys()) | refused.keys()
+        self._refused = (
+            (self._refused & context.holdings.held.keys()) - due.keys()
+        ) | refused.keys()
         if refused:
             self._failed(_refusal(store, refused, self._write_s))
         elif self.trouble and not self._refused:

@@ -27,9 +27,9 @@ from pyspark_zkgroup.protocols.losses import Losses
 from pyspark_zkgroup.protocols.owned import claims, commits, replays
 from pyspark_zkgroup.protocols.owned.claims import Moved
 from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
-from pyspark_zkgroup.protocols.owned.footing import Footing, Holdings
 from pyspark_zkgroup.protocols.owned.group_view import GroupReader
 from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.owned.member_context import Holdings, MemberContext
 from pyspark_zkgroup.protocols.owned.offset_watch import OffsetWatch
 from pyspark_zkgroup.protocols.owned.registrations import (
     Joining,
@@ -129,14 +129,14 @@ class OwnerNodeMembership:
             self.holdings.known.clear()
             self.holdings.known.update(replays.fences(plan))
             try:
-                footing = self.keeper.stand()
-                if self._joins_before_replay(footing, plan):
-                    self._join(footing)
+                context = self.keeper.stand()
+                if self._joins_before_replay(context, plan):
+                    self._join(context)
                 # What a static member has taken over it may have to leave again at any moment.
                 for partition in self.holdings.known.keys() - self.holdings.held.keys():
                     del self.holdings.known[partition]
-                replays.note_empty_ranges(footing, plan)
-                return replays.replay_ranges(footing, plan, self.keeper.wait)
+                replays.note_empty_ranges(context, plan)
+                return replays.replay_ranges(context, plan, self.keeper.wait)
             except SessionLostError:
                 _log.warning(
                     "[ZKG-129] the session ended during the replay: all ranges are decided again"
@@ -145,9 +145,9 @@ class OwnerNodeMembership:
             except (DisconnectedError, ServerError) as error:
                 self.keeper.wait_out(error, _LOOK_BACKOFF_S)
 
-    def _joins_before_replay(self, footing: Footing, plan: Plan) -> bool:
+    def _joins_before_replay(self, context: MemberContext, plan: Plan) -> bool:
         """Not where others took all of it: they would release now what we claim after the batch."""
-        return footing.static or not replays.all_taken(footing, plan)
+        return context.static or not replays.all_taken(context, plan)
 
     def stirred(self) -> bool:
         session = self.keeper.session
@@ -180,13 +180,13 @@ class OwnerNodeMembership:
         return self._standing()
 
     def prove(self) -> bool:
-        footing, session = self.keeper.footing, self.keeper.session
-        if footing is None or session is None:
+        context, session = self.keeper.context, self.keeper.session
+        if context is None or session is None:
             return False
         try:
             if not session.connected:
                 raise DisconnectedError("suspended")
-            proved = claims.prove(footing)
+            proved = claims.prove(context)
         except SessionLostError:
             self.keeper.lose()
             return False
@@ -220,14 +220,14 @@ class OwnerNodeMembership:
             return
         self._left = True
         self.holdings.finish(done)
-        footing, session = self.keeper.footing, self.keeper.session
-        if footing is None or session is None:
+        context, session = self.keeper.context, self.keeper.session
+        if context is None or session is None:
             return
         try:
             if session.connected:
-                commits.commit_finished(footing)
-                self.copy.write(footing, has_lease=self.keeper.may_plan, last=True)
-                footing.callback.tell("release", self.holdings.held)
+                commits.commit_finished(context)
+                self.copy.write(context, has_lease=self.keeper.may_plan, last=True)
+                context.callback.tell("release", self.holdings.held)
         except (SessionLostError, DisconnectedError, FencedError, AccessError) as error:
             _log.warning("[ZKG-127] leaving without a last commit: %s", error)
         finally:
@@ -248,23 +248,23 @@ class OwnerNodeMembership:
 
     # -- what each protocol answers for itself
 
-    def _introduce(self, footing: Footing) -> bool:
+    def _introduce(self, context: MemberContext) -> bool:
         """The first look of all, before anything is written: refuse to join where that must be, and
         set `_snapshot` to what there is to read. False where no broker is there to tell.
         """
         raise NotImplementedError
 
-    def _look(self, footing: Footing) -> bool:
+    def _look(self, context: MemberContext) -> bool:
         """Set `_target` to who shall read what, and `_snapshot` to what that was decided by. False
         where nothing is decided: what is held then stays held.
         """
         raise NotImplementedError
 
-    def _move(self, footing: Footing, mine: Mapping[TopicPartition, int]) -> Moved:
+    def _move(self, context: MemberContext, mine: Mapping[TopicPartition, int]) -> Moved:
         """Release and claim; `mine` is our part of the target, with the threads."""
         raise NotImplementedError
 
-    def _conclude(self, footing: Footing) -> None:
+    def _conclude(self, context: MemberContext) -> None:
         """At the end of each boundary that ZooKeeper answered."""
 
     @property
@@ -274,25 +274,25 @@ class OwnerNodeMembership:
 
     # -- one boundary
 
-    def _step(self, footing: Footing) -> None:
-        if self.requests.rests(footing, self._snapshot.members):
+    def _step(self, context: MemberContext) -> None:
+        if self.requests.rests(context, self._snapshot.members):
             self._refresh_at = float("inf")
             self._target = {}
             self.waiting.note({})
             return
-        if footing.static and self._plan is not None:
+        if context.static and self._plan is not None:
             # A predecessor's nodes are taken over under the plan's fences, which are the evidence;
             # settling first would move them.
-            self._join(footing)
-        commits.commit_finished(footing)
-        self.copy.write(footing, has_lease=self.keeper.may_plan)
-        self._join(footing)
+            self._join(context)
+        commits.commit_finished(context)
+        self.copy.write(context, has_lease=self.keeper.may_plan)
+        self._join(context)
         if self.holdings.doubtful:
             self.keeper.stir("a claim or its end was not answered")
         if self._must_look():
-            self._rebalance(footing)
-            self.copy.write(footing, has_lease=self.keeper.may_plan)
-        self._conclude(footing)
+            self._rebalance(context)
+            self.copy.write(context, has_lease=self.keeper.may_plan)
+        self._conclude(context)
 
     def _must_look(self) -> bool:
         """Checked at every boundary: the planner asks a query with data in each trigger nothing."""
@@ -301,30 +301,30 @@ class OwnerNodeMembership:
             self.keeper.stir("it was time for another look")
         return self.keeper.stirred() and now >= self._look_not_before
 
-    def _join(self, footing: Footing) -> None:
+    def _join(self, context: MemberContext) -> None:
         if self.keeper.joined:
             return
         if not self._ever_joined:
-            self._inspect(footing)
+            self._inspect(context)
         stamped = replace(self.registration, timestamp=str(int(self.clock.time() * 1000)))
-        Joining(footing, stamped, self._plan, self.keeper).run()
-        if footing.static and self._plan is not None:
-            take_over_owners(footing)
+        Joining(context, stamped, self._plan, self.keeper).run()
+        if context.static and self._plan is not None:
+            take_over_owners(context)
         self.keeper.joined = self._ever_joined = True
         self.keeper.stir("joined")
 
-    def _register_again(self, footing: Footing) -> None:
+    def _register_again(self, context: MemberContext) -> None:
         """Whoever deleted our registration may have deleted everything, and others have rebuilt it
         since. What we hold is looked at first: commits rest on that order.
         """
         _log.warning("[ZKG-117] our registration was deleted by somebody else: registering again")
-        commits.reconsider(footing, list(self.holdings.held))
+        commits.reconsider(context, list(self.holdings.held))
         self.keeper.joined = False
-        self._join(footing)
+        self._join(context)
 
-    def _inspect(self, footing: Footing) -> None:
+    def _inspect(self, context: MemberContext) -> None:
         """Everything that can refuse this member is asked before anything is written."""
-        brokers_known = self._introduce(footing)
+        brokers_known = self._introduce(context)
         subscribed = self.subscribed()
         topics = frozenset(p.topic for p in subscribed)
         if self._new_query:
@@ -335,20 +335,20 @@ class OwnerNodeMembership:
             self.brokers.partitions()
             self.copy.refuse_live_group()
             if self.options.fail_on_data_loss and not self.told:
-                refuse_offsets_beyond_end(footing, subscribed, self.brokers)
+                refuse_offsets_beyond_end(context, subscribed, self.brokers)
             if self._new_query:
                 present = {t: self._snapshot.topics.get(t, ()) for t in topics}
                 check_partitions(self.options.starting_offsets, present)
-                self.first.check(footing, present)
+                self.first.check(context, present)
 
-    def _rebalance(self, footing: Footing) -> None:
+    def _rebalance(self, context: MemberContext) -> None:
         began = self.clock.monotonic()
         causes = self.keeper.take_causes()
         try:
-            if not self._look(footing):
+            if not self._look(context):
                 return
             mine = {p: t.number for p, t in self._target.items() if t.consumer == self.consumer}
-            moved = self._move(footing, mine)
+            moved = self._move(context, mine)
         except BaseException:
             for cause in causes:
                 self.keeper.stir(cause)

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from pyspark_zkgroup.group.ops import Create, Delete
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
-from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 
 _PAUSE_S_MIN = 10.0
 _PAUSE_S_MAX = 600.0
@@ -43,11 +43,13 @@ class Nudge:
         idle = {c for c in owners if c in members and not members[c].is_zkgroup}
         return idle if now >= self._not_before else set()
 
-    def run(self, f: Footing, now: float, idle: Collection[str]) -> None:
+    def run(self, context: MemberContext, now: float, idle: Collection[str]) -> None:
         self._not_before = now + self._pause_s
         self._pause_s = min(2 * self._pause_s, _PAUSE_S_MAX)
-        node = f.paths.id(f"{f.consumer}-nudge")
-        f.store.commit([(Create(node, b"", ephemeral=True, world_open=True), Delete(node, 0))])
+        node = context.paths.id(f"{context.consumer}-nudge")
+        context.store.commit(
+            [(Create(node, b"", ephemeral=True, world_open=True), Delete(node, 0))]
+        )
         _log.warning(
             "[ZKG-120] woke %s, whose partitions nobody reads; the next time in %.0f s if that "
             "does not help",

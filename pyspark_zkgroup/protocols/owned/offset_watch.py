@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.owned import commits
-from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
 
@@ -37,13 +37,13 @@ class OffsetWatch:
     def touched(self) -> bool:
         """What was set is given up, to be claimed again where the group's offset is by now."""
         keeper = self._keeper
-        footing, session = keeper.footing, keeper.session
-        if footing is None or session is None or not session.connected or not self._is_due(footing):
+        context, session = keeper.context, keeper.session
+        if context is None or session is None or not session.connected or not self._is_due(context):
             return False
         try:
-            found = self._found(footing)
+            found = self._found(context)
             if found:
-                commits.reconsider(footing, found)
+                commits.reconsider(context, found)
                 keeper.stir("an offset was set while nothing was read")
             return bool(found)
         except SessionLostError:
@@ -56,20 +56,20 @@ class OffsetWatch:
             keeper.note_offline(error)
             return False
 
-    def _is_due(self, f: Footing) -> bool:
+    def _is_due(self, context: MemberContext) -> bool:
         now = self._keeper.clock.monotonic()
-        is_new = self._keeper.offsets_written or f.holdings.held.keys() != self._watched
+        is_new = self._keeper.offsets_written or context.holdings.held.keys() != self._watched
         return now >= self._not_before and (is_new or now >= self._again_at)
 
-    def _found(self, f: Footing) -> list[TopicPartition]:
-        partitions = sorted(f.holdings.held)
+    def _found(self, context: MemberContext) -> list[TopicPartition]:
+        partitions = sorted(context.holdings.held)
         # Before the nodes are read: a write that comes in between is told of once more.
         self._keeper.offsets_written = False
-        nodes = f.store.stats([f.paths.offset(p) for p in partitions], watch=True)
+        nodes = context.store.stats([context.paths.offset(p) for p in partitions], watch=True)
         self._watched = frozenset(partitions)
         self._again_at = self._keeper.clock.monotonic() + self._every_s
         return [
             p
             for p, node in zip(partitions, nodes, strict=True)
-            if node is None or node.node != f.holdings.known[p].fence
+            if node is None or node.node != context.holdings.known[p].fence
         ]

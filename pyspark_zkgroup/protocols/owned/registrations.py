@@ -17,8 +17,8 @@ from pyspark_zkgroup.jvm.registration import Registration, encode_registration
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.protocols.owned.commits import fenced, present_offsets, read_offsets
-from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.protocols.owned.group_view import read_owners
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.zk.port import DisconnectedError
@@ -53,32 +53,32 @@ def refuse_unsupported(snapshot: Snapshot) -> None:
         )
 
 
-def refuse_coordinated(f: Footing) -> None:
-    (listed,) = f.store.children([coordinated_ids(f.paths.group)])
+def refuse_coordinated(context: MemberContext) -> None:
+    (listed,) = context.store.children([coordinated_ids(context.paths.group)])
     if listed is not None and listed.names:
         named = ", ".join(sorted(listed.names)[:5])
         raise AssignmentError(
-            f"Group {f.paths.group} has live members that a coordinator tells what to read "
+            f"Group {context.paths.group} has live members that a coordinator tells what to read "
             f"({named}): this query would decide otherwise",
             "Stop them first, or set protocol to coordinator, or give another group.id",
         )
 
 
 def refuse_offsets_beyond_end(
-    f: Footing, subscribed: Collection[TopicPartition], brokers: Brokers
+    context: MemberContext, subscribed: Collection[TopicPartition], brokers: Brokers
 ) -> None:
     """Before anything is written: a committed offset that the log has never reached, or that a
     topic made anew does not reach. Garbage in an offset node is named at the claim, where the
     others go on.
     """
-    present = present_offsets(f, {p.topic for p in subscribed})
-    offsets = read_offsets(f, [p for p in subscribed if p in present])
+    present = present_offsets(context, {p.topic for p in subscribed})
+    offsets = read_offsets(context, [p for p in subscribed if p in present])
     values = {p: o.value for p, o in offsets.items() if o.value is not None}
     ends = brokers.ends(list(values)) if values else {}
     for partition, value in sorted(values.items()):
         end = ends.get(partition)
         if end is not None and value > end:
-            path = f.paths.offset(partition)
+            path = context.paths.offset(partition)
             raise OffsetBeyondEndError(
                 f"The group's offset of {partition} is {value}, but the log ends at {end} ({path})",
                 "If the topic was made anew or its log was cut, set it to an offset from the log's "
@@ -91,50 +91,50 @@ class Joining:
 
     def __init__(
         self,
-        f: Footing,
+        context: MemberContext,
         registration: Registration,
         plan: Plan | None,
         keeper: SessionKeeper,
     ) -> None:
-        self.f = f
+        self.context = context
         self.data = encode_registration(registration)
         self.plan = plan
         self.keeper = keeper
 
     def run(self) -> None:
-        f = self.f
-        path = f.paths.id(f.consumer)
-        f.store.ensure([f.paths.ids], world_open=True)
-        give_up_at = f.clock.monotonic() + (
-            f.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE
+        context = self.context
+        path = context.paths.id(context.consumer)
+        context.store.ensure([context.paths.ids], world_open=True)
+        give_up_at = context.clock.monotonic() + (
+            context.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE
         )
         said = caught_up = False
         request: Transaction
         while True:
-            (node,) = f.store.stats([path])
+            (node,) = context.store.stats([path])
             if node is None:
                 request = (Create(path, self.data, ephemeral=True, world_open=True),)
-            elif node.ephemeral_owner == f.session:
+            elif node.ephemeral_owner == context.session:
                 return
             elif not caught_up:
                 # Our session expires, the next one is opened at a server that lags behind: there
                 # our own old node is still to be seen.
                 caught_up = True
-                f.store.sync()
+                context.store.sync()
                 continue
-            elif f.static and self._is_predecessor():
+            elif context.static and self._is_predecessor():
                 request = (
                     Delete(path, node.node.version),
                     Create(path, self.data, ephemeral=True, world_open=True),
                 )
             else:
-                self._refuse(node.ephemeral_owner, is_late=f.clock.monotonic() > give_up_at)
+                self._refuse(node.ephemeral_owner, is_late=context.clock.monotonic() > give_up_at)
                 if not said:
                     said = True
                     _log.warning("[ZKG-130] waiting for the end of the session that holds %s", path)
                 self.keeper.wait(_LOOK_AGAIN_S)
                 continue
-            (outcome,) = f.store.commit([request])
+            (outcome,) = context.store.commit([request])
             if isinstance(outcome, Done):
                 if node is not None:
                     _log.warning("[ZKG-131] took over %s from its predecessor", path)
@@ -149,24 +149,26 @@ class Joining:
         ours = holder in self.keeper.former
         if ours and is_late:
             raise DisconnectedError("the session that this member gave up has not ended yet")
-        if not ours and (not self.f.static or is_late):
-            path = self.f.paths.id(self.f.consumer)
-            raise fenced(self.f, f"{path} {_HELD if self.f.static else 'exists already'}")
+        if not ours and (not self.context.static or is_late):
+            path = self.context.paths.id(self.context.consumer)
+            raise fenced(
+                self.context, f"{path} {_HELD if self.context.static else 'exists already'}"
+            )
 
     def _is_predecessor(self) -> bool:
         """The plan of our checkpoint under an unmoved fence, and the owner node's text its thread
         id: only the process that logged that plan can have made this node, and Spark runs one query
         on a checkpoint.
         """
-        if self.plan is None or self.plan.member != self.f.consumer:
+        if self.plan is None or self.plan.member != self.context.consumer:
             return False
         planned = self.plan.by_partition
-        owners = read_owners(self.f.store, self.f.paths, planned)
-        offsets = read_offsets(self.f, owners)
-        known = self.f.holdings.known
+        owners = read_owners(self.context.store, self.context.paths, planned)
+        offsets = read_offsets(self.context, owners)
+        known = self.context.holdings.known
         return any(
             not owner.is_jvm
-            and owner_is(owner, self.f.consumer)
+            and owner_is(owner, self.context.consumer)
             and p in offsets
             and p in known
             and offsets[p].node == known[p].fence
@@ -174,23 +176,25 @@ class Joining:
         )
 
 
-def take_over_owners(f: Footing) -> None:
+def take_over_owners(context: MemberContext) -> None:
     """The predecessor's owner nodes under unmoved fences, at once. What fails is claimed like any
     other.
     """
-    holdings = f.holdings
+    holdings = context.holdings
     wanted = [p for p in holdings.known if p not in holdings.held]
     owners = {
         p: o
-        for p, o in read_owners(f.store, f.paths, wanted).items()
-        if o.session != f.session and not o.is_jvm and owner_is(o, f.consumer)
+        for p, o in read_owners(context.store, context.paths, wanted).items()
+        if o.session != context.session and not o.is_jvm and owner_is(o, context.consumer)
     }
-    offsets = read_offsets(f, owners)
+    offsets = read_offsets(context, owners)
     ready = sorted(p for p in owners if p in offsets and offsets[p].node == holdings.known[p].fence)
     numbers = {p: int(owners[p].text.rpartition("-")[2]) for p in ready}
-    outcomes = f.store.commit(
+    outcomes = context.store.commit(
         [
-            take_over_request(f.paths, p, f.thread(numbers[p]), holdings.known[p].fence, owners[p])
+            take_over_request(
+                context.paths, p, context.thread(numbers[p]), holdings.known[p].fence, owners[p]
+            )
             for p in ready
         ]
     )

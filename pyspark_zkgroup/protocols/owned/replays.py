@@ -21,8 +21,8 @@ from pyspark_zkgroup.group.ownership import (
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
 from pyspark_zkgroup.protocols.owned.commits import read_offsets
-from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.protocols.owned.group_view import read_owners
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 
 # Our predecessor's session may have been given more time than ours; after twice ours its nodes are
 # moved away from.
@@ -31,43 +31,43 @@ _LOOK_AGAIN_S = 0.2
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
-def note_empty_ranges(f: Footing, plan: Plan) -> None:
+def note_empty_ranges(context: MemberContext, plan: Plan) -> None:
     for planned in plan.ranges:
         fence = version_of(planned.fence)
         if len(planned.range) == 0 and fence is not None:
             until = planned.range.until
-            f.holdings.known[planned.partition] = Known(fence, until, until)
-            f.holdings.remembered[planned.partition] = until
+            context.holdings.known[planned.partition] = Known(fence, until, until)
+            context.holdings.remembered[planned.partition] = until
 
 
-def all_taken(f: Footing, plan: Plan) -> bool:
+def all_taken(context: MemberContext, plan: Plan) -> bool:
     """Whether every fence has moved for good: each range will be left out, whoever is registered.
     A member that registers nevertheless has the others release partitions at once, which stay
     unread for all of a batch that takes long although it is empty: a driver's first one. A look
     only; that each is left out is proved as ever.
     """
     ranges = {r.partition: r for r in plan.ranges if len(r.range) > 0}
-    f.store.sync()
-    offsets = read_offsets(f, ranges)
+    context.store.sync()
+    offsets = read_offsets(context, ranges)
     return all(
         p in offsets and not stands(planned.fence, offsets[p]) for p, planned in ranges.items()
     )
 
 
 def replay_ranges(
-    f: Footing, plan: Plan, wait: Callable[[float], None]
+    context: MemberContext, plan: Plan, wait: Callable[[float], None]
 ) -> frozenset[TopicPartition]:
     """Blocks for as long as our own predecessor's session may live, and no longer."""
     undecided = {r.partition: r for r in plan.ranges if len(r.range) > 0}
     included: set[TopicPartition] = set()
-    f.store.ensure({f.paths.owner_topic(p.topic) for p in undecided})
-    f.store.ensure({f.paths.offset_topic(p.topic) for p in undecided})
-    patience_s = f.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE
-    give_up_at = f.clock.monotonic() + patience_s
+    context.store.ensure({context.paths.owner_topic(p.topic) for p in undecided})
+    context.store.ensure({context.paths.offset_topic(p.topic) for p in undecided})
+    patience_s = context.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE
+    give_up_at = context.clock.monotonic() + patience_s
     said: set[str] = set()
     while undecided:
-        waited_out = f.clock.monotonic() > give_up_at
-        waiting_for = _decide_round(f, undecided, included, waited_out)
+        waited_out = context.clock.monotonic() > give_up_at
+        waiting_for = _decide_round(context, undecided, included, waited_out)
         if waiting_for - said:
             said |= waiting_for
             _log.warning(
@@ -80,12 +80,12 @@ def replay_ranges(
         if undecided and waiting_for:
             wait(_LOOK_AGAIN_S)
     _log.info("replay: %d ranges are read again", len(included))
-    f.callback.tell("claim", included)
+    context.callback.tell("claim", included)
     return frozenset(included)
 
 
 def _decide_round(
-    f: Footing,
+    context: MemberContext,
     undecided: dict[TopicPartition, PlannedRange],
     included: set[TopicPartition],
     waited_out: bool,
@@ -93,16 +93,16 @@ def _decide_round(
     """One reading, one transaction for each range that can be decided by it. Returns whom the
     others wait for.
     """
-    f.store.sync()
-    owners = read_owners(f.store, f.paths, undecided)
-    offsets = read_offsets(f, undecided)
+    context.store.sync()
+    owners = read_owners(context.store, context.paths, undecided)
+    offsets = read_offsets(context, undecided)
     answers = {
         p: replay.decide(
-            f.paths,
+            context.paths,
             planned,
-            session=f.session,
-            thread=f.thread(planned.thread),
-            static=f.static,
+            session=context.session,
+            thread=context.thread(planned.thread),
+            static=context.static,
             owner=owners.get(p),
             offset=offsets.get(p),
             waited_out=waited_out,
@@ -110,7 +110,7 @@ def _decide_round(
         for p, planned in undecided.items()
     }
     asked = [p for p, a in answers.items() if not isinstance(a, replay.WaitFor)]
-    outcomes = f.store.commit([answers[p].request for p in asked])  # type: ignore[union-attr]
+    outcomes = context.store.commit([answers[p].request for p in asked])  # type: ignore[union-attr]
     for partition, outcome in zip(asked, outcomes, strict=True):
         answer = answers[partition]
         # Refused or unanswered: the nodes are read again, and decided again.
@@ -118,14 +118,14 @@ def _decide_round(
             continue
         planned = undecided.pop(partition)
         if isinstance(answer, replay.Include):
-            _include(f, planned, answer, offsets[partition])
+            _include(context, planned, answer, offsets[partition])
             included.add(partition)
         elif isinstance(answer, replay.LeaveOut):
-            f.holdings.remembered[partition] = planned.range.start
+            context.holdings.remembered[partition] = planned.range.start
             if partition in offsets:
-                f.holdings.stale.add(partition)
+                context.holdings.stale.add(partition)
             else:
-                f.holdings.lost_topics.add(partition.topic)
+                context.holdings.lost_topics.add(partition.topic)
             _log.warning(
                 "[ZKG-133] replay: %s %s is left out, now and for ever: %s",
                 partition,
@@ -135,11 +135,13 @@ def _decide_round(
     return {a.owner.text for a in answers.values() if isinstance(a, replay.WaitFor)}
 
 
-def _include(f: Footing, planned: PlannedRange, answer: replay.Include, offset: OffsetRead) -> None:
+def _include(
+    context: MemberContext, planned: PlannedRange, answer: replay.Include, offset: OffsetRead
+) -> None:
     value = parse_offset(offset.raw)
-    f.holdings.held[planned.partition] = answer.held
-    f.holdings.remembered[planned.partition] = planned.range.start
-    f.holdings.known[planned.partition] = Known(
+    context.holdings.held[planned.partition] = answer.held
+    context.holdings.remembered[planned.partition] = planned.range.start
+    context.holdings.known[planned.partition] = Known(
         offset.node, planned.range.start, -1 if value is None else value
     )
 

@@ -17,9 +17,9 @@ from pyspark_zkgroup.group.ops import Create, Delete, Done, Op, SetData
 from pyspark_zkgroup.group.requests import Request, decode_request, encode_request, in_force
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.protocols.owned import commits
-from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.protocols.owned.hand_over import outwait_readers
 from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 
 _log = logging.getLogger("pyspark_zkgroup.group")
@@ -51,38 +51,38 @@ class Requests:
         state = "outside of the group" if self._outside else "leaving the group"
         return f"{state}: {self.request}"
 
-    def rests(self, f: Footing, members: Mapping[str, Registration]) -> bool:
+    def rests(self, context: MemberContext, members: Mapping[str, Registration]) -> bool:
         """Whether this boundary is not to join, claim or plan; then it has done what is left."""
-        self._own_sessions.add(f.session)
+        self._own_sessions.add(context.session)
         if self.keeper.asked_anew:
-            self._look(f)
+            self._look(context)
         if self.request is None:
             if self._outside:
-                self._come_back(f)
+                self._come_back(context)
             return False
         self.keeper.take_causes()
-        if f.holdings.unsettled:
-            commits.commit_finished(f)
+        if context.holdings.unsettled:
+            commits.commit_finished(context)
         if self._outside:
-            if not f.holdings.unsettled and self._shown_in != f.session:
-                self._answer(f, self.request)
-        elif not f.holdings.unsettled or not self._is_registered(f):
+            if not context.holdings.unsettled and self._shown_in != context.session:
+                self._answer(context, self.request)
+        elif not context.holdings.unsettled or not self._is_registered(context):
             # Who was evicted may commit nothing as a member: what is done is settled from outside,
             # like after an expiry, if nobody has read on.
             outwait_readers(self.keeper, (), members)
-            self._leave(f)
+            self._leave(context)
         return True
 
-    def _is_registered(self, f: Footing) -> bool:
-        (node,) = f.store.stats([f.paths.id(f.consumer)])
-        return node is not None and node.ephemeral_owner == f.session
+    def _is_registered(self, context: MemberContext) -> bool:
+        (node,) = context.store.stats([context.paths.id(context.consumer)])
+        return node is not None and node.ephemeral_owner == context.session
 
-    def _look(self, f: Footing) -> None:
-        path = f.paths.request(f.consumer)
+    def _look(self, context: MemberContext) -> None:
+        path = context.paths.request(context.consumer)
         try:
             # The watch first: what is written after the look is told.
-            (found,) = f.store.stats([path], watch=True)
-            (node,) = f.store.nodes([path]) if found is not None else [None]
+            (found,) = context.store.stats([path], watch=True)
+            (node,) = context.store.nodes([path]) if found is not None else [None]
         except AccessError as error:
             _log.warning("[ZKG-148] what is asked of this member cannot be read: %s", error)
             node = None
@@ -92,45 +92,47 @@ class Requests:
         before, self.request = self.request, in_force(request, self._own_sessions)
         self._version = 0 if node is None else node.node.version
         if self.request is not None and before is None:
-            _log.info("leaving group %s at this boundary: %s", f.paths.group, self.request)
+            _log.info("leaving group %s at this boundary: %s", context.paths.group, self.request)
 
-    def _leave(self, f: Footing) -> None:
-        self.copy.write(f, has_lease=self.keeper.may_plan, last=True)
-        f.callback.tell("release", f.holdings.held)
-        held = len(f.holdings.held)
+    def _leave(self, context: MemberContext) -> None:
+        self.copy.write(context, has_lease=self.keeper.may_plan, last=True)
+        context.callback.tell("release", context.holdings.held)
+        held = len(context.holdings.held)
         self.keeper.step_out()
         self._outside = True
-        _log.info("left group %s with %d partitions: %s", f.paths.group, held, self.request)
+        _log.info("left group %s with %d partitions: %s", context.paths.group, held, self.request)
 
-    def _answer(self, f: Footing, request: Request) -> None:
-        f.store.sync()
-        (old,) = f.store.stats([f.paths.id(f.consumer)])
+    def _answer(self, context: MemberContext, request: Request) -> None:
+        context.store.sync()
+        (old,) = context.store.stats([context.paths.id(context.consumer)])
         if old is not None:
             return  # of a session that could not be ended: it goes with its timeout
         try:
-            f.store.ensure([f.paths.resting])
-            (shown,) = f.store.stats([f.paths.rests(f.consumer)])
+            context.store.ensure([context.paths.resting])
+            (shown,) = context.store.stats([context.paths.rests(context.consumer)])
             operations: list[Op] = []
             if shown is None:
-                operations.append(Create(f.paths.rests(f.consumer), b"", ephemeral=True))
-            elif shown.ephemeral_owner != f.session:
+                operations.append(
+                    Create(context.paths.rests(context.consumer), b"", ephemeral=True)
+                )
+            elif shown.ephemeral_owner != context.session:
                 return
             if request.answer is None:
-                answered = request.answered("left the group", int(f.clock.time() * 1000))
-                path = f.paths.request(f.consumer)
+                answered = request.answered("left the group", int(context.clock.time() * 1000))
+                path = context.paths.request(context.consumer)
                 operations.append(SetData(path, encode_request(answered), self._version))
-            (outcome,) = f.store.commit([tuple(operations)])
+            (outcome,) = context.store.commit([tuple(operations)])
         except AccessError as error:
             _log.warning("[ZKG-149] outside of the group, but nobody can be told so: %s", error)
-            self._shown_in = f.session
+            self._shown_in = context.session
             return
         if isinstance(outcome, Done):
-            self._shown_in = f.session
+            self._shown_in = context.session
         else:
             self.keeper.asked_anew = True
 
-    def _come_back(self, f: Footing) -> None:
-        _log.info("joining group %s again: the request was withdrawn", f.paths.group)
-        f.store.commit([(Delete(f.paths.rests(f.consumer), 0),)])
+    def _come_back(self, context: MemberContext) -> None:
+        _log.info("joining group %s again: the request was withdrawn", context.paths.group)
+        context.store.commit([(Delete(context.paths.rests(context.consumer), 0),)])
         self._outside, self._shown_in = False, 0
         self.keeper.stir("the request to leave was withdrawn")

@@ -9,7 +9,7 @@ from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.environment import Surroundings
-from pyspark_zkgroup.protocols.owned.footing import Footing, Holdings
+from pyspark_zkgroup.protocols.owned.member_context import Holdings, MemberContext
 from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.zk.port import (
     DisconnectedError,
@@ -46,7 +46,7 @@ class SessionKeeper:
         self.clock = surroundings.clock
         self.callback = RebalanceCallback(options.group.rebalance_callback)
         self.session: NodeSession | None = None
-        self.footing: Footing | None = None
+        self.context: MemberContext | None = None
         self.joined = False
         # Sessions that this process has closed. Where no server could be told, they live on until
         # their timeout, and their nodes with them.
@@ -58,19 +58,19 @@ class SessionKeeper:
         self._causes: list[str] = ["start"]
         self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
 
-    def stand(self) -> Footing:
-        """A live session's footing; a new session where the last one has ended."""
+    def stand(self) -> MemberContext:
+        """A live session's context; a new session where the last one has ended."""
         if self.session is not None and not self.session.alive:
             self.lose()
         if self.session is None:
             self._open()
         self.drain()
-        session, footing = self.session, self.footing
-        if session is None or footing is None or not session.alive:
+        session, context = self.session, self.context
+        if session is None or context is None or not session.alive:
             raise SessionLostError("ended")
         if not session.connected:
             raise DisconnectedError("suspended")
-        return footing
+        return context
 
     @property
     def may_plan(self) -> bool:
@@ -91,7 +91,7 @@ class SessionKeeper:
                 len(self.holdings.held),
             )
         self._close()
-        self.session = self.footing = None
+        self.session = self.context = None
         self.joined = False
         self.callback.tell("loss", self.holdings.held)
         self.holdings.lose_session()
@@ -102,7 +102,7 @@ class SessionKeeper:
         on, and its next session is not a member's until it joins again.
         """
         self._close()
-        self.session = self.footing = None
+        self.session = self.context = None
         self.joined = False
         self.holdings.lose_session()
 
@@ -208,6 +208,6 @@ class SessionKeeper:
                 "session %#x with %s is open, for %s of group %s",
                 *(self.session.id, self.server, self.consumer, self.paths.group),
             )
-        self.footing = Footing(
+        self.context = MemberContext(
             store, self.paths, self.consumer, self.static, self.holdings, self.clock, self.callback
         )

@@ -15,9 +15,9 @@ from pyspark_zkgroup.protocols.emptiness import Emptiness
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
 from pyspark_zkgroup.protocols.owned import claims, commits
 from pyspark_zkgroup.protocols.owned.claims import Moved
-from pyspark_zkgroup.protocols.owned.footing import Footing
 from pyspark_zkgroup.protocols.owned.group_view import GroupView
 from pyspark_zkgroup.protocols.owned.hand_over import outwait_readers
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.membership import OwnerNodeMembership
 from pyspark_zkgroup.protocols.owned.nudge import Nudge
 from pyspark_zkgroup.protocols.owned.registrations import (
@@ -47,26 +47,26 @@ class ZookeeperMembership(OwnerNodeMembership):
         self.emptiness = Emptiness(options.group_id, self.clock)
         self._conflict = ""
 
-    def _introduce(self, footing: Footing) -> bool:
-        view = self.reader.look(footing.store, lambda: False)
+    def _introduce(self, context: MemberContext) -> bool:
+        view = self.reader.look(context.store, lambda: False)
         refuse_conflict(self.registration, self.consumer, view.snapshot)
         refuse_unsupported(view.snapshot)
-        refuse_coordinated(footing)
+        refuse_coordinated(context)
         self._snapshot = view.snapshot
         return bool(view.topics_from)
 
-    def _look(self, footing: Footing) -> bool:
+    def _look(self, context: MemberContext) -> bool:
         """False where there is nothing to decide by: no broker is there to say which partitions
         exist, or the pattern of another member is not supported. What is held stays held.
         """
-        view = self.reader.look(footing.store, self.keeper.changed_meanwhile)
+        view = self.reader.look(context.store, self.keeper.changed_meanwhile)
         holder = view.registrations.get(self.consumer)
         if holder is None:
-            self._register_again(footing)
+            self._register_again(context)
             return False
-        if holder != footing.session:
+        if holder != context.session:
             path = self.paths.id(self.consumer)
-            raise commits.fenced(footing, f"{path} is in the hands of another session")
+            raise commits.fenced(context, f"{path} is in the hands of another session")
         self._take(view)
         return bool(view.topics_from) and not view.snapshot.unsupported
 
@@ -114,10 +114,10 @@ class ZookeeperMembership(OwnerNodeMembership):
                 self._conflict,
             )
 
-    def _move(self, footing: Footing, mine: Mapping[TopicPartition, int]) -> Moved:
+    def _move(self, context: MemberContext, mine: Mapping[TopicPartition, int]) -> Moved:
         members = self._snapshot.members
         outwait_readers(self.keeper, mine.keys(), members)
-        moved = claims.rebalance(footing, mine, self._snapshot.topics, self.first, members)
+        moved = claims.rebalance(context, mine, self._snapshot.topics, self.first, members)
         # What keeps us from claiming is said as such.
         taken = {*moved.owned, *moved.waiting}
         self.unread.look(self._target, taken, self.holdings.held, members)
@@ -125,11 +125,11 @@ class ZookeeperMembership(OwnerNodeMembership):
         self.emptiness.look(mine, missing, self.subscribed)
         return moved
 
-    def _conclude(self, footing: Footing) -> None:
+    def _conclude(self, context: MemberContext) -> None:
         now = self.clock.monotonic()
         idle = self.nudge.due(now, self.unread.suspects, self._target, self._snapshot.members)
         if idle:
-            self.nudge.run(footing, now, idle)
+            self.nudge.run(context, now, idle)
 
     @property
     def _expected(self) -> str:

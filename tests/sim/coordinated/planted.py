@@ -22,7 +22,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.rebalance import Commands, Grou
 from pyspark_zkgroup.protocols.coordinator.term import Term
 from pyspark_zkgroup.protocols.owned import claims
 from pyspark_zkgroup.protocols.owned.claims import Moved
-from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.zk.port import Children
 from pyspark_zkgroup.zk.session import SessionEvent
 from pyspark_zkgroup.zk.store import Store
@@ -70,9 +70,9 @@ def _a_start_only_adds() -> Patches:
 def _obey_what_is_older() -> Patches:
     real = CommandChannel.obey
 
-    def obey(self: CommandChannel, f: Footing) -> None:
+    def obey(self: CommandChannel, context: MemberContext) -> None:
         self._newest = Generation(0)
-        real(self, f)
+        real(self, context)
 
     return [put(CommandChannel, "obey", obey)]
 
@@ -122,11 +122,14 @@ def _a_start_is_a_right() -> Patches:
     real = claims.rebalance
 
     def rebalance_(
-        f: Footing, target: Mapping[TopicPartition, int], *args: Any, **named: Any
+        context: MemberContext, target: Mapping[TopicPartition, int], *args: Any, **named: Any
     ) -> Moved:
-        taken = [(Delete(f.paths.owner(p), _ANY),) for p in target.keys() - f.holdings.held.keys()]
-        f.store.commit(taken)
-        return real(f, target, *args, **named)
+        taken = [
+            (Delete(context.paths.owner(p), _ANY),)
+            for p in target.keys() - context.holdings.held.keys()
+        ]
+        context.store.commit(taken)
+        return real(context, target, *args, **named)
 
     return [put(claims, "rebalance", rebalance_)]
 

@@ -29,7 +29,7 @@ from pyspark_zkgroup.protocols.light.rules.sessions import Life, Sessions
 from pyspark_zkgroup.protocols.light.seat import Seat
 from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.protocols.light.stream import Stream
-from pyspark_zkgroup.protocols.owned.footing import Footing
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.zk.port import Node, NodeStore
 from tests.sim.planted import forget_what_was_closed
 from tests.sim.planting import Bugs, Patches, put
@@ -95,19 +95,19 @@ def _who_is_not_registered_may_own() -> Patches:
 
 
 def _stopped_before_the_release() -> Patches:
-    def busy(self: StreamChannel, f: Footing) -> None:
-        held = f.holdings.held
-        f.holdings.held = {}
+    def busy(self: StreamChannel, context: MemberContext) -> None:
+        held = context.holdings.held
+        context.holdings.held = {}
         try:
-            real(self, f)
+            real(self, context)
         finally:
-            f.holdings.held = held
+            context.holdings.held = held
 
     real = StreamChannel.answer
 
-    def obey(self: StreamChannel, f: Footing) -> None:
-        real_obey(self, f)
-        busy(self, f)
+    def obey(self: StreamChannel, context: MemberContext) -> None:
+        real_obey(self, context)
+        busy(self, context)
 
     real_obey = StreamChannel.obey
     return [put(StreamChannel, "obey", obey)]
@@ -216,7 +216,7 @@ def _joined_once_is_told_for_ever() -> Patches:
     """What was to be asked after the registration, and was not answered, is not asked again."""
     return [
         put(CommandChannel, "live", lambda _self, _life: None),
-        put(StreamChannel, "begin", lambda self, f: self._live(f.session)),
+        put(StreamChannel, "begin", lambda self, context: self._live(context.session)),
     ]
 
 

@@ -88,7 +88,7 @@ class Holdings:
 
 
 @dataclass(frozen=True, slots=True)
-class Footing:
+class MemberContext:
     store: NodeStore
     paths: GroupPaths
     consumer: str
