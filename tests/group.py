@@ -11,7 +11,7 @@ from typing import Any
 
 from kazoo.client import KazooClient
 
-from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
+from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
 from tests.produced_topics import ProducedTopics
 from tests.spark_order import Checkpoint, Query, Row
 from tests.waiting import wait_until
@@ -192,5 +192,5 @@ def all_rows(*queries: Query) -> list[Row]:
 
 
 def known(query: Query) -> dict[str, Any]:
-    membership: ZookeeperMembership = query.membership
+    membership: OwnedMembership = query.membership
     return membership.status()

@@ -24,7 +24,7 @@ from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.planning.silence import watch
 from pyspark_zkgroup.protocols.choice import membership
-from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
+from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
 from pyspark_zkgroup.tasks import reading as task
 from tests.waiting import REAL_TIME
 
@@ -84,7 +84,7 @@ class Query:
     def _new_planner(self) -> Planner:
         self.brokers = ClusterView(self.options)
         # Tests look into it; those of other memberships know what they find.
-        self.membership = cast(ZookeeperMembership, membership(self.options, self.brokers))
+        self.membership = cast(OwnedMembership, membership(self.options, self.brokers))
         planner = Planner(self.options, self.membership, self.brokers)
         watch(planner.silence)
         return planner

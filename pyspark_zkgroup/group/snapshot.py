@@ -12,7 +12,7 @@ from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.jvm import patterns
 from pyspark_zkgroup.jvm.patterns import Matcher
 from pyspark_zkgroup.jvm.registration import Registration, Subscription, parse_registration
-from pyspark_zkgroup.model import ThreadId
+from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 Threads = dict[str, tuple[ThreadId, ...]]
 GROUP_THREADS_MAX = 100_000
@@ -197,3 +197,13 @@ def topics_of(
     wanted = subscription.pattern == "white_list"
     matches = kept[expression]
     return [(topic, count) for topic in topics if topic not in hidden and matches(topic) is wanted]
+
+
+def partitions_of(
+    subscription: Subscription,
+    topics: Mapping[str, tuple[int, ...]],
+    hidden: Collection[str] = (),
+) -> list[TopicPartition]:
+    """All that a subscription means, whoever reads it."""
+    named = topics_of(subscription, topics, hidden)
+    return [TopicPartition(t, n) for t, _ in named for n in topics.get(t, ())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from pyspark_zkgroup.errors import OptionError
@@ -9,12 +10,12 @@ from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.options import Options
-from pyspark_zkgroup.protocols.assign.membership import AssignedMembership
-from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
+from pyspark_zkgroup.protocols.assign.membership import assigned_membership
+from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
 from pyspark_zkgroup.protocols.environment import REAL, Surroundings
 from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 from pyspark_zkgroup.protocols.port import Brokers, Membership, OffsetsInKafka
-from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
+from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
 
 
 class Kafka(Brokers, OffsetsInKafka, Protocol):
@@ -25,26 +26,15 @@ class Kafka(Brokers, OffsetsInKafka, Protocol):
 
 
 def membership(options: Options, kafka: Kafka, surroundings: Surroundings = REAL) -> Membership:
-    if options.topics.assigned:
-        return AssignedMembership(options, kafka, surroundings, in_kafka=kafka)
-    if options.protocol.name == "coordinator":
-        return CoordinatorMembership(options, kafka, surroundings, in_kafka=kafka)
-    if options.protocol.name == "light":
-        return _light(options, kafka, surroundings)
-    if options.protocol.name == "kafka":
-        return KafkaMembership(
-            options,
-            kafka,
-            lambda: GroupCoordinator(Cluster(kafka.fetch_settings()), options.group.id),
-            options.protocol.kafka,
-            surroundings,
-        )
-    return ZookeeperMembership(options, kafka, surroundings, in_kafka=kafka)
+    build = assigned_membership if options.topics.assigned else PROTOCOLS[options.protocol.name]
+    return build(options, kafka, surroundings, kafka)
 
 
-def _light(options: Options, kafka: Kafka, surroundings: Surroundings) -> Membership:
+def _light(
+    options: Options, kafka: Kafka, surroundings: Surroundings, in_kafka: Kafka
+) -> Membership:
     try:
-        from pyspark_zkgroup.protocols.light.membership import LightMembership
+        from pyspark_zkgroup.protocols.light.membership import light_membership
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "grpc":
             raise
@@ -52,4 +42,26 @@ def _light(options: Options, kafka: Kafka, surroundings: Surroundings) -> Member
             "Option 'protocol' is 'light', but grpcio is not installed on the driver",
             "Install pyspark-zkgroup[light]",
         ) from None
-    return LightMembership(options, kafka, surroundings, in_kafka=kafka)
+    return light_membership(options, kafka, surroundings, in_kafka)
+
+
+def _kafka(
+    options: Options, kafka: Kafka, surroundings: Surroundings, _in_kafka: Kafka
+) -> Membership:
+    return KafkaMembership(
+        options,
+        kafka,
+        lambda: GroupCoordinator(Cluster(kafka.fetch_settings()), options.group_id),
+        options.kafka_group,
+        surroundings,
+    )
+
+
+Build = Callable[[Options, Kafka, Surroundings, Kafka], Membership]
+PROTOCOLS: dict[str, Build] = {
+    "zookeeper": zookeeper_membership,
+    "coordinator": coordinator_membership,
+    "light": _light,
+    "kafka": _kafka,
+}
+"""By the value of the option `protocol`."""

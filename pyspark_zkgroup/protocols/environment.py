@@ -6,6 +6,7 @@ Handed in, so that the simulation runs these very members in a world of its own.
 from __future__ import annotations
 
 import queue
+import secrets
 import socket
 import threading
 import uuid
@@ -60,11 +61,14 @@ def open_store(settings: SessionSettings, events: queue.SimpleQueue[SessionEvent
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """`open_light` is how a light member opens a session, where the world has a way of its own."""
+    """`new_secret`: what a light member proves itself by. `open_light` is how it opens a session,
+    where the world has a way of its own.
+    """
 
     clock: EventClock = SYSTEM
     new_name: Callable[[EventClock], str] = unique_name
     open_store: Callable[[SessionSettings, queue.SimpleQueue[SessionEvent]], NodeStore] = open_store
+    new_secret: Callable[[], str] = lambda: secrets.token_hex(32)
     new_condition: Callable[[], Changed] = threading.Condition
     open_light: Callable[..., Any] | None = None
     threads: Threads = SYSTEM_THREADS

@@ -50,7 +50,9 @@ class Standing:
 
 class Membership(Protocol):
     protocol: str
-    losses: Losses
+
+    @property
+    def losses(self) -> Losses: ...
 
     @property
     def member(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,13 +13,13 @@ from pyspark_zkgroup.clock import SYSTEM
 from pyspark_zkgroup.group.ops import Create
 from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
+from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
 from pyspark_zkgroup.protocols.coordinator.term import Term
 from pyspark_zkgroup.protocols.environment import Surroundings
 from pyspark_zkgroup.protocols.light.desk import LightDesk
-from pyspark_zkgroup.protocols.light.membership import LightMembership
-from pyspark_zkgroup.protocols.owned.membership import OwnerNodeMembership
-from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
+from pyspark_zkgroup.protocols.light.membership import light_membership
+from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
+from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
 from pyspark_zkgroup.zk.session import SessionEvent
 from pyspark_zkgroup.zk.store import Store
 from tests.bench.asked import Asked, Counting
@@ -26,10 +27,10 @@ from tests.bench.light_counter import SESSION_TIMEOUT_MS, LightCounter
 from tests.bench.scale_ground import Ground
 from tests.fakes.brokers import FakeBrokers
 
-PROTOCOLS: dict[str, type[OwnerNodeMembership]] = {
-    "zookeeper": ZookeeperMembership,
-    "coordinator": CoordinatorMembership,
-    "light": LightMembership,
+PROTOCOLS: dict[str, Callable[..., OwnedMembership]] = {
+    "zookeeper": zookeeper_membership,
+    "coordinator": coordinator_membership,
+    "light": light_membership,
 }
 TOPIC = "t"
 _GROUP = "g"
@@ -44,7 +45,7 @@ class Group:
     protocol: str
     partitions: int
     ground: Ground
-    members: list[OwnerNodeMembership] = field(default_factory=list)
+    members: list[OwnedMembership] = field(default_factory=list)
     counts: list[Counting] = field(default_factory=list)
     light: LightCounter | None = None
 
@@ -85,7 +86,7 @@ class Group:
         if self.light is None:
             return [count.asked for count in self.counts]
         accounts = self.light.accounts
-        return [accounts[member.consumer] for member in self.members if member.consumer in accounts]
+        return [accounts[member.member] for member in self.members if member.member in accounts]
 
     @property
     def watches(self) -> list[int]:
@@ -131,7 +132,7 @@ class Group:
             busy = self._coordinate()
             settled = True
             for member in self.members:
-                if member.stirred() or not member.keeper.joined:
+                if member.stirred() or not member.agenda.joined:
                     busy = True
                     settled &= member.boundary({}).settled
             if busy or not settled or not self._all_is_told:

@@ -13,7 +13,7 @@ from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.protocols.owned.claims import Claiming
-from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
+from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
 from tests.fakes.brokers import FakeBrokers
 from tests.group import Group, settle
 from zkgroup_sandbox import Sandbox
@@ -124,7 +124,7 @@ def join(
         "startingOffsets": "earliest",
         "zookeeper.session.timeout.ms": "20000",
     }
-    member = ZookeeperMembership(parse(options), brokers)
+    member = zookeeper_membership(parse(options), brokers)
     try:
         began = time.monotonic()
         standing = member.boundary({})

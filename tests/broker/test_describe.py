@@ -50,7 +50,7 @@ def test_describe_tells_who_owns_what_and_how_far_they_are(sandbox: Sandbox) -> 
             (10, 15, 5)
         }
         assert {(m["consumer"], m["kind"], m["owns"]) for m in seen["members"]} == {
-            (q.membership.consumer, "zkgroup", 2) for q in (a, b)
+            (q.membership.member, "zkgroup", 2) for q in (a, b)
         }
         assert (seen["lag"], seen["partitions_without_lag"], seen["notes"]) == (20, 0, [])
 
@@ -88,7 +88,7 @@ def test_describe_tells_protocols_generation_coordinator_and_who_waits(sandbox: 
         assert seen["generation"].startswith(f"{stat.czxid}.")
         assert seen["notes"] == []
         by = {member["consumer"]: member for member in seen["members"]}
-        old, new = by[light.membership.consumer], by[ours.membership.consumer]
+        old, new = by[light.membership.member], by[ours.membership.member]
         assert (old["protocol"], old["unanswered"], old["waiting"]) == ("light", None, [])
         assert new["protocol"] == "coordinator"
         owners = group.owners(topic)
@@ -109,7 +109,7 @@ def test_describe_tells_protocols_generation_coordinator_and_who_waits(sandbox: 
         assert [m["waiting"] for m in seen["members"]] == [[], []]
         generations = {m["protocol"]: m["generation"] for m in seen["members"]}
         assert seen["generation"] == generations["light"]
-        path = f"/consumers/groups/{group.name}/ids/{light.membership.consumer}"
+        path = f"/consumers/groups/{group.name}/ids/{light.membership.member}"
         registered = json.loads(group.client.get(path)[0])
         assert registered["zkgroup"]["generation"] == generations["light"]
     finally:

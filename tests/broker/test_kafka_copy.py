@@ -89,7 +89,7 @@ def test_one_request_for_all_and_none_when_nothing_is_new(group: Group) -> None:
 
 def counted_commits(query: Query) -> list[dict[Any, int]]:
     calls: list[dict[Any, int]] = []
-    store = query.membership.copy.store
+    store = query.membership.joining.copy.store
     assert store is not None
     commit = store.commit_group_offsets
 
@@ -110,7 +110,7 @@ def test_an_idle_group_is_written_again_before_it_expires(
     settle(query)
     calls = counted_commits(query)
     clock = LateClock()
-    monkeypatch.setattr(query.membership.copy, "clock", clock)
+    monkeypatch.setattr(query.membership.joining.copy, "clock", clock)
     clock.later_s = 23 * 3600
     query.trigger()
     assert calls == []
@@ -348,7 +348,7 @@ def test_a_member_that_lost_its_session_does_not_copy(group: Group) -> None:
     settle(a)
     group.produce(topic, 3)
     a.until(6)
-    write, session = a.membership.copy.write, a.membership.keeper.session
+    write, session = a.membership.joining.copy.write, a.membership.keeper.session
     assert session is not None
 
     def overtaken(context: MemberContext, *, has_lease: bool, last: bool = False) -> None:
@@ -359,11 +359,11 @@ def test_a_member_that_lost_its_session_does_not_copy(group: Group) -> None:
         b.until(3)
         b.trigger()
         wait_until(lambda: not a.membership.keeper.may_plan, 10, "A to hear of it")
-        a.membership.copy.write = write  # type: ignore[method-assign]
+        a.membership.joining.copy.write = write  # type: ignore[method-assign]
         write(a.membership.keeper.context, has_lease=a.membership.keeper.may_plan)  # type: ignore[arg-type]
 
     b = group.query(topic, storage="kafka")
-    a.membership.copy.write = overtaken  # type: ignore[method-assign]
+    a.membership.joining.copy.write = overtaken  # type: ignore[method-assign]
     a.trigger()
     assert kept(group, topic, 1) == {0: 9}
     settle(a, b)

@@ -75,13 +75,13 @@ def test_a_drained_member_hands_all_over_stays_outside_and_comes_back(sandbox: S
         group.produce(topic, 20)
         settle(a, b)
         group.produce(topic, 20)
-        consumer = a.membership.consumer
+        consumer = a.membership.member
         with turning(a, b):
             answer = told(zkgroup(group, "members", "drain", group.name, consumer, "--json"))
             wait_until(
                 lambda: (
                     {o.rpartition("-")[0] for o in group.owners(topic).values()}
-                    == {b.membership.consumer}
+                    == {b.membership.member}
                     and len(group.owners(topic)) == 4
                 ),
                 20.0,
@@ -93,7 +93,7 @@ def test_a_drained_member_hands_all_over_stays_outside_and_comes_back(sandbox: S
             "drained",
             "drain",
         )
-        assert group.client.get_children(f"/consumers/{group.name}/ids") == [b.membership.consumer]
+        assert group.client.get_children(f"/consumers/{group.name}/ids") == [b.membership.member]
         (again,) = told(zkgroup(group, "members", "drain", group.name, consumer, "--json"))
         assert again["state"] == "drained"
         by = listed[consumer]["request"]["by"]
@@ -151,7 +151,7 @@ def test_a_member_in_its_batch_answers_later_and_a_new_process_is_not_meant(
         query = group.query(topic, member_id="static")
         group.produce(topic, 3)
         settle(query)
-        consumer = query.membership.consumer
+        consumer = query.membership.member
         pending = told(
             zkgroup(group, "members", "drain", group.name, "static", "--timeout", "0.3", "--json"),
             status=4,
@@ -174,7 +174,7 @@ def test_a_stuck_member_is_evicted_and_one_that_works_is_not(sandbox: Sandbox) -
         group.produce(topic, 5)
         settle(a, b)
         group.produce(topic, 5)
-        stuck = a.membership.consumer
+        stuck = a.membership.member
         unread = set(a.held)
 
         def in_mid_batch(step: str) -> None:
@@ -218,18 +218,20 @@ def test_one_whose_registration_is_gone_leaves_with_all_committed(sandbox: Sandb
         group.produce(topic, 5)
         settle(query)
         group.produce(topic, 5)
-        arguments = ("members", "drain", group.name, query.membership.consumer, "--json")
+        arguments = ("members", "drain", group.name, query.membership.member, "--json")
 
         def in_mid_batch(step: str) -> None:
             if step == "sunk":
                 told(zkgroup(group, *arguments, "--timeout", "0.2"), status=4)
-                group.client.delete(f"/consumers/{group.name}/ids/{query.membership.consumer}")
+                group.client.delete(f"/consumers/{group.name}/ids/{query.membership.member}")
 
         query.trigger(at=in_mid_batch)
-        wait_until(lambda: query.trigger() or query.membership.requests.at_rest, 20.0, "it to rest")
+        requests = query.membership.requests
+        assert requests is not None
+        wait_until(lambda: query.trigger() or requests.at_rest, 20.0, "it to rest")
         assert group.offsets(topic) == {0: b"10"}
         assert not query.held
-        assert members(group)[query.membership.consumer]["state"] == "drained"
+        assert members(group)[query.membership.member]["state"] == "drained"
 
 
 def test_a_jvm_consumer_with_a_session_is_neither_asked_nor_evicted(sandbox: Sandbox) -> None:
@@ -285,9 +287,7 @@ def test_a_drained_query_that_is_stopped_has_ended_as_asked(
         group.produce(topic, 5)
         settle(query)
         with turning(query) as raised:
-            told(
-                zkgroup(group, "members", "drain", group.name, query.membership.consumer, "--json")
-            )
+            told(zkgroup(group, "members", "drain", group.name, query.membership.member, "--json"))
             (answer,) = told(zkgroup(group, "stop", group.name, "--all", "--json"))
         assert answer["state"] == "ended"
         assert "its query has ended" in answer["text"]

@@ -95,8 +95,10 @@ def test_nothing_tells_a_secret(
         one.until(RECORDS)
         one.trigger()
         said += [json.dumps(one.planner.report_latest()), repr(one.options), str(one.options)]
-        said += [repr(one.brokers.fetch_settings()), repr(one.membership.keeper.settings)]
-        said += [repr(one.planner), repr(one.membership), repr(one.membership.keeper.session)]
+        said += [repr(one.brokers.fetch_settings()), repr(one.membership.keeper)]
+        session = one.membership.keeper.session
+        assert session is not None
+        said += [repr(one.planner), repr(one.membership), repr(session), repr(session.settings)]
 
     for changes, what in (  # somebody is not let in
         (to_brokers(servers, WRONG_PASSWORD), "does not accept the login of user 'carol'"),

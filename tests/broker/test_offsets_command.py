@@ -122,7 +122,7 @@ def test_live_members_refuse_a_reset_unless_forced(sandbox: Sandbox, tmp_path: P
         arguments = ("reset", group.name, "--to-earliest", "--undo", str(tmp_path / "u"))
         refused = run(group, *arguments, "--execute")
         assert refused.exit_code == 1
-        assert query.membership.consumer in refused.stderr
+        assert query.membership.member in refused.stderr
         assert group.offsets(topic) == {0: b"10", 1: b"10"}
 
         done(group, *arguments, "--execute", "--force")

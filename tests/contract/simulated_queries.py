@@ -14,13 +14,13 @@ from typing import Any
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
-from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
+from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
 from pyspark_zkgroup.protocols.environment import Surroundings
 from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
-from pyspark_zkgroup.protocols.light.membership import LightMembership
+from pyspark_zkgroup.protocols.light.membership import light_membership
 from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
 from pyspark_zkgroup.protocols.light.stream import Inbox
-from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
+from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import SessionEvent
 from tests.fakes.group_cluster import FakeCluster
@@ -102,7 +102,7 @@ class SimulatedQuery(Query):
         return Planner(self.options, self.membership, view, process.clock, SimDrain())
 
     def _new_membership(self) -> Any:
-        return ZookeeperMembership(self.options, self.brokers, self._surroundings())
+        return zookeeper_membership(self.options, self.brokers, self._surroundings())
 
     def _surroundings(self) -> Surroundings:
         process = self.process
@@ -136,7 +136,7 @@ class SimulatedQuery(Query):
 
 class CoordinatedQuery(SimulatedQuery):
     def _new_membership(self) -> Any:
-        return CoordinatorMembership(self.options, self.brokers, self._surroundings())
+        return coordinator_membership(self.options, self.brokers, self._surroundings())
 
 
 class LightQuery(SimulatedQuery):
@@ -160,7 +160,7 @@ class LightQuery(SimulatedQuery):
             open_light=self._open_light,
             threads=self.threads,
         )
-        return LightMembership(self.options, self.brokers, surroundings)
+        return light_membership(self.options, self.brokers, surroundings)
 
     def _open_light(
         self, settings: LightSettings, events: queue.SimpleQueue[SessionEvent]

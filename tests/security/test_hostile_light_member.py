@@ -71,11 +71,11 @@ class Victim:
         self.before = self.state()
         self.session = self.query.membership.keeper.session
         membership: Any = self.query.membership
-        self.secret: str = membership._incarnation
+        self.secret: str = membership.keeper.session.light.hello.incarnation
 
     @property
     def consumer(self) -> str:
-        return self.query.membership.consumer
+        return self.query.membership.member
 
     def state(self) -> tuple[dict[int, int], dict[int, bytes]]:
         return self.group.owner_lives(self.topic), self.group.offsets(self.topic)

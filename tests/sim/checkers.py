@@ -48,7 +48,7 @@ class Checkers(LossChecks):
         self.counts["boundary"] += 1
         membership = driver.membership
         session = membership.keeper.session
-        if session is None or not session.connected or not membership.keeper.joined:
+        if session is None or not session.connected or not membership.agenda.joined:
             return
         if membership.keeper.offline_since is not None or membership.holdings.doubtful:
             return
@@ -66,7 +66,7 @@ class Checkers(LossChecks):
                 # to has seen it, and then has to look at.
                 lagging = session.replica is not self.server.leader  # type: ignore[attr-defined]
                 lost_at += 1.0 + (self.server.lag_s if lagging else 0.0)
-                lost_at += float("inf") if membership.keeper.stirred() else 0.0
+                lost_at += float("inf") if membership.agenda.stirred() else 0.0
             if (session.id, partition) in self.taken_over:
                 # Under its own id: it learns of it by the proof before its next plan.
                 continue

@@ -86,8 +86,8 @@ def watch() -> None:
     _wrap(replay, "decide", lambda found, _: f"replay: {_decided(found)}")
     _wrap(first_offsets, "first_positions", _first)
     _wrap(
-        registrations.Joining,
-        "_is_predecessor",
+        registrations,
+        "is_predecessor",
         lambda found, _: "took over from its predecessor" if found else "",
     )
     plain = FakeStore.commit

@@ -23,11 +23,14 @@ from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.owned import claims, commits
+from pyspark_zkgroup.protocols.owned.agenda import Agenda
 from pyspark_zkgroup.protocols.owned.claims import Claiming, Moved
 from pyspark_zkgroup.protocols.owned.group_view import GroupReader, GroupView
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
+from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
+from pyspark_zkgroup.protocols.owned.rules import outcomes
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
-from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
+from pyspark_zkgroup.protocols.owned.tenure import OwnerNodes
 from pyspark_zkgroup.ranges.positions import first_positions
 from tests.sim.planting import Bugs, Patches, put
 
@@ -79,7 +82,7 @@ def _commit_without_the_fence() -> Patches:
 
 
 def _claim_where_we_once_were() -> Patches:
-    real = Claiming._starts
+    real = Claiming.starts_of
 
     def starts(
         self: Claiming,
@@ -90,7 +93,7 @@ def _claim_where_we_once_were() -> Patches:
         once = {p: self.context.holdings.position_of(p) for p in found}
         return {p: once[p] or start for p, start in found.items()}
 
-    return [put(Claiming, "_starts", starts)]
+    return [put(Claiming, "starts_of", starts)]
 
 
 def _latest_for_what_appears_later() -> Patches:
@@ -189,7 +192,11 @@ def _members_that_count_differently() -> Patches:
         return real(snapshot, "roundrobin", "old" if odd else "new", exclude_internal)
 
     return [
-        put(import_module("pyspark_zkgroup.protocols.zookeeper.membership"), "target", differently)
+        put(
+            import_module("pyspark_zkgroup.protocols.zookeeper.computed_target"),
+            "target",
+            differently,
+        )
     ]
 
 
@@ -226,20 +233,19 @@ def _mend_a_refused_commit() -> Patches:
             return settle.Resolution(settle.Verdict.AGAIN, offset.node, owner.version)
         return real(known, **facts)
 
-    apply = commits._apply
+    resolved = outcomes.resolved
 
-    def applied(
-        context: MemberContext, p: TopicPartition, value: int, found: settle.Resolution
-    ) -> bool:
+    def mended(p: TopicPartition, known: Known, *facts: Any) -> outcomes.Change:
+        found: settle.Resolution = facts[-1]
         if found.verdict is settle.Verdict.AGAIN and found.fence is not None:
-            context.holdings.known[p] = replace(context.holdings.known[p], fence=found.fence)
-        return apply(context, p, value, found)
+            known = replace(known, fence=found.fence)
+        return resolved(p, known, *facts)
 
-    return [put(settle, "resolve", resolve), put(commits, "_apply", applied)]
+    return [put(settle, "resolve", resolve), put(outcomes, "resolved", mended)]
 
 
 def _no_proof_before_the_plan() -> Patches:
-    return [put(claims, "prove", lambda _context: True)]
+    return [put(OwnerNodes, "prove", lambda _self, _context: True)]
 
 
 def _a_version_is_a_fence() -> Patches:
@@ -266,16 +272,16 @@ def _release_before_the_commit() -> Patches:
             context.holdings.forget(partition)
             moved.released.append(partition)
 
-    real = ZookeeperMembership._step
+    real = OwnedMembership.step
 
-    def step(self: ZookeeperMembership, context: MemberContext) -> None:
-        if self.keeper.joined and self.keeper.stirred():
-            self._rebalance(context)
+    def step(self: OwnedMembership, context: MemberContext) -> None:
+        if self.agenda.joined and self.agenda.stirred():
+            self.rebalance(context)
         real(self, context)
 
     return [
-        put(claims, "_release", release),
-        put(ZookeeperMembership, "_step", step),
+        put(claims, "release", release),
+        put(OwnedMembership, "step", step),
     ]
 
 
@@ -292,9 +298,9 @@ def _keep_what_the_session_held() -> Patches:
     real = SessionKeeper.lose
 
     def lose(self: SessionKeeper) -> None:
-        held = dict(self.holdings.held)
+        held = dict(self.member.holdings.held)
         real(self)
-        self.holdings.held.update(held)
+        self.member.holdings.held.update(held)
 
     return [put(SessionKeeper, "lose", lose)]
 
@@ -306,7 +312,7 @@ def forget_what_was_closed() -> Patches:
         if self.session is not None:
             self.session.close()
 
-    return [put(SessionKeeper, "_close", close)]
+    return [put(SessionKeeper, "close", close)]
 
 
 def _a_successors_node_has_the_version_of_ones_own() -> Patches:
@@ -325,7 +331,7 @@ def _a_successors_node_has_the_version_of_ones_own() -> Patches:
     return [
         put(claim, "taken_over_version", version),
         put(replay, "taken_over_version", version),
-        put(claims, "_still_ours", still_ours),
+        put(claims, "still_ours", still_ours),
     ]
 
 
@@ -340,14 +346,14 @@ def _rethread_by_the_version_alone() -> Patches:
     ) -> set[TopicPartition]:
         return set(partitions)
 
-    return [put(claim, "rethread_request", request), put(claims, "_still_ours", still_ours)]
+    return [put(claim, "rethread_request", request), put(claims, "still_ours", still_ours)]
 
 
 def _look_again_only_when_idle() -> Patches:
-    def must_look(self: ZookeeperMembership) -> bool:
-        return self.keeper.stirred() and self.clock.monotonic() >= self._look_not_before
+    def is_due(self: Agenda) -> bool:
+        return self.stirred() and self.member.clock.monotonic() >= self.not_before
 
-    return [put(ZookeeperMembership, "_must_look", must_look)]
+    return [put(Agenda, "is_due", is_due)]
 
 
 BUGS: Final[Bugs] = {

@@ -23,7 +23,8 @@ from pyspark_zkgroup.options.group import MAX_POLL_INTERVAL
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, TaskRange, decode
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.environment import Surroundings
-from pyspark_zkgroup.protocols.zookeeper.membership import ZookeeperMembership
+from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
+from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
 from pyspark_zkgroup.ranges.gaps import Gap
 from tests.fakes.kafka import FakeKafka, Pieces
 from tests.fakes.zookeeper import FakeZookeeper
@@ -161,8 +162,8 @@ class Driver:
 
         losses.skip = heard  # type: ignore[method-assign]
 
-    def new_membership(self) -> ZookeeperMembership:
-        return ZookeeperMembership(
+    def new_membership(self) -> OwnedMembership:
+        return zookeeper_membership(
             self.options,
             self.view,
             Surroundings(

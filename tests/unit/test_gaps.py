@@ -8,7 +8,7 @@ from pyspark_zkgroup.group.ownership import Held, Known
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.losses import Losses
-from pyspark_zkgroup.protocols.owned.member_context import Holdings
+from pyspark_zkgroup.protocols.owned.holdings import Holdings
 from pyspark_zkgroup.ranges import gaps
 from pyspark_zkgroup.ranges.gaps import Gap
 

@@ -13,8 +13,9 @@ from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.group.ownership import Held, Known
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.protocols.owned.holdings import Holdings
 from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
-from pyspark_zkgroup.protocols.owned.member_context import Holdings, MemberContext
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from tests.fakes.still_clock import StillClock
 from tests.given_options import LEAST
 

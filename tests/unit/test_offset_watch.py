@@ -24,14 +24,16 @@ class Member:
             paths=SimpleNamespace(offset=str),
             store=SimpleNamespace(stats=self._stats),
         )
-        self.keeper = SimpleNamespace(
-            clock=SimpleNamespace(monotonic=lambda: self.now),
+        clock = SimpleNamespace(monotonic=lambda: self.now)
+        self.agenda = SimpleNamespace(offsets_written=True)
+        keeper = SimpleNamespace(
+            member=SimpleNamespace(clock=clock),
+            agenda=self.agenda,
             context=context,
             session=SimpleNamespace(connected=True),
-            offsets_written=True,
             note_offline=self._note_offline,
         )
-        self.watch = OffsetWatch(cast(Any, self.keeper), float("inf"))
+        self.watch = OffsetWatch(cast(Any, keeper))
 
     def _stats(self, paths: list[str], *, watch: bool) -> list[Any]:
         assert watch
@@ -48,7 +50,7 @@ def test_once_watched_nothing_is_asked_before_somebody_writes() -> None:
     member = Member()
     assert [member.watch.touched() for _ in range(3)] == [False] * 3
     assert member.looks == 1
-    member.keeper.offsets_written = True
+    member.agenda.offsets_written = True
     member.watch.touched()
     assert member.looks == 2
 
@@ -69,7 +71,7 @@ def test_a_look_that_was_not_answered_is_made_again_and_not_at_once() -> None:
     """
     member = Member()
     member.watch.touched()
-    member.keeper.offsets_written = member.silent = True
+    member.agenda.offsets_written = member.silent = True
     for _ in range(2):
         member.watch.touched()
     assert (member.looks, member.told) == (2, 1)

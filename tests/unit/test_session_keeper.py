@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import queue
+from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.protocols.environment import Surroundings
-from pyspark_zkgroup.protocols.owned.member_context import Holdings
+from pyspark_zkgroup.protocols.owned.agenda import Agenda
+from pyspark_zkgroup.protocols.owned.holdings import Holdings
+from pyspark_zkgroup.protocols.owned.member_context import Member
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
-from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent, SessionSettings
+from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
+from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent
 from tests.fakes.still_clock import StillClock
-from tests.given_options import LEAST
 
 
 def keeper_of(*ids: int, lease_s: float = 1.0) -> SessionKeeper:
     """Its sessions have these ids, one after another."""
     left = iter(ids)
 
-    def open_store(_: SessionSettings, _events: queue.SimpleQueue[SessionEvent]) -> Any:
+    def open_store(_: queue.SimpleQueue[SessionEvent], _former: Collection[int]) -> Any:
         session = SimpleNamespace(
             id=next(left),
             alive=True,
@@ -32,8 +33,9 @@ def keeper_of(*ids: int, lease_s: float = 1.0) -> SessionKeeper:
         )
         return SimpleNamespace(session=session)
 
-    surroundings = Surroundings(clock=cast(Any, StillClock()), open_store=open_store)
-    return SessionKeeper(parse(LEAST), GroupPaths("g"), "me", Holdings(), surroundings)
+    clock = cast(Any, StillClock())
+    member = Member(GroupPaths("g"), "me", False, Holdings(), clock, RebalanceCallback())
+    return SessionKeeper(Agenda(member), open_store)
 
 
 def test_each_session_is_named_once_as_describe_shows_it(caplog: pytest.LogCaptureFixture) -> None:

@@ -29,6 +29,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Stopped,
 )
 from pyspark_zkgroup.protocols.coordinator.rules.decisions import Answered
+from pyspark_zkgroup.protocols.light.entry import register
 from pyspark_zkgroup.protocols.light.nodes import delete_life, read_light, registered_brokers
 from pyspark_zkgroup.protocols.light.quota import Quota
 from pyspark_zkgroup.protocols.light.refusal_log import RefusalLog
@@ -237,7 +238,7 @@ class LightDesk:
         """An earlier stream of the same process ends first: what it has sent is executed before
         anything that comes on this one, or never.
         """
-        seat = Seat(self, office, hello, outbox, caller)
+        seat = Seat(self, office, hello, outbox, caller, register)
         with self._lock:
             # Known before its node is read: whoever ends that life meanwhile ends this seat too.
             self._seats[seat] = None

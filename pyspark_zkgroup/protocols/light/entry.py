@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.group.ops import Create, Delete, Done, Transaction
 from pyspark_zkgroup.jvm.registration import encode_registration, parse_registration
@@ -12,9 +11,7 @@ from pyspark_zkgroup.jvm.topics import legal_name
 from pyspark_zkgroup.protocols.light.nodes import LightNode, consumer_of_owner, light_of, read_light
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules.messages import Failed, Register, Reply
-
-if TYPE_CHECKING:
-    from pyspark_zkgroup.protocols.light.seat import Seat
+from pyspark_zkgroup.protocols.light.seat import Seat
 
 _REGISTRATION_BYTES_MAX = 512 * 1024
 _log = logging.getLogger("pyspark_zkgroup.coordinator")

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.errors import AccessError, BadZnodeError
 from pyspark_zkgroup.group.ops import (
     Create,
@@ -26,14 +28,14 @@ from pyspark_zkgroup.group.ops import (
 )
 from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.jvm.registration import encode_registration, parse_registration
-from pyspark_zkgroup.protocols.coordinator.rules.commands import Started
-from pyspark_zkgroup.protocols.light.entry import register
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Started
 from pyspark_zkgroup.protocols.light.nodes import (
     consumer_of_owner,
     delete_life,
     owner_of,
     read_light,
 )
+from pyspark_zkgroup.protocols.light.quota import Quota
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules.identity import Caller
 from pyspark_zkgroup.protocols.light.rules.lease import beat_every_s
@@ -70,7 +72,6 @@ from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, SessionL
 if TYPE_CHECKING:
     # A candidate that listens to nobody needs no gRPC.
     from pyspark_zkgroup.protocols.light.conversation import Outbox
-    from pyspark_zkgroup.protocols.light.desk import LightDesk
 
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
@@ -86,13 +87,42 @@ class Office:
     over: threading.Event
 
 
+class Desk(Protocol):
+    """What a stream asks of those that it shares its coordinator with."""
+
+    clock: EventClock
+    quota: Quota
+    register_within_s: float
+
+    def gate_of(self, name: tuple[str, str]) -> AbstractContextManager[object]: ...
+    def settle(self, seat: Seat, life: int) -> int: ...
+    def deliver(self, seat: Seat) -> None: ...
+    def heard(self, seat: Seat) -> bool: ...
+    def answered(self, seat: Seat, answer: Answer) -> None: ...
+    def lives(self, group: str) -> dict[str, int]: ...
+    def has_rival(self, seat: Seat) -> bool: ...
+    def supersede(self, life: Life) -> None: ...
+    def made_by(self, seat: Seat, czxid: int) -> bool: ...
+    def is_connected(self, group: str, consumer: str) -> bool: ...
+    def others_of(self, seat: Seat) -> list[Seat]: ...
+    def leave(self, seat: Seat) -> None: ...
+    def end_life(self, life: Life) -> None: ...
+
+
 class Seat:
     """`life` is that of its registration, 0 before there is one."""
 
     def __init__(
-        self, desk: LightDesk, office: Office, hello: Hello, outbox: Outbox, caller: Caller
+        self,
+        desk: Desk,
+        office: Office,
+        hello: Hello,
+        outbox: Outbox,
+        caller: Caller,
+        register: Callable[[Seat, Register], Reply],
     ) -> None:
         self.desk = desk
+        self.register = register
         self.caller = caller
         self.shown = identity.shown(hello.group, hello.consumer, hello.incarnation)
         self.office = office
@@ -164,7 +194,7 @@ class Seat:
     def _served(self, message: Register | Read | Commit | Leave) -> Reply:
         try:
             if isinstance(message, Register):
-                return register(self, message)
+                return self.register(self, message)
             if isinstance(message, Read):
                 return self._read(message)
             if isinstance(message, Commit):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group import claim, obstacle
-from pyspark_zkgroup.group.ops import Done, InDoubt, Refused
+from pyspark_zkgroup.group.ops import Done, InDoubt, Refused, Transaction
 from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.protocols.owned import commits
 from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
 from pyspark_zkgroup.protocols.owned.group_view import read_owned, read_owners
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
+from pyspark_zkgroup.protocols.owned.rules import outcomes
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 _ROUNDS_MAX = 4
@@ -71,7 +73,7 @@ def rebalance(
     )
     _lose_vanished(context, plan.vanished, moved)
     context.callback.tell("release", plan.release)
-    _release(context, plan.release, moved)
+    release(context, plan.release, moved)
     _rethread(context, plan.rethread, target)
     _adopt(context, plan.adopt, owners)
     context.holdings.doubtful -= doubtful
@@ -82,7 +84,7 @@ def rebalance(
     context.holdings.stale.update(owned - held.keys())
     begin_anew(context, first, moved.waiting)
     moved.again |= bool(first.made_anew)
-    Claiming(context, target, first, moved).run(list(plan.claim))
+    Claiming(context, target, first, moved, Way(claim.claim_request, 1)).run(list(plan.claim))
     first.note_group(context)
     context.callback.tell("claim", (*plan.adopt, *moved.claimed))
     moved.owned = frozenset((owned | set(moved.claimed)) - set(moved.released))
@@ -121,39 +123,28 @@ def begin_anew(
     first.made_anew = {p.topic for p in positions if p not in starts}
 
 
-def _release(context: MemberContext, partitions: Collection[TopicPartition], moved: Moved) -> None:
+def release(context: MemberContext, partitions: Collection[TopicPartition], moved: Moved) -> None:
     known, held = context.holdings.known, context.holdings.held
     free = [p for p in partitions if not known[p].unsettled]
     moved.again |= len(free) < len(partitions)
-    ours = _still_ours(context, free)
+    ours = still_ours(context, free)
     for partition in [p for p in free if p not in ours]:
         free.remove(partition)
         context.holdings.hand_on(partition)
         moved.lost.append(partition)
-    outcomes = context.store.commit(
+    found = context.store.commit(
         [claim.release_request(context.paths, p, known[p], held[p]) for p in free]
     )
-    refused: list[TopicPartition] = []
-    unanswered: list[TopicPartition] = []
-    for partition, outcome in zip(free, outcomes, strict=True):
-        if isinstance(outcome, InDoubt):
-            # Perhaps released, and another's already: not to be planned, whatever the lease says.
-            context.holdings.doubtful.add(partition)
-            context.holdings.set_aside(partition)
-            unanswered.append(partition)
-            continue
-        if isinstance(outcome, Refused):
-            # Somebody wrote the offset blindly, or deleted it: leave it as it is, and go.
-            refused.append(partition)
-        context.holdings.hand_on(partition)
-        moved.released.append(partition)
+    answers = dict(zip(free, found, strict=True))
+    context.holdings.apply([outcomes.released(p, o) for p, o in answers.items()])
+    moved.released += [p for p, o in answers.items() if not isinstance(o, InDoubt)]
+    refused = [p for p, o in answers.items() if isinstance(o, Refused)]
     if refused:
         commits.drop(context, refused)
-    if unanswered:
-        raise DisconnectedError(f"{len(unanswered)} releases were not answered")
+    commits.demand_answers(found, "releases")
 
 
-def _still_ours(
+def still_ours(
     context: MemberContext, partitions: Collection[TopicPartition]
 ) -> set[TopicPartition]:
     """No transaction compares the session of an owner node. Where all nodes of the group were lost
@@ -172,20 +163,16 @@ def _rethread(
     between.
     """
     known, held = context.holdings.known, context.holdings.held
-    # What is not ours any more, or is refused, stays as it is: the proof before the next plan drops
-    # it.
-    ours = sorted(_still_ours(context, partitions))
-    outcomes = context.store.commit(
+    ours = sorted(still_ours(context, partitions))
+    found = context.store.commit(
         [
             claim.rethread_request(context.paths, p, context.thread(target[p]), known[p], held[p])
             for p in ours
         ]
     )
-    for partition, outcome in zip(ours, outcomes, strict=True):
-        if isinstance(outcome, Done):
-            held[partition] = Held(target[partition], outcome.written[0].version)
-        elif isinstance(outcome, InDoubt):
-            raise DisconnectedError("a change of thread was not answered")
+    answers = zip(ours, found, strict=True)
+    context.holdings.apply([outcomes.rethreaded(p, target[p], o) for p, o in answers])
+    commits.demand_answers(found, "changes of thread")
 
 
 def _adopt(
@@ -205,12 +192,23 @@ def _adopt(
         context.holdings.known[partition] = Known(offset.node, offset.value, offset.value)
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a partition becomes held: the transaction, and the version that its owner node has then,
+    0 where none is kept.
+    """
+
+    request: Callable[[GroupPaths, TopicPartition, ThreadId, OffsetRead, int], Transaction]
+    owner_version: int
+
+
 @dataclass(slots=True)
 class Claiming:
     context: MemberContext
     target: Mapping[TopicPartition, int]
     first: FirstOffsets
     moved: Moved
+    way: Way
 
     def run(self, pending: list[TopicPartition]) -> None:
         if not pending:
@@ -223,13 +221,13 @@ class Claiming:
             offsets = self.first.read(context, pending, self.moved.waiting)
             self.moved.again |= len(offsets) < len(pending)
             pending = [p for p in pending if p in offsets]
-            starts = self._starts(pending, offsets)
+            starts = self.starts_of(pending, offsets)
             pending = self._claim(sorted(starts), starts, offsets)
             if not pending:
                 return
         self.moved.again = True
 
-    def _starts(
+    def starts_of(
         self, pending: Collection[TopicPartition], offsets: Mapping[TopicPartition, OffsetRead]
     ) -> dict[TopicPartition, int]:
         starts: dict[TopicPartition, int] = {}
@@ -283,35 +281,26 @@ class Claiming:
     ) -> list[TopicPartition]:
         """Partitions to be tried again with freshly read nodes come back."""
         context = self.context
-        outcomes = context.store.commit(
+        held = {p: Held(self.target[p], self.way.owner_version) for p in partitions}
+        found = context.store.commit(
             [
-                claim.claim_request(
+                self.way.request(
                     context.paths, p, context.thread(self.target[p]), offsets[p], starts[p]
                 )
                 for p in partitions
             ]
         )
         retry: list[TopicPartition] = []
-        doubtful: list[TopicPartition] = []
-        for partition, outcome in zip(partitions, outcomes, strict=True):
+        for partition, outcome in zip(partitions, found, strict=True):
+            change = outcomes.claimed(partition, held[partition], starts[partition], outcome)
+            context.holdings.apply([change])
             if isinstance(outcome, Done):
-                context.holdings.held[partition] = Held(self.target[partition], 1)
-                start = starts[partition]
-                context.holdings.known[partition] = Known(outcome.written[-1], start, start)
-                context.holdings.parked.discard(partition)
-                context.holdings.stale.discard(partition)
                 self.moved.claimed.append(partition)
-            elif isinstance(outcome, InDoubt):
-                doubtful.append(partition)
-            elif outcome.index == 0 and outcome.reason == "exists":
-                # Or a claim of our own that was sent before, and has arrived only now.
-                context.holdings.doubtful.add(partition)
-                self.moved.waiting[partition] = "another member has just claimed it"
-            else:
+            elif change is None:
                 retry.append(partition)
-        if doubtful:
-            context.holdings.doubtful.update(doubtful)
-            raise DisconnectedError(f"{len(doubtful)} claims were not answered")
+            elif isinstance(outcome, Refused):
+                self.moved.waiting[partition] = "another member has just claimed it"
+        commits.demand_answers(found, "claims")
         return retry
 
 
@@ -325,7 +314,7 @@ def prove(context: MemberContext) -> bool:
     """
     known, held = context.holdings.known, context.holdings.held
     partitions = sorted(held)
-    outcomes = context.store.commit(
+    answers = context.store.commit(
         [claim.proof_request(context.paths, p, known[p], held[p]) for p in partitions]
     )
     *nodes, registration = context.store.nodes(
@@ -336,15 +325,13 @@ def prove(context: MemberContext) -> bool:
         ]
     )
     owners, offsets = nodes[: len(partitions)], nodes[len(partitions) :]
-    if registration is not None and registration.ephemeral_owner != context.session:
-        raise commits.fenced(
-            context, f"{context.paths.id(context.consumer)} is in the hands of another session"
-        )
-    if any(isinstance(outcome, InDoubt) for outcome in outcomes):
+    if registration is not None:
+        commits.refuse_another_holder(context, registration.ephemeral_owner)
+    if any(isinstance(outcome, InDoubt) for outcome in answers):
         raise DisconnectedError("the proof was not answered")
     failed = [
         p
-        for p, outcome, owner, offset in zip(partitions, outcomes, owners, offsets, strict=True)
+        for p, outcome, owner, offset in zip(partitions, answers, owners, offsets, strict=True)
         if not isinstance(outcome, Done)
         or owner is None
         or owner.ephemeral_owner != context.session

@@ -5,17 +5,17 @@ on one round trip.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
 
 from pyspark_zkgroup.errors import FencedError
 from pyspark_zkgroup.group import settle
-from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Refused, Transaction
-from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead, answered
+from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Outcome, Refused, Transaction
+from pyspark_zkgroup.group.ownership import Known, OffsetRead, OwnerRead, answered
 from pyspark_zkgroup.group.settle import NotHeld, Resolution, Verdict
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.owned.group_view import read_owners
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
+from pyspark_zkgroup.protocols.owned.rules import outcomes
 from pyspark_zkgroup.zk.port import DisconnectedError, partitions_below
 
 # A commit is refused only if somebody else touched the node in the same moment.
@@ -74,27 +74,26 @@ def _of_known_lives(context: MemberContext, pending: list[TopicPartition]) -> li
 
 
 def _commit_held(context: MemberContext, pending: list[TopicPartition]) -> None:
-    known, held = context.holdings.known, context.holdings.held
-    outcomes = context.store.commit(
+    holdings = context.holdings
+    known, held = holdings.known, holdings.held
+    found = context.store.commit(
         [settle.commit_held(context.paths, context.consumer, p, known[p], held[p]) for p in pending]
     )
-    refused: dict[TopicPartition, int] = {}
-    unanswered = 0
-    for partition, outcome in zip(pending, outcomes, strict=True):
-        done = known[partition].done
-        if isinstance(outcome, Done):
-            known[partition] = Known(outcome.written[0], done, done)
-            context.holdings.committed_at = context.clock.monotonic()
-        elif isinstance(outcome, InDoubt):
-            known[partition] = replace(known[partition], doubt=done)
-            unanswered += 1
-        else:
-            # Surely not executed: should the node hold that very value, somebody else has set it.
-            refused[partition] = known[partition].value
-    if unanswered:
-        raise DisconnectedError(f"{unanswered} commits were not answered")
+    answers = dict(zip(pending, found, strict=True))
+    holdings.apply([outcomes.committed(p, known[p], o) for p, o in answers.items()])
+    if any(isinstance(outcome, Done) for outcome in found):
+        holdings.committed_at = context.clock.monotonic()
+    demand_answers(found, "commits")
+    # Surely not executed: should the node hold that very value, somebody else has set it.
+    refused = {p: known[p].value for p, o in answers.items() if isinstance(o, Refused)}
     if refused:
         resolve(context, refused)
+
+
+def demand_answers(found: Iterable[Outcome], what: str) -> None:
+    unanswered = sum(isinstance(outcome, InDoubt) for outcome in found)
+    if unanswered:
+        raise DisconnectedError(f"{unanswered} {what} were not answered")
 
 
 def resolve(context: MemberContext, attempted: Mapping[TopicPartition, int]) -> None:
@@ -172,53 +171,33 @@ def _apply(
 ) -> bool:
     """False where the partition is given up."""
     holdings = context.holdings
-    known = holdings.known[partition]
+    known, held = holdings.known[partition], holdings.held.get(partition)
     if found.verdict is Verdict.FENCED:
         raise fenced(
             context, f"{context.paths.owner(partition)} is in the hands of another session"
         )
-    if found.verdict is Verdict.OURS and found.fence is not None:
-        holdings.known[partition] = Known(found.fence, known.done, value)
+    if found.verdict is Verdict.OURS:
         holdings.committed_at = context.clock.monotonic()
-        _mine(context, partition, found.owner_version)
-    elif found.verdict is Verdict.AGAIN:
-        holdings.known[partition] = replace(known, doubt=None)
-        _mine(context, partition, found.owner_version)
     elif found.verdict is Verdict.UNOWNED:
-        # Like the end of a session for this one partition: what is known stays, and is settled
-        # without owning it.
-        holdings.held.pop(partition, None)
-        fence, now = (found.fence, value) if found.fence else (known.fence, known.value)
-        holdings.known[partition] = Known(fence, known.done, now)
         _log.warning("[ZKG-124] the owner node of %s is gone while our session lives", partition)
-    else:
-        if found.verdict is Verdict.MISSING:
-            holdings.lose_node(partition)
-            _log.warning(
-                "[ZKG-125] %s is gone: the position of %s is rebuilt from what this query has "
-                "done, %d",
-                context.paths.offset(partition),
-                partition,
-                known.done,
-            )
-        else:
-            if partition in holdings.held:
-                context.callback.tell("loss", [partition])
-            holdings.hand_on(partition)
-            holdings.dropped += 1
-            _log.warning(
-                "[ZKG-126] %s was taken over or reset by somebody else; the group's offset "
-                "counts from here",
-                partition,
-            )
-        return False
-    return True
-
-
-def _mine(context: MemberContext, partition: TopicPartition, owner_version: int) -> None:
-    held = context.holdings.held.get(partition)
-    if held is not None:
-        context.holdings.held[partition] = Held(held.thread, owner_version)
+    elif found.verdict is Verdict.MISSING:
+        _log.warning(
+            "[ZKG-125] %s is gone: the position of %s is rebuilt from what this query has done, %d",
+            context.paths.offset(partition),
+            partition,
+            known.done,
+        )
+    elif found.verdict is Verdict.DROP:
+        if held is not None:
+            context.callback.tell("loss", [partition])
+        holdings.dropped += 1
+        _log.warning(
+            "[ZKG-126] %s was taken over or reset by somebody else; the group's offset counts from "
+            "here",
+            partition,
+        )
+    holdings.apply([outcomes.resolved(partition, known, held, value, found)])
+    return found.verdict not in (Verdict.MISSING, Verdict.DROP)
 
 
 def _settle_not_held(context: MemberContext) -> None:
@@ -252,13 +231,9 @@ def _settle_not_held(context: MemberContext) -> None:
             owner=owners.get(partition),
             offset=offsets.get(partition),
         )
-        if decided is NotHeld.LATER:
-            holdings.parked.add(partition)
-        elif decided is NotHeld.FORGET:
-            holdings.hand_on(partition)
-        elif decided is NotHeld.REBUILD:
-            holdings.lose_node(partition)
-        elif isinstance(decided, tuple):
+        if isinstance(decided, NotHeld):
+            holdings.apply([outcomes.not_settled(partition, decided)])
+        else:
             requests[partition] = decided
     if requests:
         context.store.ensure({context.paths.owner_topic(p.topic) for p in requests})
@@ -266,20 +241,17 @@ def _settle_not_held(context: MemberContext) -> None:
 
 
 def _settle(context: MemberContext, requests: Mapping[TopicPartition, Transaction]) -> None:
-    outcomes = context.store.commit(list(requests.values()))
-    unanswered = 0
-    for partition, outcome in zip(requests, outcomes, strict=True):
-        known = context.holdings.known[partition]
+    known = context.holdings.known
+    found = context.store.commit(list(requests.values()))
+    answers = dict(zip(requests, found, strict=True))
+    for partition, outcome in answers.items():
         if isinstance(outcome, Done):
-            _log.info("settled %s at %d, read before the restart", partition, known.done)
-            context.holdings.set_aside(partition)
-        elif isinstance(outcome, InDoubt):
-            context.holdings.known[partition] = replace(known, doubt=known.done)
-            unanswered += 1
+            done = known[partition].done
+            _log.info("settled %s at %d, read before the restart", partition, done)
         elif isinstance(outcome, Refused):
             _log.info("%s could not be settled yet (%s), trying again", partition, outcome.reason)
-    if unanswered:
-        raise DisconnectedError(f"{unanswered} commits were not answered")
+    context.holdings.apply([outcomes.settled(p, known[p], o) for p, o in answers.items()])
+    demand_answers(found, "commits")
 
 
 def fenced(context: MemberContext, evidence: str) -> FencedError:
@@ -288,3 +260,10 @@ def fenced(context: MemberContext, evidence: str) -> FencedError:
         "This query ends and takes nothing back. Give each query a member.id of its own, "
         "or leave the option out",
     )
+
+
+def refuse_another_holder(context: MemberContext, holder: int) -> None:
+    """`holder`: the session that our registration node is of."""
+    if holder != context.session:
+        path = context.paths.id(context.consumer)
+        raise fenced(context, f"{path} is in the hands of another session")

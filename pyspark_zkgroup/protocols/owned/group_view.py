@@ -17,7 +17,6 @@ from pyspark_zkgroup.group.snapshot import Snapshot, read_snapshot
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.owned.topics_view import TopicReader
-from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.zk.port import NodeStore, partitions_below
 
 _LOOKS_MAX = 5
@@ -35,19 +34,11 @@ class GroupView:
 
 
 class GroupReader:
-    def __init__(
-        self,
-        paths: GroupPaths,
-        subscription: Subscription,
-        exclude_internal: bool,
-        brokers: Brokers,
-        bootstrap_given: bool,
-        protocol: str = "PLAINTEXT",
-    ) -> None:
+    def __init__(self, paths: GroupPaths, subscription: Subscription, topics: TopicReader) -> None:
         self.paths = paths
         self.subscription = subscription
-        self.topics = TopicReader(exclude_internal, brokers, bootstrap_given, protocol)
-        self.hidden = self.topics.hidden
+        self.topics = topics
+        self.hidden = topics.hidden
 
     def look(self, store: NodeStore, changed_meanwhile: Callable[[], bool]) -> GroupView:
         view = self._look_once(store)

@@ -13,17 +13,17 @@ from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
+from pyspark_zkgroup.protocols.owned.agenda import Agenda
 
 _READ_THEN_CLAIM_S = 1.0
 
 
 def outwait_readers(
-    keeper: SessionKeeper, kept: Collection[TopicPartition], members: Mapping[str, Registration]
+    agenda: Agenda, kept: Collection[TopicPartition], members: Mapping[str, Registration]
 ) -> None:
     """Before what is not in `kept` is released. Events stay for the next boundary."""
-    holdings = keeper.holdings
+    holdings, clock = agenda.member.holdings, agenda.member.clock
     if not holdings.held.keys() - kept or all(m.is_zkgroup for m in members.values()):
         return
-    while (left_s := holdings.committed_at + _READ_THEN_CLAIM_S - keeper.clock.monotonic()) > 0:
-        keeper.wait(left_s)
+    while (left_s := holdings.committed_at + _READ_THEN_CLAIM_S - clock.monotonic()) > 0:
+        agenda.wait(left_s)

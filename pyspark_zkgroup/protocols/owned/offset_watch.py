@@ -23,8 +23,10 @@ _REST_S = 2.0
 class OffsetWatch:
     """`every_s`: how often to look where no watch tells."""
 
-    def __init__(self, keeper: SessionKeeper, every_s: float) -> None:
+    def __init__(self, keeper: SessionKeeper, every_s: float = float("inf")) -> None:
         self._keeper = keeper
+        self._agenda = keeper.agenda
+        self._clock = keeper.member.clock
         self._every_s = every_s
         self._not_before = 0.0
         self._again_at = 0.0
@@ -32,7 +34,7 @@ class OffsetWatch:
 
     def committed(self, done: Mapping[TopicPartition, int]) -> None:
         if done:  # A batch has ended, and was no rest.
-            self._not_before = self._keeper.clock.monotonic() + _REST_S
+            self._not_before = self._clock.monotonic() + _REST_S
 
     def touched(self) -> bool:
         """What was set is given up, to be claimed again where the group's offset is by now."""
@@ -44,30 +46,30 @@ class OffsetWatch:
             found = self._found(context)
             if found:
                 commits.reconsider(context, found)
-                keeper.stir("an offset was set while nothing was read")
+                self._agenda.stir("an offset was set while nothing was read")
             return bool(found)
         except SessionLostError:
             keeper.lose()
             return True
         except DisconnectedError as error:
             # Looked at or not, watched or not: it is to be done again, and not at once.
-            keeper.offsets_written = True
-            self._not_before = keeper.clock.monotonic() + _REST_S
+            self._agenda.offsets_written = True
+            self._not_before = self._clock.monotonic() + _REST_S
             keeper.note_offline(error)
             return False
 
     def _is_due(self, context: MemberContext) -> bool:
-        now = self._keeper.clock.monotonic()
-        is_new = self._keeper.offsets_written or context.holdings.held.keys() != self._watched
+        now = self._clock.monotonic()
+        is_new = self._agenda.offsets_written or context.holdings.held.keys() != self._watched
         return now >= self._not_before and (is_new or now >= self._again_at)
 
     def _found(self, context: MemberContext) -> list[TopicPartition]:
         partitions = sorted(context.holdings.held)
         # Before the nodes are read: a write that comes in between is told of once more.
-        self._keeper.offsets_written = False
+        self._agenda.offsets_written = False
         nodes = context.store.stats([context.paths.offset(p) for p in partitions], watch=True)
         self._watched = frozenset(partitions)
-        self._again_at = self._keeper.clock.monotonic() + self._every_s
+        self._again_at = self._clock.monotonic() + self._every_s
         return [
             p
             for p, node in zip(partitions, nodes, strict=True)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from dataclasses import replace
 
 from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError, SubscriptionError
 from pyspark_zkgroup.group.agreement import conflict
 from pyspark_zkgroup.group.claim import take_over_request
 from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Transaction
-from pyspark_zkgroup.group.ownership import Held
 from pyspark_zkgroup.group.paths import coordinated_ids
 from pyspark_zkgroup.group.settle import owner_is
 from pyspark_zkgroup.group.snapshot import Snapshot
 from pyspark_zkgroup.jvm.registration import Registration, encode_registration
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
-from pyspark_zkgroup.protocols.owned.commits import fenced, present_offsets, read_offsets
+from pyspark_zkgroup.protocols.owned.commits import (
+    demand_answers,
+    fenced,
+    present_offsets,
+    read_offsets,
+)
 from pyspark_zkgroup.protocols.owned.group_view import read_owners
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
+from pyspark_zkgroup.protocols.owned.rules import outcomes
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.zk.port import DisconnectedError
@@ -86,23 +92,15 @@ def refuse_offsets_beyond_end(
             )
 
 
-class Joining:
+class RegistrationNode:
     """Making the registration, or taking over that of a predecessor with the same member.id."""
 
-    def __init__(
-        self,
-        context: MemberContext,
-        registration: Registration,
-        plan: Plan | None,
-        keeper: SessionKeeper,
-    ) -> None:
-        self.context = context
-        self.data = encode_registration(registration)
-        self.plan = plan
+    def __init__(self, registration: Registration, keeper: SessionKeeper) -> None:
+        self.registration = registration
         self.keeper = keeper
 
-    def run(self) -> None:
-        context = self.context
+    def register(self, context: MemberContext, plan: Plan | None, _first: bool) -> None:
+        data = encode_registration(stamped(self.registration, context))
         path = context.paths.id(context.consumer)
         context.store.ensure([context.paths.ids], world_open=True)
         give_up_at = context.clock.monotonic() + (
@@ -113,7 +111,7 @@ class Joining:
         while True:
             (node,) = context.store.stats([path])
             if node is None:
-                request = (Create(path, self.data, ephemeral=True, world_open=True),)
+                request = (Create(path, data, ephemeral=True, world_open=True),)
             elif node.ephemeral_owner == context.session:
                 return
             elif not caught_up:
@@ -122,17 +120,19 @@ class Joining:
                 caught_up = True
                 context.store.sync()
                 continue
-            elif context.static and self._is_predecessor():
+            elif context.static and is_predecessor(context, plan):
                 request = (
                     Delete(path, node.node.version),
-                    Create(path, self.data, ephemeral=True, world_open=True),
+                    Create(path, data, ephemeral=True, world_open=True),
                 )
             else:
-                self._refuse(node.ephemeral_owner, is_late=context.clock.monotonic() > give_up_at)
+                self._refuse(
+                    context, node.ephemeral_owner, is_late=context.clock.monotonic() > give_up_at
+                )
                 if not said:
                     said = True
                     _log.warning("[ZKG-130] waiting for the end of the session that holds %s", path)
-                self.keeper.wait(_LOOK_AGAIN_S)
+                self.keeper.agenda.wait(_LOOK_AGAIN_S)
                 continue
             (outcome,) = context.store.commit([request])
             if isinstance(outcome, Done):
@@ -142,38 +142,41 @@ class Joining:
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("the registration was not answered")
 
-    def _refuse(self, holder: int, *, is_late: bool) -> None:
+    def _refuse(self, context: MemberContext, holder: int, *, is_late: bool) -> None:
         """Unless it ends before long. We give our session up while no server can be told; one is
         there again before the session's timeout, and with it our own old registration.
         """
         ours = holder in self.keeper.former
         if ours and is_late:
             raise DisconnectedError("the session that this member gave up has not ended yet")
-        if not ours and (not self.context.static or is_late):
-            path = self.context.paths.id(self.context.consumer)
-            raise fenced(
-                self.context, f"{path} {_HELD if self.context.static else 'exists already'}"
-            )
+        if not ours and (not context.static or is_late):
+            path = context.paths.id(context.consumer)
+            raise fenced(context, f"{path} {_HELD if context.static else 'exists already'}")
 
-    def _is_predecessor(self) -> bool:
-        """The plan of our checkpoint under an unmoved fence, and the owner node's text its thread
-        id: only the process that logged that plan can have made this node, and Spark runs one query
-        on a checkpoint.
-        """
-        if self.plan is None or self.plan.member != self.context.consumer:
-            return False
-        planned = self.plan.by_partition
-        owners = read_owners(self.context.store, self.context.paths, planned)
-        offsets = read_offsets(self.context, owners)
-        known = self.context.holdings.known
-        return any(
-            not owner.is_jvm
-            and owner_is(owner, self.context.consumer)
-            and p in offsets
-            and p in known
-            and offsets[p].node == known[p].fence
-            for p, owner in owners.items()
-        )
+
+def is_predecessor(context: MemberContext, plan: Plan | None) -> bool:
+    """The plan of our checkpoint under an unmoved fence, and the owner node's text its thread
+    id: only the process that logged that plan can have made this node, and Spark runs one query
+    on a checkpoint.
+    """
+    if plan is None or plan.member != context.consumer:
+        return False
+    planned = plan.by_partition
+    owners = read_owners(context.store, context.paths, planned)
+    offsets = read_offsets(context, owners)
+    known = context.holdings.known
+    return any(
+        not owner.is_jvm
+        and owner_is(owner, context.consumer)
+        and p in offsets
+        and p in known
+        and offsets[p].node == known[p].fence
+        for p, owner in owners.items()
+    )
+
+
+def stamped(registration: Registration, context: MemberContext) -> Registration:
+    return replace(registration, timestamp=str(int(context.clock.time() * 1000)))
 
 
 def take_over_owners(context: MemberContext) -> None:
@@ -190,7 +193,7 @@ def take_over_owners(context: MemberContext) -> None:
     offsets = read_offsets(context, owners)
     ready = sorted(p for p in owners if p in offsets and offsets[p].node == holdings.known[p].fence)
     numbers = {p: int(owners[p].text.rpartition("-")[2]) for p in ready}
-    outcomes = context.store.commit(
+    found = context.store.commit(
         [
             take_over_request(
                 context.paths, p, context.thread(numbers[p]), holdings.known[p].fence, owners[p]
@@ -198,12 +201,6 @@ def take_over_owners(context: MemberContext) -> None:
             for p in ready
         ]
     )
-    for partition, outcome in zip(ready, outcomes, strict=True):
-        if isinstance(outcome, Done):
-            holdings.held[partition] = Held(numbers[partition], outcome.written[-1].version)
-        elif isinstance(outcome, InDoubt):
-            # Executed, it has made nodes of our own session: asked again, they are none to be taken
-            # over, and who does not read all owner nodes would leave them there.
-            holdings.doubtful.add(partition)
-    if any(isinstance(outcome, InDoubt) for outcome in outcomes):
-        raise DisconnectedError("a take-over was not answered")
+    answers = zip(ready, found, strict=True)
+    holdings.apply([outcomes.taken_over(p, numbers[p], o) for p, o in answers])
+    demand_answers(found, "take-overs")

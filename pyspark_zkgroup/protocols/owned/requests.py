@@ -28,6 +28,7 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 class Requests:
     def __init__(self, keeper: SessionKeeper, copy: KafkaCopy) -> None:
         self.keeper = keeper
+        self.agenda = keeper.agenda
         self.copy = copy
         self.request: Request | None = None
         self._version = 0
@@ -54,13 +55,13 @@ class Requests:
     def rests(self, context: MemberContext, members: Mapping[str, Registration]) -> bool:
         """Whether this boundary is not to join, claim or plan; then it has done what is left."""
         self._own_sessions.add(context.session)
-        if self.keeper.asked_anew:
+        if self.agenda.asked_anew:
             self._look(context)
         if self.request is None:
             if self._outside:
                 self._come_back(context)
             return False
-        self.keeper.take_causes()
+        self.agenda.take_causes()
         if context.holdings.unsettled:
             commits.commit_finished(context)
         if self._outside:
@@ -69,7 +70,7 @@ class Requests:
         elif not context.holdings.unsettled or not self._is_registered(context):
             # Who was evicted may commit nothing as a member: what is done is settled from outside,
             # like after an expiry, if nobody has read on.
-            outwait_readers(self.keeper, (), members)
+            outwait_readers(self.agenda, (), members)
             self._leave(context)
         return True
 
@@ -87,7 +88,7 @@ class Requests:
             _log.warning("[ZKG-148] what is asked of this member cannot be read: %s", error)
             node = None
         # Only now: a look that was not answered is to be repeated.
-        self.keeper.asked_anew = False
+        self.agenda.asked_anew = False
         request = None if node is None else decode_request(node.data)
         before, self.request = self.request, in_force(request, self._own_sessions)
         self._version = 0 if node is None else node.node.version
@@ -129,10 +130,10 @@ class Requests:
         if isinstance(outcome, Done):
             self._shown_in = context.session
         else:
-            self.keeper.asked_anew = True
+            self.agenda.asked_anew = True
 
     def _come_back(self, context: MemberContext) -> None:
         _log.info("joining group %s again: the request was withdrawn", context.paths.group)
         context.store.commit([(Delete(context.paths.rests(context.consumer), 0),)])
         self._outside, self._shown_in = False, 0
-        self.keeper.stir("the request to leave was withdrawn")
+        self.agenda.stir("the request to leave was withdrawn")

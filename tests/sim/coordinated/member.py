@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark_zkgroup.planning.planner import Planner
-from pyspark_zkgroup.protocols.coordinator.membership import CoordinatorMembership
+from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
 from pyspark_zkgroup.protocols.environment import Surroundings
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
@@ -42,7 +42,7 @@ class CoordinatedDriver(Driver):
         if self.options.protocol.is_candidate:
             timeout_ms = self.options.zookeeper.timeout_ms
             self.office = Office(world, self.process, kafka, timeout_ms, looker)
-        self.membership: Any = CoordinatorMembership(
+        self.membership: Any = coordinator_membership(
             self.options,
             self.view,
             Surroundings(

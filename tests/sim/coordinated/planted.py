@@ -14,6 +14,7 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.coordinator import registry, term
 from pyspark_zkgroup.protocols.coordinator.candidate import Candidate
 from pyspark_zkgroup.protocols.coordinator.command_channel import CommandChannel
+from pyspark_zkgroup.protocols.coordinator.orders import Orders
 from pyspark_zkgroup.protocols.coordinator.registry import Registry
 from pyspark_zkgroup.protocols.coordinator.rules import rebalance
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Command, Start, Stopped
@@ -56,22 +57,22 @@ def _any_answer_frees() -> Patches:
 
 
 def _a_start_only_adds() -> Patches:
-    real = CommandChannel._apply
+    real = Orders.apply
 
-    def apply(self: CommandChannel, command: Command) -> None:
+    def apply(self: Orders, command: Command) -> None:
         before = dict(self.share)
         real(self, command)
         if isinstance(command, Start):
             self.share = {**before, **self.share}
 
-    return [put(CommandChannel, "_apply", apply)]
+    return [put(Orders, "apply", apply)]
 
 
 def _obey_what_is_older() -> Patches:
     real = CommandChannel.obey
 
     def obey(self: CommandChannel, context: MemberContext) -> None:
-        self._newest = Generation(0)
+        self.orders.newest = Generation(0)
         real(self, context)
 
     return [put(CommandChannel, "obey", obey)]

@@ -87,7 +87,7 @@ class HostileClient:
             self.streams = [*self.streams[-3:], stream]
 
     def _hello(self, victim: LightDriver) -> Hello:
-        consumer: str = victim.membership.consumer
+        consumer: str = victim.membership.member
         seat = self._seat(victim)
         names = [SECRET, SECRET, seat.incarnation if seat is not None else SECRET]
         name = self.rng.choice([consumer, consumer, consumer, "g_hostile"])
@@ -95,7 +95,7 @@ class HostileClient:
         return Hello("g", name, self.rng.choice(names), timeout_ms)
 
     def _seat(self, victim: LightDriver) -> Any:
-        path = self.scene.paths.id(victim.membership.consumer)
+        path = self.scene.paths.id(victim.membership.member)
         node = self.scene.server.leader.nodes.get(path)
         return None if node is None else parse_registration(path, node.data).light
 
@@ -116,7 +116,7 @@ class HostileClient:
     def write(self, victim: LightDriver) -> ToCoordinator:
         paths, p = self.scene.paths, self._partition()
         owner, offset = paths.owner(p), paths.offset(p)
-        text = f"{victim.membership.consumer}-0".encode()
+        text = f"{victim.membership.member}-0".encode()
         found: list[Transaction] = [
             (SetData(offset, b"999999", self._version(offset)),),
             (SetData(offset, b"no number", self._version(offset)), Delete(owner, 1)),
@@ -126,22 +126,22 @@ class HostileClient:
             (Create(owner, text), SetData(owner, text, 0)),
             (Create(offset, b"999999"),),
             (Delete(offset, self._version(offset)),),
-            (SetData(paths.id(victim.membership.consumer), b"{}", -1),),
+            (SetData(paths.id(victim.membership.member), b"{}", -1),),
             (Create("/consumers/h/owners/t0/0", b"h_x-0"),),
         ]
         return Commit(self._next(), tuple(self.rng.sample(found, self.rng.randrange(1, 4))))
 
     def replay(self, victim: LightDriver) -> ToCoordinator:
         """The registration as it stands there."""
-        node = self.scene.server.leader.nodes.get(self.scene.paths.id(victim.membership.consumer))
+        node = self.scene.server.leader.nodes.get(self.scene.paths.id(victim.membership.member))
         data = b"{}" if node is None else node.data
         return Register(self._next(), data, self.rng.random() < 0.5)
 
     def answer(self, victim: LightDriver) -> ToCoordinator:
         """To a command that it was not told."""
-        channel = victim.membership.channel
-        generation: Generation = channel._newest
-        life = max(0, channel.life)
+        orders = victim.membership.decider.orders
+        generation: Generation = orders.newest
+        life = max(0, orders.life)
         if self.rng.random() < 0.5:
             return Told(Started(generation, life))
         return Told(Stopped(generation, life, {self._partition(): 7}))

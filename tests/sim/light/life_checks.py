@@ -55,7 +55,7 @@ class LifeChecks(CommandChecks, Hearer):
         self.now_for: Speaker | Stranger | None = None
 
     def enter(self, driver: LightDriver) -> int:
-        consumer, incarnation = driver.membership.consumer, driver.membership._incarnation
+        consumer, incarnation = driver.membership.member, driver.incarnation
         self.members[identity.shown("g", consumer, incarnation)] = driver
         return -len(self.members)
 

@@ -10,7 +10,7 @@ from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.environment import Surroundings
-from pyspark_zkgroup.protocols.light.membership import LightMembership
+from pyspark_zkgroup.protocols.light.membership import light_membership
 from pyspark_zkgroup.protocols.light.rules.identity import INCARNATION_LENGTH_MIN
 from pyspark_zkgroup.protocols.light.rules.messages import Commit, Read, Reply, ToCoordinator
 from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
@@ -147,18 +147,19 @@ class LightDriver(ShortBatches):
         self.threads = ProcessThreads(world, self.process)
         rate = self.process.access.clock_rate
         self.shared_clock = SharedClock(world, rate, 0.0, self.process.check)
-        self.membership: Any = LightMembership(
+        # Never by chance: a seed tells one story.
+        self.incarnation = self.name.ljust(INCARNATION_LENGTH_MIN, ".")
+        self.membership: Any = light_membership(
             self.options,
             self.view,
             Surroundings(
                 clock=self.process.clock,
                 new_name=lambda _clock: self.name,
+                new_secret=lambda: self.incarnation,
                 open_light=self._open_light,
                 threads=self.threads,
             ),
         )
-        # Never by chance: a seed tells one story.
-        self.membership._incarnation = self.name.ljust(INCARNATION_LENGTH_MIN, ".")
         self.pseudo = checks.enter(self)
         self.planner = Planner(
             self.options,

@@ -14,13 +14,11 @@ from threading import local
 from typing import Any, Final
 
 from pyspark_zkgroup.group.ops import NodeVersion
-from pyspark_zkgroup.protocols.coordinator.command_channel import CommandChannel
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Stop, Stopped
 from pyspark_zkgroup.protocols.light import desk as light_desk
 from pyspark_zkgroup.protocols.light import nodes as light_nodes
 from pyspark_zkgroup.protocols.light import seat as light_seat
 from pyspark_zkgroup.protocols.light.desk import LightDesk
-from pyspark_zkgroup.protocols.light.membership import StreamChannel
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules import sessions as keeping
 from pyspark_zkgroup.protocols.light.rules.identity import Caller
@@ -29,6 +27,7 @@ from pyspark_zkgroup.protocols.light.rules.sessions import Life, Sessions
 from pyspark_zkgroup.protocols.light.seat import Seat
 from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.protocols.light.stream import Stream
+from pyspark_zkgroup.protocols.light.stream_channel import StreamChannel
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.zk.port import Node, NodeStore
 from tests.sim.planted import forget_what_was_closed
@@ -214,9 +213,10 @@ def _commands_are_told_once() -> Patches:
 
 def _joined_once_is_told_for_ever() -> Patches:
     """What was to be asked after the registration, and was not answered, is not asked again."""
+    live = StreamChannel.live
     return [
-        put(CommandChannel, "live", lambda _self, _life: None),
-        put(StreamChannel, "begin", lambda self, context: self._live(context.session)),
+        put(StreamChannel, "live", lambda _self, _life: None),
+        put(StreamChannel, "begin", lambda self, context: live(self, context.session)),
     ]
 
 

@@ -46,17 +46,6 @@ def replay(
     return True, _while_unowned(paths, planned.partition, thread, check)
 
 
-def is_own_write(known: Known, offset: OffsetRead) -> bool:
-    """Of a commit whose answer was lost: the same node, one version on, with the value sent."""
-    return (
-        known.doubt is not None
-        and known.doubt != known.value
-        and offset.node.czxid == known.fence.czxid
-        and offset.node.version == known.fence.version + 1
-        and offset.value == known.doubt
-    )
-
-
 def _while_unowned(
     paths: GroupPaths, tp: TopicPartition, thread: ThreadId, operation: Op
 ) -> Transaction:

@@ -1,0 +1,150 @@
+"""Committing, proving and replaying partitions that are read without being owned.
+
+What keeps this query from reading beside others is proved at each boundary: the group has no
+members, nobody owns the partitions, and no fence has moved. Where that does not hold the query ends
+with an error: there is no telling whether somebody else reads them now, or has set the offset by
+hand.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+
+from pyspark_zkgroup.errors import AssignmentError, FencedError
+from pyspark_zkgroup.group.ops import Done, Refused
+from pyspark_zkgroup.group.ownership import Held, Known, answered
+from pyspark_zkgroup.group.paths import coordinated_ids
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.assign.rules import unowned
+from pyspark_zkgroup.protocols.owned.claims import Way
+from pyspark_zkgroup.protocols.owned.commits import demand_answers, read_offsets
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
+from pyspark_zkgroup.protocols.owned.rules.outcomes import committed
+
+TAKEN = Way(unowned.take, owner_version=0)
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class OffsetFences:
+    """By the fences of offset nodes alone: nobody waits for what is not owned."""
+
+    owns = False
+
+    def commit(self, context: MemberContext) -> None:
+        """What is finished, taken already or still known from the checkpoint. Of what is not taken
+        the group's offset counts from here, where it was refused.
+        """
+        known, held = context.holdings.known, context.holdings.held
+        _resolve(context, [p for p, k in known.items() if k.doubt is not None])
+        pending = sorted(p for p, k in known.items() if k.unsettled)
+        if not pending:
+            return
+        _ensure(context, pending)
+        found = context.store.commit(
+            [unowned.commit(context.paths, p, context.thread(0), known[p]) for p in pending]
+        )
+        answers = dict(zip(pending, found, strict=True))
+        context.holdings.apply([committed(p, known[p], o) for p, o in answers.items()])
+        refused = [p for p, outcome in answers.items() if isinstance(outcome, Refused)]
+        for partition in set(refused) - held.keys():
+            context.holdings.hand_on(partition)
+        demand_answers(found, "commits")
+        _end_if(context, [p for p in refused if p in held])
+
+    def prove(self, context: MemberContext) -> bool:
+        known = context.holdings.known
+        partitions = sorted(context.holdings.held)
+        outcomes = context.store.commit(
+            [unowned.prove(context.paths, p, context.thread(0), known[p]) for p in partitions]
+        )
+        offsets = read_offsets(context, partitions)
+        refuse_members(context)
+        demand_answers(outcomes, "proofs")
+        # A node that was made anew may have come back to the version that we know.
+        moved = [
+            p
+            for p, outcome in zip(partitions, outcomes, strict=True)
+            if not isinstance(outcome, Done)
+            or p not in offsets
+            or offsets[p].node != known[p].fence
+        ]
+        _end_if(context, moved)
+        return True
+
+    def replay(
+        self, context: MemberContext, plan: Plan, wait: Callable[[float], None]
+    ) -> frozenset[TopicPartition]:
+        del wait  # nobody is waited for
+        undecided = {r.partition: r for r in plan.ranges if len(r.range) > 0}
+        _ensure(context, undecided)
+        included: set[TopicPartition] = set()
+        while undecided:
+            context.store.sync()
+            refuse_members(context)
+            offsets = read_offsets(context, undecided)
+            answers = {
+                p: unowned.replay(
+                    context.paths, planned, context.thread(planned.thread), offsets.get(p)
+                )
+                for p, planned in undecided.items()
+            }
+            outcomes = context.store.commit([request for _, request in answers.values()])
+            for (partition, (again, _)), outcome in zip(answers.items(), outcomes, strict=True):
+                if not isinstance(outcome, Done):
+                    continue
+                planned = undecided.pop(partition)
+                if not again:
+                    _log.warning(
+                        "[ZKG-134] replay: %s %s is left out, now and for ever: its offset was "
+                        "changed",
+                        partition,
+                        planned.range,
+                    )
+                    continue
+                included.add(partition)
+                offset = offsets[partition]
+                value = -1 if offset.value is None else offset.value
+                context.holdings.known[partition] = Known(offset.node, planned.range.start, value)
+                context.holdings.held[partition] = Held(planned.thread, 0)
+        return frozenset(included)
+
+
+def refuse_members(context: MemberContext) -> None:
+    group = context.paths.group
+    listed = context.store.children([context.paths.ids, coordinated_ids(group)], watch=True)
+    members = sorted(name for found in listed if found for name in found.names)
+    if members:
+        raise AssignmentError(
+            f"Group {group!r} has the live members {', '.join(members[:5])}, "
+            "and 'assign' reads its partitions without joining it",
+            "Stop them first, or read with 'subscribe', or under a group.id of its own",
+        )
+
+
+def _ensure(context: MemberContext, partitions: Collection[TopicPartition]) -> None:
+    topics = {p.topic for p in partitions}
+    context.store.ensure({context.paths.owner_topic(t) for t in topics})
+    context.store.ensure({context.paths.offset_topic(t) for t in topics})
+
+
+def _resolve(context: MemberContext, doubtful: Collection[TopicPartition]) -> None:
+    if doubtful:
+        context.store.sync()
+        known = context.holdings.known
+        for partition, offset in read_offsets(context, doubtful).items():
+            known[partition] = answered(known[partition], offset)
+
+
+def _end_if(context: MemberContext, refused: Sequence[TopicPartition]) -> None:
+    """By a transaction: somebody owns these partitions, or has moved their fences."""
+    if not refused:
+        return
+    refuse_members(context)
+    paths = ", ".join(context.paths.offset(p) for p in refused[:5])
+    raise FencedError(
+        f"Offsets that this query reads by 'assign' were changed by somebody else: {paths}",
+        "Another query reads the same partitions, or the offsets were set by hand. This query "
+        "ends and overwrites nothing; started again, it goes on from the group's offsets",
+    )

@@ -1,0 +1,179 @@
+"""A coordinator decides: a member's target is what its commands told it.
+
+It reads nothing of the other members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from pyspark_zkgroup.errors import AssignmentError
+from pyspark_zkgroup.group.paths import CoordinatedPaths, topic_path
+from pyspark_zkgroup.group.snapshot import Snapshot, partitions_of
+from pyspark_zkgroup.jvm import patterns
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols import notes
+from pyspark_zkgroup.protocols.coordinator.command_channel import Channel
+from pyspark_zkgroup.protocols.emptiness import Emptiness
+from pyspark_zkgroup.protocols.owned import claims, commits
+from pyspark_zkgroup.protocols.owned.agenda import Agenda
+from pyspark_zkgroup.protocols.owned.claims import Moved
+from pyspark_zkgroup.protocols.owned.decider import Look, Outlook
+from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
+from pyspark_zkgroup.protocols.owned.registrations import refuse_offsets_beyond_end
+from pyspark_zkgroup.protocols.owned.topics_view import Topics
+
+_AGAIN_S = 1.0
+_UNTOLD = "no coordinator has told this member yet what to read"
+
+
+class CommandedTarget:
+    """`read_topics`: which topics there are when it joins. `watches`: whether watches tell when
+    another member's owner node goes.
+    """
+
+    told = True
+
+    def __init__(
+        self,
+        options: Options,
+        agenda: Agenda,
+        first: FirstOffsets,
+        channel: Channel,
+        read_topics: Callable[[MemberContext], Topics],
+        *,
+        watches: bool = True,
+    ) -> None:
+        self.options = options
+        self.agenda = agenda
+        self.first = first
+        self.channel = channel
+        self.orders = channel.orders
+        self.read_topics = read_topics
+        self.watches = watches
+        self.snapshot = Snapshot({}, {})
+        self.target: Mapping[TopicPartition, ThreadId] = {}
+        self.notes: tuple[str, ...] = ()
+        self.emptiness = Emptiness(options.group_id, agenda.member.clock)
+        self._share_examined = False
+
+    def introduce(self, context: MemberContext) -> bool:
+        self._refuse_others(context)
+        found = self.read_topics(context)
+        self.snapshot = Snapshot({}, found.partitions)
+        self.notes = (found.note,) if found.note else ()
+        return bool(found.source)
+
+    def begin(self, context: MemberContext, first: bool) -> None:
+        if first:
+            # Two that join in the same moment, one here and one there, have both looked before
+            # either was to be seen.
+            self._refuse_others(context)
+        self.channel.begin(context)
+
+    def _refuse_others(self, context: MemberContext) -> None:
+        (others,) = context.store.children([CoordinatedPaths(self.options.group_id).other_ids])
+        if others is not None and others.names:
+            named = ", ".join(sorted(others.names)[:5])
+            raise AssignmentError(
+                f"Group {self.options.group_id} has live members that decide for themselves "
+                f"({named}): a coordinator could not tell them anything",
+                "Stop them first, or set protocol to zookeeper, or give another group.id",
+            )
+
+    def look(self, context: MemberContext) -> Look:
+        before = self.orders.start
+        if not self.channel.listen(context):
+            self.agenda.stir("the command channel was removed")
+        if not self.channel.echo and not self._is_registered(context):
+            return Look.UNREGISTERED
+        self.channel.obey(context)
+        start = self.orders.start
+        if start is None:
+            # What was taken over or is replayed stays held until we are told otherwise.
+            self.notes = (_UNTOLD,)
+            self.channel.answer(context)
+            return Look.UNDECIDED
+        self.notes = ()
+        self._examine_share(context, start.share)
+        self.snapshot = Snapshot({}, start.topics)
+        lives: Mapping[str, int] = {}
+        if start is not before:
+            lives = _lives_of(context, {p.topic for p in start.share})
+        self.first.see(start.topics, lives)
+        self.target = {p: context.thread(n) for p, n in self.orders.share.items()}
+        return Look.DECIDED
+
+    def _examine_share(self, context: MemberContext, share: Collection[TopicPartition]) -> None:
+        """Once, before anything is claimed. What others read, in a large group nearly all there is,
+        is theirs to judge.
+        """
+        if self._share_examined or not share:
+            return
+        if self.options.fail_on_data_loss:
+            refuse_offsets_beyond_end(context, share, self.first.brokers)
+        self._share_examined = True
+
+    def _is_registered(self, context: MemberContext) -> bool:
+        (node,) = context.store.stats([context.paths.id(context.consumer)])
+        if node is None:
+            return False
+        commits.refuse_another_holder(context, node.ephemeral_owner)
+        # What was to be asked right after the registration may not have been answered.
+        self.channel.live(node.node.czxid)
+        return True
+
+    def move(self, context: MemberContext, mine: Mapping[TopicPartition, int]) -> Moved:
+        held = set(context.holdings.held)
+        # That a node of ours was deleted by somebody shows at the proof; that one is another's
+        # shows at the claim.
+        moved = claims.rebalance(context, mine, (), self.first, (), owned=held)
+        if moved.waiting:
+            paths = [context.paths.owner(p) for p in moved.waiting]
+            nodes = context.store.stats(paths, watch=True)
+            moved.again |= not self.watches or any(node is None for node in nodes)
+        self.channel.answer(context)
+        missing = notes.missing_topics(self.options.subscription, self.subscribed, self.snapshot)
+        self.emptiness.look(mine, missing, self.subscribed)
+        return moved
+
+    def conclude(self, context: MemberContext, waiting: Collection[TopicPartition]) -> None:
+        """An owner node that somebody deletes, or an offset that is set by hand: the commit is
+        refused, the partition dropped, and no watch tells, as only this member's commands are
+        watched. The coordinator goes on to count it as ours, so nobody else would take it up.
+        """
+        if self.orders.start is None:
+            self.emptiness.untold()
+        now = context.clock.monotonic()
+        lacking = self.orders.share.keys() - context.holdings.held.keys() - set(waiting)
+        if lacking and now >= self.agenda.not_before:
+            self.agenda.stir("not all of the share is held")
+            self.agenda.put_off(_AGAIN_S)
+
+    def outlook(self, _plan: Plan | None) -> Outlook:
+        if self.orders.start is None:
+            return Outlook(False, _UNTOLD)
+        if not self.target and self.subscribed():
+            return Outlook(expected="all partitions belong to other members, perhaps dead ones")
+        return Outlook()
+
+    def subscribed(self) -> Collection[TopicPartition]:
+        hidden = patterns.INTERNAL_TOPICS if self.options.exclude_internal_topics else ()
+        return partitions_of(self.options.subscription, self.snapshot.topics, hidden)
+
+    def status(self) -> dict[str, Any]:
+        start = self.orders.start
+        return {"generation": str(start.generation) if start else None}
+
+
+def _lives_of(context: MemberContext, topics: Collection[str]) -> dict[str, int]:
+    """The transaction that made each topic, where brokers register in ZooKeeper: an offset that is
+    older counts the records of another topic of that name.
+    """
+    names = sorted(topics)
+    nodes = context.store.nodes([topic_path(name) for name in names])
+    return {t: n.node.czxid for t, n in zip(names, nodes, strict=True) if n is not None}

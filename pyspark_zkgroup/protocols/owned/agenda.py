@@ -1,0 +1,87 @@
+"""What calls for the next look at the group: events of the session, causes of our own, and time."""
+
+from __future__ import annotations
+
+import queue
+
+from pyspark_zkgroup.protocols.owned.member_context import Member
+from pyspark_zkgroup.zk.port import SessionEvent
+
+_CAUSES_MAX = 10
+
+
+class Agenda:
+    """`joined`: the registration was made (or found) under the present session. `asked_anew`: our
+    request node may be another than when it was last read; `offsets_written`: so may an offset node
+    that was watched. `trouble`: why the last look failed.
+    """
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+        self.joined = False
+        self.asked_anew = self.offsets_written = True
+        self.not_before, self.refresh_at = 0.0, float("inf")
+        self.trouble = ""
+        self._causes: list[str] = ["start"]
+        self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
+
+    def new_session(self) -> queue.SimpleQueue[SessionEvent]:
+        """Where the events of a session that is about to be opened go."""
+        self._events = queue.SimpleQueue()
+        self.asked_anew = self.offsets_written = True
+        return self._events
+
+    def is_due(self) -> bool:
+        """Checked at every boundary: the planner asks a query with data in each trigger nothing."""
+        now = self.member.clock.monotonic()
+        if now >= self.refresh_at:
+            self.stir("it was time for another look")
+        return self.stirred() and now >= self.not_before
+
+    def put_off(self, seconds: float) -> None:
+        self.not_before = self.member.clock.monotonic() + seconds
+
+    def stirred(self) -> bool:
+        self.drain()
+        return bool(self._causes)
+
+    def stir(self, cause: str) -> None:
+        if len(self._causes) < _CAUSES_MAX and cause not in self._causes:
+            self._causes.append(cause)
+        if cause.startswith("/"):
+            self.member.holdings.parked.clear()
+
+    def take_causes(self) -> list[str]:
+        causes, self._causes = self._causes, []
+        return causes
+
+    def changed_meanwhile(self) -> bool:
+        """Whether anything came while the group was looked at. The look is then repeated, which
+        covers it.
+        """
+        self.drain()
+        return bool(self.take_causes())
+
+    def drain(self) -> None:
+        while not self._events.empty():
+            self._note(self._events.get())
+
+    def wait(self, timeout_s: float) -> None:
+        event = self.member.clock.next_of(self._events, timeout_s)
+        if event is not None:
+            self._note(event)
+
+    def _note(self, event: SessionEvent) -> None:
+        paths = self.member.paths
+        if event.kind == "changed" and event.path.startswith(f"{paths.offsets}/"):
+            # Most often by our own commit: no cause to look at the group.
+            self.offsets_written = True
+        elif event.kind == "changed":
+            # Apart from the causes: those that come during a look are covered by its repetition.
+            self.asked_anew |= event.path == paths.request(self.member.consumer)
+            self.stir(event.path)
+        elif event.kind == "connected":
+            # Watches do not outlive a connection.
+            self.asked_anew = self.offsets_written = True
+            if self.joined:
+                self.stir("connected again")

@@ -1,0 +1,112 @@
+"""Members that own by nodes, put together from the parts in which their protocols differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.losses import Losses
+from pyspark_zkgroup.protocols.owned.agenda import Agenda
+from pyspark_zkgroup.protocols.owned.decider import Decider
+from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
+from pyspark_zkgroup.protocols.owned.holdings import Holdings
+from pyspark_zkgroup.protocols.owned.joining import Entry, Joining
+from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.owned.member_context import Member
+from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
+from pyspark_zkgroup.protocols.owned.offset_watch import OffsetWatch
+from pyspark_zkgroup.protocols.owned.requests import Requests
+from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
+from pyspark_zkgroup.protocols.owned.tenure import OwnerNodes, Tenure
+from pyspark_zkgroup.protocols.owned.topics_view import TopicReader
+from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka
+from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
+from pyspark_zkgroup.zk.port import SessionSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What is alike in all of them."""
+
+    options: Options
+    brokers: Brokers
+    surroundings: Surroundings
+    agenda: Agenda
+    first: FirstOffsets
+    copy: KafkaCopy
+
+    def zookeeper_sessions(self) -> SessionKeeper:
+        options = self.options
+        settings = SessionSettings(
+            hosts=options.zookeeper_hosts,
+            chroot=options.zookeeper_chroot,
+            timeout_ms=options.zookeeper_session_timeout_ms,
+            connection_timeout_ms=options.zookeeper_connection_timeout_ms,
+            auth=options.zookeeper_auth,
+            set_acl=options.zookeeper_set_acl,
+            security=options.zookeeper_security,
+        )
+        open_store = self.surroundings.open_store
+        return SessionKeeper(self.agenda, lambda events, _former: open_store(settings, events))
+
+    def topic_reader(self) -> TopicReader:
+        return TopicReader(
+            self.options.exclude_internal_topics,
+            self.brokers,
+            bool(self.options.bootstrap_servers),
+            self.options.security.protocol,
+        )
+
+    def membership(
+        self,
+        protocol: str,
+        keeper: SessionKeeper,
+        decider: Decider,
+        entry: Entry,
+        *,
+        tenure: Tenure | None = None,
+        heeds_requests: bool = True,
+        looks_every_s: float | None = float("inf"),
+        more_status: Callable[[], dict[str, Any]] = dict,
+    ) -> OwnedMembership:
+        """`heeds_requests`: it can be asked from outside to leave. `looks_every_s`: at offsets that
+        are set from outside, beside what watches tell; None: never.
+        """
+        parts = (entry, decider, self.first, self.copy)
+        return OwnedMembership(
+            protocol,
+            keeper,
+            decider,
+            Joining(self.options, self.brokers, self.agenda, *parts),
+            OwnerNodes() if tenure is None else tenure,
+            Requests(keeper, self.copy) if heeds_requests else None,
+            None if looks_every_s is None else OffsetWatch(keeper, looks_every_s),
+            more_status,
+        )
+
+
+def basis(
+    options: Options,
+    brokers: Brokers,
+    surroundings: Surroundings,
+    in_kafka: OffsetsInKafka | None,
+    paths: GroupPaths,
+) -> Basis:
+    clock = surroundings.clock
+    name = options.member_id or surroundings.new_name(clock)
+    member = Member(
+        paths,
+        f"{options.group_id}_{name}",
+        options.member_id is not None and not options.assigned,
+        Holdings(),
+        clock,
+        RebalanceCallback(options.rebalance_callback),
+    )
+    losses = Losses(paths.offset, fail=options.fail_on_data_loss)
+    copy = KafkaCopy(options, in_kafka, clock)
+    first = FirstOffsets(options.starting_offsets, brokers, losses, copy)
+    return Basis(options, brokers, surroundings, Agenda(member), first, copy)

@@ -1,0 +1,107 @@
+"""What one member knows of partitions, and which it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from pyspark_zkgroup.group.ownership import Held, Known
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.owned.rules.outcomes import Change, Fate
+
+
+@dataclass(slots=True)
+class Holdings:
+    """`known` outlives a session, `held` does not.
+
+    `remembered` has positions for offset nodes that are lost altogether: the checkpoint's, and what
+    was held once. `stale` are those that somebody else has read on from since; `lost_topics` those
+    of which an offset node is gone that this query knows of.
+    `doubtful` are claims that were never answered: the node may be there, or may come. `parked` are
+    finished ranges that cannot be settled before their JVM owner has moved on. `dropped` counts
+    partitions lost to somebody else. `committed_at` is when an offset was last moved, by the
+    monotonic clock.
+    """
+
+    known: dict[TopicPartition, Known] = field(default_factory=dict)
+    held: dict[TopicPartition, Held] = field(default_factory=dict)
+    remembered: dict[TopicPartition, int] = field(default_factory=dict)
+    stale: set[TopicPartition] = field(default_factory=set)
+    lost_topics: set[str] = field(default_factory=set)
+    doubtful: set[TopicPartition] = field(default_factory=set)
+    parked: set[TopicPartition] = field(default_factory=set)
+    dropped: int = 0
+    committed_at: float = float("-inf")
+
+    def apply(self, changes: Iterable[Change | None]) -> None:
+        for change in changes:
+            if change is None:
+                continue
+            partition = change.partition
+            if change.known is not None:
+                self.known[partition] = change.known
+            if change.held is not None:
+                self.held[partition] = change.held
+            if change.doubtful:
+                self.doubtful.add(partition)
+            if change.fate is Fate.CLAIMED:
+                self.parked.discard(partition)
+                self.stale.discard(partition)
+            elif change.fate is Fate.UNHELD:
+                self.held.pop(partition, None)
+            elif change.fate is Fate.PARKED:
+                self.parked.add(partition)
+            elif change.fate is Fate.SET_ASIDE:
+                self.set_aside(partition)
+            elif change.fate is Fate.HANDED_ON:
+                self.hand_on(partition)
+            elif change.fate is Fate.NODE_LOST:
+                self.lose_node(partition)
+
+    def position_of(self, partition: TopicPartition) -> int | None:
+        """Up to where this query knows the partition to be done."""
+        known = self.known.get(partition)
+        return known.done if known is not None else self.remembered.get(partition)
+
+    def finish(self, done: Mapping[TopicPartition, int]) -> None:
+        """Of what is known, this much is read and sunk."""
+        for partition, until in done.items():
+            known = self.known.get(partition)
+            if known is not None:
+                self.known[partition] = replace(known, done=until)
+
+    def set_aside(self, partition: TopicPartition) -> None:
+        """Not held, and nobody else is known to read it: its position is still the truth."""
+        position = self.position_of(partition)
+        if position is not None:
+            self.remembered[partition] = position
+        self.forget(partition)
+
+    def hand_on(self, partition: TopicPartition) -> None:
+        """Somebody else reads on from here, or has done so."""
+        self.set_aside(partition)
+        self.stale.add(partition)
+
+    def lose_node(self, partition: TopicPartition) -> None:
+        """The offset node is gone: what this query knows is made the group's again."""
+        self.set_aside(partition)
+        self.lost_topics.add(partition.topic)
+
+    def forget(self, partition: TopicPartition) -> None:
+        self.held.pop(partition, None)
+        self.known.pop(partition, None)
+        self.parked.discard(partition)
+
+    def lose_session(self) -> None:
+        self.held.clear()
+        self.doubtful.clear()
+        self.parked.clear()
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether finished work waits to be committed, and can be."""
+        return any(
+            known.unsettled or known.doubt is not None
+            for partition, known in self.known.items()
+            if partition not in self.parked
+        )

@@ -1,0 +1,153 @@
+"""Each member decides for itself: all of them compute the same target from the same nodes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+
+from pyspark_zkgroup.group.agreement import conflict
+from pyspark_zkgroup.group.snapshot import Snapshot, partitions_of
+from pyspark_zkgroup.group.target import target
+from pyspark_zkgroup.jvm.registration import Registration
+from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols import notes
+from pyspark_zkgroup.protocols.emptiness import Emptiness
+from pyspark_zkgroup.protocols.owned import claims, commits
+from pyspark_zkgroup.protocols.owned.agenda import Agenda
+from pyspark_zkgroup.protocols.owned.claims import Moved
+from pyspark_zkgroup.protocols.owned.decider import Look, Outlook
+from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
+from pyspark_zkgroup.protocols.owned.group_view import GroupReader, GroupView
+from pyspark_zkgroup.protocols.owned.hand_over import outwait_readers
+from pyspark_zkgroup.protocols.owned.member_context import MemberContext
+from pyspark_zkgroup.protocols.owned.registrations import (
+    refuse_conflict,
+    refuse_coordinated,
+    refuse_unsupported,
+)
+from pyspark_zkgroup.protocols.zookeeper.nudge import Nudge
+from pyspark_zkgroup.protocols.zookeeper.unread import UnreadPartitions
+
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class ComputedTarget:
+    told = False
+
+    def __init__(
+        self,
+        options: Options,
+        registration: Registration,
+        agenda: Agenda,
+        reader: GroupReader,
+        first: FirstOffsets,
+    ) -> None:
+        self.options = options
+        self.registration = registration
+        self.agenda = agenda
+        self.reader = reader
+        self.first = first
+        self.snapshot = Snapshot({}, {})
+        self.target: Mapping[TopicPartition, ThreadId] = {}
+        self.notes: tuple[str, ...] = ()
+        self.unread = UnreadPartitions(options.strategy, options.order, agenda.member.clock)
+        self.nudge = Nudge()
+        self.emptiness = Emptiness(options.group_id, agenda.member.clock)
+        self._conflict = ""
+
+    def introduce(self, context: MemberContext) -> bool:
+        view = self.reader.look(context.store, lambda: False)
+        refuse_conflict(self.registration, context.consumer, view.snapshot)
+        refuse_unsupported(view.snapshot)
+        refuse_coordinated(context)
+        self.snapshot = view.snapshot
+        return bool(view.topics_from)
+
+    def look(self, context: MemberContext) -> Look:
+        """Undecided where no broker is there to say which partitions exist, or the pattern of
+        another member is not supported.
+        """
+        view = self.reader.look(context.store, self.agenda.changed_meanwhile)
+        holder = view.registrations.get(context.consumer)
+        if holder is None:
+            return Look.UNREGISTERED
+        commits.refuse_another_holder(context, holder)
+        self._take(context, view)
+        is_decided = view.topics_from and not view.snapshot.unsupported
+        return Look.DECIDED if is_decided else Look.UNDECIDED
+
+    def _take(self, context: MemberContext, view: GroupView) -> None:
+        for consumer, reason in view.snapshot.skipped.items():
+            if consumer in self.snapshot.skipped:
+                continue
+            if consumer in view.snapshot.unsupported:
+                _log.warning(
+                    "[ZKG-119] no partition moves while member %s is registered with a pattern "
+                    "that is not supported: %s",
+                    consumer,
+                    reason,
+                )
+            else:
+                _log.warning(
+                    "[ZKG-118] member %s is left out of the assignment: %s", consumer, reason
+                )
+        self._compare_rules(context.consumer, view.snapshot)
+        self.notes = view.notes
+        refresh_at = context.clock.monotonic() + self.options.metadata_refresh_ms / 1000.0
+        self.agenda.refresh_at = float("inf") if view.topics_from == "zookeeper" else refresh_at
+        if not view.topics_from:
+            return
+        self.snapshot = view.snapshot
+        self.first.see(view.snapshot.topics, view.lives)
+        self.target = target(
+            view.snapshot,
+            self.options.strategy,
+            self.options.order,
+            self.options.exclude_internal_topics,
+        )
+
+    def _compare_rules(self, consumer: str, snapshot: Snapshot) -> None:
+        """Whoever joins beside a living member of another rule is refused. Not so one that comes
+        back after a pause, while others have joined by theirs; nor two that join at one moment.
+        """
+        before = self._conflict
+        others = {c: r for c, r in snapshot.members.items() if c != consumer}
+        self._conflict = conflict(self.registration, others) or ""
+        if self._conflict and self._conflict != before:
+            _log.warning(
+                "[ZKG-181] %s, or nobody reads them. Set partition.assignment.strategy and "
+                "partition.assignment.order alike in all members",
+                self._conflict,
+            )
+
+    def move(self, context: MemberContext, mine: Mapping[TopicPartition, int]) -> Moved:
+        members = self.snapshot.members
+        outwait_readers(self.agenda, mine.keys(), members)
+        moved = claims.rebalance(context, mine, self.snapshot.topics, self.first, members)
+        # What keeps us from claiming is said as such.
+        taken = {*moved.owned, *moved.waiting}
+        self.unread.look(self.target, taken, context.holdings.held, members)
+        missing = notes.missing_topics(self.options.subscription, self.subscribed, self.snapshot)
+        self.emptiness.look(mine, missing, self.subscribed)
+        return moved
+
+    def conclude(self, context: MemberContext, waiting: Collection[TopicPartition]) -> None:
+        del waiting
+        now = context.clock.monotonic()
+        idle = self.nudge.due(now, self.unread.suspects, self.target, self.snapshot.members)
+        if idle:
+            self.nudge.run(context, now, idle)
+
+    def outlook(self, plan: Plan | None) -> Outlook:
+        self.unread.boundary()
+        consumer = self.agenda.member.consumer
+        return Outlook(
+            expected=notes.expected(consumer, plan, self.snapshot, self.target),
+            remarks=(*([self._conflict] if self._conflict else []), *self.unread.named),
+        )
+
+    def subscribed(self) -> Collection[TopicPartition]:
+        topics = self.snapshot.topics
+        return partitions_of(self.options.subscription, topics, self.reader.hidden)
