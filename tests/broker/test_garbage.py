@@ -17,7 +17,7 @@ HUGE = b"x" * 900_000
 
 @pytest.fixture(autouse=True)
 def looks_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyspark_zkgroup.protocols.owned.membership._MEND_S", 0.5)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.owned.agenda._MEND_S", 0.5)
 
 
 @pytest.fixture

@@ -18,8 +18,6 @@ from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
 from pyspark_zkgroup.protocols.owned.group_view import GroupReader
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 
-_LOOK_AGAIN_S = 1.0
-
 
 class FixedTarget:
     told = False

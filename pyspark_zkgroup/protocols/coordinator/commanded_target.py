@@ -6,6 +6,7 @@ It reads nothing of the other members.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark_zkgroup.errors import AssignmentError
@@ -17,6 +18,7 @@ from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.protocols import notes
 from pyspark_zkgroup.protocols.coordinator.command_channel import Channel
+from pyspark_zkgroup.protocols.coordinator.orders import Orders
 from pyspark_zkgroup.protocols.emptiness import Emptiness
 from pyspark_zkgroup.protocols.owned import claims, commits
 from pyspark_zkgroup.protocols.owned.agenda import Agenda
@@ -31,35 +33,30 @@ _AGAIN_S = 1.0
 _UNTOLD = "no coordinator has told this member yet what to read"
 
 
+@dataclass(eq=False, repr=False)
 class CommandedTarget:
     """`read_topics`: which topics there are when it joins. `watches`: whether watches tell when
     another member's owner node goes.
     """
 
-    told = True
+    options: Options
+    agenda: Agenda
+    first: FirstOffsets
+    channel: Channel
+    read_topics: Callable[[MemberContext], Topics]
+    watches: bool = True
+    told: bool = True
+    snapshot: Snapshot = field(default_factory=lambda: Snapshot({}, {}))
+    target: Mapping[TopicPartition, ThreadId] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    _share_examined: bool = False
 
-    def __init__(
-        self,
-        options: Options,
-        agenda: Agenda,
-        first: FirstOffsets,
-        channel: Channel,
-        read_topics: Callable[[MemberContext], Topics],
-        *,
-        watches: bool = True,
-    ) -> None:
-        self.options = options
-        self.agenda = agenda
-        self.first = first
-        self.channel = channel
-        self.orders = channel.orders
-        self.read_topics = read_topics
-        self.watches = watches
-        self.snapshot = Snapshot({}, {})
-        self.target: Mapping[TopicPartition, ThreadId] = {}
-        self.notes: tuple[str, ...] = ()
-        self.emptiness = Emptiness(options.group_id, agenda.member.clock)
-        self._share_examined = False
+    def __post_init__(self) -> None:
+        self.emptiness = Emptiness(self.options.group_id, self.agenda.member.clock)
+
+    @property
+    def orders(self) -> Orders:
+        return self.channel.orders
 
     def introduce(self, context: MemberContext) -> bool:
         self._refuse_others(context)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark_zkgroup.errors import FencedError
 from pyspark_zkgroup.group.paths import CoordinatedPaths
+from pyspark_zkgroup.jvm.registration import LightSeat
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.coordinator.commanded_target import CommandedTarget
 from pyspark_zkgroup.protocols.coordinator.membership import registration_of
@@ -46,13 +48,9 @@ def light_membership(
     hello = Hello(group, consumer, incarnation, options.light.session_timeout_ms)
     sessions = _Sessions(options, hello, surroundings.open_light or _open_session)
     keeper = SessionKeeper(base.agenda, sessions.open, "the coordinator")
-    registration = StreamRegistration(
-        options,
-        registration_of(options),
-        identity.shown(group, consumer, incarnation),
-        base.agenda,
-        brokers,
-    )
+    seat = LightSeat(identity.shown(group, consumer, incarnation), hello.timeout_ms)
+    registered = replace(registration_of(options), light=seat)
+    registration = StreamRegistration(options, registered, base.agenda, brokers)
 
     decider = CommandedTarget(
         *(options, base.agenda, base.first, StreamChannel(), registration.read_topics),
@@ -74,21 +72,21 @@ def light_membership(
     )
 
 
+@dataclass(slots=True)
 class _Sessions:
     """One after another; none after one that another process has fenced."""
 
-    def __init__(self, options: Options, hello: Hello, open_light: OpenLight) -> None:
-        self.light = options.light
-        self.hello = hello
-        self.open_light = open_light
-        self.last: LightSession | None = None
+    options: Options
+    hello: Hello
+    open_light: OpenLight
+    last: LightSession | None = None
 
     def open(self, events: queue.SimpleQueue[SessionEvent], former: Collection[int]) -> LightStore:
         """Taken in by a coordinator, or the error that says why not."""
         if self.last is not None and isinstance(self.last.refused, FencedError):
             raise self.last.refused
         settings = LightSettings(
-            self.light.addresses, self.light.access, self.hello, frozenset(former)
+            self.options.light.addresses, self.options.light.access, self.hello, frozenset(former)
         )
         self.last = self.open_light(settings, events)
         return LightStore(self.last)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import cast
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ownership import version_of
-from pyspark_zkgroup.jvm.registration import LightSeat, Registration, encode_registration
+from pyspark_zkgroup.jvm.registration import Registration, encode_registration
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.protocols.light.store import LightStore
@@ -26,22 +26,12 @@ _LOOK_AGAIN_S = 0.2
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
+@dataclass(frozen=True, slots=True)
 class StreamRegistration:
-    """`shown`: what this process proves itself by."""
-
-    def __init__(
-        self,
-        options: Options,
-        registration: Registration,
-        shown: str,
-        agenda: Agenda,
-        brokers: Brokers,
-    ) -> None:
-        seat = LightSeat(shown, options.light.session_timeout_ms)
-        self.options = options
-        self.registration = replace(registration, light=seat)
-        self.agenda = agenda
-        self.brokers = brokers
+    options: Options
+    registration: Registration
+    agenda: Agenda
+    brokers: Brokers
 
     def read_topics(self, context: MemberContext) -> Topics:
         self._find_brokers(context)

@@ -8,6 +8,9 @@ from pyspark_zkgroup.protocols.owned.member_context import Member
 from pyspark_zkgroup.zk.port import SessionEvent
 
 _CAUSES_MAX = 10
+# After a failed look (Kafka away, nodes changing faster than we read) the next one waits a little.
+LOOK_BACKOFF_S = 1.0
+_MEND_S = 10.0
 
 
 class Agenda:
@@ -40,6 +43,14 @@ class Agenda:
 
     def put_off(self, seconds: float) -> None:
         self.not_before = self.member.clock.monotonic() + seconds
+
+    def follow_up(self, *, again: bool, later: bool) -> None:
+        """After a rebalance: look again at once, or when somebody may have mended a node."""
+        if later:
+            self.refresh_at = min(self.refresh_at, self.member.clock.monotonic() + _MEND_S)
+        if again:
+            self.put_off(LOOK_BACKOFF_S)
+            self.stir("the last rebalance was not complete")
 
     def stirred(self) -> bool:
         self.drain()

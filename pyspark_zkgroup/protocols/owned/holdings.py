@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pyspark_zkgroup.group.ownership import Held, Known
+from pyspark_zkgroup.group.ownership import Held, Known, fence_of
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.owned.rules.outcomes import Change, Fate
+from pyspark_zkgroup.protocols.port import Position
 
 
 @dataclass(slots=True)
@@ -62,6 +63,14 @@ class Holdings:
         """Up to where this query knows the partition to be done."""
         known = self.known.get(partition)
         return known.done if known is not None else self.remembered.get(partition)
+
+    def positions(self, without: Collection[str]) -> dict[TopicPartition, Position]:
+        """From where to read on what is held, without these topics."""
+        return {
+            p: Position(known.done, held.thread, fence_of(known.fence, known.doubt))
+            for p, held in self.held.items()
+            if p.topic not in without and (known := self.known.get(p)) is not None
+        }
 
     def finish(self, done: Mapping[TopicPartition, int]) -> None:
         """Of what is known, this much is read and sunk."""

@@ -44,29 +44,20 @@ class Entry:
     precedes_replay: Callable[[MemberContext, Plan], bool] = unless_all_is_taken
 
 
+@dataclass(eq=False, repr=False)
 class Joining:
     """`new_query`: it has no checkpoint, so its options say where to start."""
 
-    def __init__(
-        self,
-        options: Options,
-        brokers: Brokers,
-        agenda: Agenda,
-        entry: Entry,
-        decider: Decider,
-        first: FirstOffsets,
-        copy: KafkaCopy,
-    ) -> None:
-        self.options = options
-        self.brokers = brokers
-        self.agenda = agenda
-        self.entry = entry
-        self.decider = decider
-        self.first = first
-        self.copy = copy
-        self.plan: Plan | None = None
-        self.new_query = True
-        self.ever_joined = False
+    options: Options
+    brokers: Brokers
+    agenda: Agenda
+    entry: Entry
+    decider: Decider
+    first: FirstOffsets
+    copy: KafkaCopy
+    plan: Plan | None = None
+    new_query: bool = True
+    ever_joined: bool = False
 
     def restart(self, plan: Plan) -> None:
         self.new_query = False

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
-from pyspark_zkgroup.group.ownership import fence_of
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.protocols import notes
 from pyspark_zkgroup.protocols.losses import Losses
 from pyspark_zkgroup.protocols.owned import replays
+from pyspark_zkgroup.protocols.owned.agenda import LOOK_BACKOFF_S, Agenda
 from pyspark_zkgroup.protocols.owned.decider import Decider, Look, Outlook
 from pyspark_zkgroup.protocols.owned.holdings import Holdings
 from pyspark_zkgroup.protocols.owned.joining import Joining
@@ -27,48 +28,42 @@ from pyspark_zkgroup.protocols.owned.offset_watch import OffsetWatch
 from pyspark_zkgroup.protocols.owned.requests import Requests
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.protocols.owned.tenure import Tenure
-from pyspark_zkgroup.protocols.port import Position, Standing
+from pyspark_zkgroup.protocols.port import Standing
 from pyspark_zkgroup.protocols.waiting import Waiting
 from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
 
 _ROUNDS_MAX = 4
-# After a failed look (Kafka away, nodes changing faster than we read) the next one waits a little.
-_LOOK_BACKOFF_S = 1.0
-_MEND_S = 10.0
+_UNCOMMITTED = (SessionLostError, DisconnectedError, AssignmentError, FencedError, AccessError)
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
+@dataclass(eq=False, repr=False)
 class OwnedMembership:
     """`requests`: where members can be asked from outside to leave; `offset_watch`: where a member
     follows offsets that are set from outside.
     """
 
-    def __init__(
-        self,
-        protocol: str,
-        keeper: SessionKeeper,
-        decider: Decider,
-        joining: Joining,
-        tenure: Tenure,
-        requests: Requests | None,
-        offset_watch: OffsetWatch | None,
-        more_status: Callable[[], dict[str, Any]],
-    ) -> None:
-        self.protocol = protocol
-        self.keeper = keeper
-        self.agenda = keeper.agenda
-        self.decider = decider
-        self.joining = joining
-        self.tenure = tenure
-        self.requests = requests
-        self.offset_watch = offset_watch
-        self.more_status = more_status
-        self.waiting = Waiting(keeper.member.paths.group, keeper.member.clock)
-        self._outlook = Outlook()
-        self._left = False
+    protocol: str
+    keeper: SessionKeeper
+    decider: Decider
+    joining: Joining
+    tenure: Tenure
+    requests: Requests | None
+    offset_watch: OffsetWatch | None
+    more_status: Callable[[], dict[str, Any]]
+    waiting: Waiting = field(init=False)
+    _outlook: Outlook = field(default_factory=Outlook)
+    _left: bool = False
+
+    def __post_init__(self) -> None:
+        self.waiting = Waiting(self.keeper.member.paths.group, self.keeper.member.clock)
 
     # -- the port
+
+    @property
+    def agenda(self) -> Agenda:
+        return self.keeper.agenda
 
     @property
     def member(self) -> str:
@@ -111,7 +106,7 @@ class OwnedMembership:
                 )
                 self.keeper.lose()
             except (DisconnectedError, ServerError) as error:
-                self.keeper.wait_out(error, _LOOK_BACKOFF_S)
+                self.keeper.wait_out(error, LOOK_BACKOFF_S)
 
     def stirred(self) -> bool:
         session = self.keeper.session
@@ -138,7 +133,7 @@ class OwnedMembership:
                 if not self.joining.ever_joined and self.joining.new_query:
                     raise
                 self.agenda.trouble = str(error)
-                self.agenda.put_off(_LOOK_BACKOFF_S)
+                self.agenda.put_off(LOOK_BACKOFF_S)
                 _log.warning("%s", error)
                 break
         self.waiting.say(len(self.holdings.held))
@@ -191,10 +186,7 @@ class OwnedMembership:
                 self.tenure.commit(context)
                 self.joining.copy.write(context, has_lease=self.keeper.may_plan, last=True)
                 context.callback.tell("release", self.holdings.held)
-        except (
-            *(SessionLostError, DisconnectedError),
-            *(AssignmentError, FencedError, AccessError),
-        ) as error:
+        except _UNCOMMITTED as error:
             _log.warning("[ZKG-127] leaving without a last commit: %s", error)
         finally:
             session.close()
@@ -255,19 +247,13 @@ class OwnedMembership:
                 self.agenda.stir(cause)
             raise
         self.waiting.note(moved.waiting)
-        if moved.later:
-            self.agenda.refresh_at = min(self.agenda.refresh_at, clock.monotonic() + _MEND_S)
-        if moved.again:
-            self.agenda.put_off(_LOOK_BACKOFF_S)
-            self.agenda.stir("the last rebalance was not complete")
+        self.agenda.follow_up(again=moved.again, later=moved.later)
         if moved.claimed or moved.released or moved.lost:
             _log.info(
                 "rebalanced group %s: %s, holding %d of %d; cause: %s; took %.0f ms",
                 *(context.paths.group, moved, len(self.holdings.held), len(target)),
                 *(", ".join(causes), (clock.monotonic() - began) * 1000),
             )
-
-    # -- what is said
 
     @property
     def _may_plan(self) -> bool:
@@ -279,15 +265,9 @@ class OwnedMembership:
         if self.requests is not None and self.requests.request is not None:
             return Standing(notes=self._notes(), ended=self.requests.ended)
         may_plan = self._may_plan
-        positions = {
-            p: Position(known.done, held.thread, fence_of(known.fence, known.doubt))
-            for p, held in self.holdings.held.items()
-            if may_plan
-            and p.topic not in self.joining.first.made_anew
-            and (known := self.holdings.known.get(p)) is not None
-        }
+        made_anew = self.joining.first.made_anew
         return Standing(
-            positions,
+            self.holdings.positions(made_anew) if may_plan else {},
             waiting=dict(self.waiting.reasons),
             notes=self._notes(),
             settled=may_plan

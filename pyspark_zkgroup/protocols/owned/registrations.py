@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError, SubscriptionError
 from pyspark_zkgroup.group.agreement import conflict
@@ -92,12 +92,12 @@ def refuse_offsets_beyond_end(
             )
 
 
+@dataclass(frozen=True, slots=True)
 class RegistrationNode:
     """Making the registration, or taking over that of a predecessor with the same member.id."""
 
-    def __init__(self, registration: Registration, keeper: SessionKeeper) -> None:
-        self.registration = registration
-        self.keeper = keeper
+    registration: Registration
+    keeper: SessionKeeper
 
     def register(self, context: MemberContext, plan: Plan | None, _first: bool) -> None:
         data = encode_registration(stamped(self.registration, context))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from pyspark_zkgroup.group.agreement import conflict
 from pyspark_zkgroup.group.snapshot import Snapshot, partitions_of
@@ -33,29 +34,24 @@ from pyspark_zkgroup.protocols.zookeeper.unread import UnreadPartitions
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
+@dataclass(eq=False, repr=False)
 class ComputedTarget:
-    told = False
+    options: Options
+    registration: Registration
+    agenda: Agenda
+    reader: GroupReader
+    first: FirstOffsets
+    told: bool = False
+    snapshot: Snapshot = field(default_factory=lambda: Snapshot({}, {}))
+    target: Mapping[TopicPartition, ThreadId] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    _conflict: str = ""
 
-    def __init__(
-        self,
-        options: Options,
-        registration: Registration,
-        agenda: Agenda,
-        reader: GroupReader,
-        first: FirstOffsets,
-    ) -> None:
-        self.options = options
-        self.registration = registration
-        self.agenda = agenda
-        self.reader = reader
-        self.first = first
-        self.snapshot = Snapshot({}, {})
-        self.target: Mapping[TopicPartition, ThreadId] = {}
-        self.notes: tuple[str, ...] = ()
-        self.unread = UnreadPartitions(options.strategy, options.order, agenda.member.clock)
+    def __post_init__(self) -> None:
+        clock = self.agenda.member.clock
+        self.unread = UnreadPartitions(self.options.strategy, self.options.order, clock)
         self.nudge = Nudge()
-        self.emptiness = Emptiness(options.group_id, agenda.member.clock)
-        self._conflict = ""
+        self.emptiness = Emptiness(self.options.group_id, clock)
 
     def introduce(self, context: MemberContext) -> bool:
         view = self.reader.look(context.store, lambda: False)
