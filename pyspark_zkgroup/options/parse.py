@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.kafka.settings import FetchSettings
-from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import (
     batch_read,
     batch_size,
@@ -26,7 +24,6 @@ from pyspark_zkgroup.options import (
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import OldName, Table
 from pyspark_zkgroup.ranges.positions import Starting
-from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 from pyspark_zkgroup.zk.port import SessionSettings
 
 Use = Literal["stream", "batch", "either"]
@@ -88,68 +85,6 @@ class Options:
     batches: batch_size.BatchLimits
     batch_read: batch_read.BatchRead
     fetch: FetchSettings
-
-    # The names by which memberships still know them.
-
-    @property
-    def group_id(self) -> str:
-        return self.group.id
-
-    @property
-    def member_id(self) -> str | None:
-        return self.group.member_id
-
-    @property
-    def strategy(self) -> str:
-        return self.group.strategy
-
-    @property
-    def order(self) -> str:
-        return self.group.order
-
-    @property
-    def rebalance_wait_ms(self) -> int:
-        return self.group.rebalance_wait_ms
-
-    @property
-    def max_poll_interval_ms(self) -> int:
-        return self.group.max_poll_interval_ms
-
-    @property
-    def light(self) -> light.LightOptions:
-        return self.protocol.light
-
-    @property
-    def subscription(self) -> Subscription:
-        return self.topics.subscription
-
-    @property
-    def assigned(self) -> tuple[TopicPartition, ...]:
-        return self.topics.assigned
-
-    @property
-    def exclude_internal_topics(self) -> bool:
-        return self.topics.exclude_internal
-
-    @property
-    def starting_offsets(self) -> Starting:
-        return self.starting
-
-    @property
-    def fail_on_data_loss(self) -> bool:
-        return self.fetch.fail_on_data_loss
-
-    @property
-    def bootstrap_servers(self) -> tuple[str, ...]:
-        return self.fetch.bootstrap
-
-    @property
-    def security(self) -> KafkaSecurity:
-        return self.fetch.security
-
-    @property
-    def metadata_refresh_ms(self) -> int:
-        return self.fetch.client.metadata_refresh_ms
 
 
 def parse(options: Mapping[str, str], use: Use = "stream") -> Options:

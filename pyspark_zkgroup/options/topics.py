@@ -107,6 +107,11 @@ class TopicSelection:
     assigned: tuple[TopicPartition, ...]
     exclude_internal: bool
 
+    @property
+    def hidden(self) -> frozenset[str]:
+        """What no pattern means."""
+        return patterns.INTERNAL_TOPICS if self.exclude_internal else frozenset()
+
 
 def topic_selection(given: Given) -> TopicSelection:
     assigned = given.value(ASSIGN) or ()

@@ -18,7 +18,6 @@ from pyspark_zkgroup.errors import BadZnodeError, DataLossError, ServerError, Su
 from pyspark_zkgroup.group.ownership import parse_offset
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.group.snapshot import topics_of
-from pyspark_zkgroup.jvm.patterns import INTERNAL_TOPICS
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
@@ -95,12 +94,7 @@ def _look(options: Options, brokers: ClusterView) -> _Seen:
 
 
 def _look_at_group(options: Options, brokers: ClusterView, store: Store) -> _Seen:
-    reader = TopicReader(
-        options.topics.exclude_internal,
-        brokers,
-        bool(options.fetch.bootstrap),
-        options.fetch.security.protocol,
-    )
+    reader = TopicReader(options, brokers)
     found = reader.read(store, [options.topics.subscription])
     if not found.source:
         raise ServerError(
@@ -116,8 +110,7 @@ def _look_at_group(options: Options, brokers: ClusterView, store: Store) -> _See
 
 def _look_at_kafka(options: Options, brokers: ClusterView) -> _Seen:
     """With protocol=kafka the group and its offsets are the brokers', and there is no ZooKeeper."""
-    hidden = INTERNAL_TOPICS if options.topics.exclude_internal else frozenset()
-    topics, partitions = _wanted(options, brokers.partitions(), hidden)
+    topics, partitions = _wanted(options, brokers.partitions(), options.topics.hidden)
     if not options.group.id:
         return _Seen(topics, partitions, None)
     stored = brokers.group_offsets(partitions) if partitions else {}

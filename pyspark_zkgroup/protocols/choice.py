@@ -51,8 +51,8 @@ def _kafka(
     return KafkaMembership(
         options,
         kafka,
-        lambda: GroupCoordinator(Cluster(kafka.fetch_settings()), options.group_id),
-        options.kafka_group,
+        lambda: GroupCoordinator(Cluster(kafka.fetch_settings()), options.group.id),
+        options.protocol.kafka,
         surroundings,
     )
 

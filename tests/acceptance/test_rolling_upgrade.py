@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import select
 import subprocess
 import sys
 import tarfile
@@ -16,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.sandbox import Sandbox
 from tests.light import LightGroup, served
 from tests.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 BEFORE = "c56028c"
@@ -44,6 +45,10 @@ class Member:
     def begin(self, until: str = "") -> None:
         """A trigger; with a step, no further than that."""
         self._say(f"trigger {until}")
+
+    def answers(self) -> bool:
+        assert self.process.stdout is not None
+        return bool(select.select([self.process.stdout], [], [], 0.1)[0])
 
     def end(self) -> int:
         """How many partitions it holds after it."""
@@ -82,10 +87,22 @@ class Member:
 
 
 def trigger(*members: Member) -> list[int]:
-    """All at once: a member may wait in it for what another one does in its own."""
+    """All at once, and whoever is done again until all are: one may wait for what another does in
+    its next.
+    """
     for member in members:
         member.begin()
-    return [member.end() for member in members]
+    held: dict[int, int] = {}
+    busy = set(range(len(members)))
+    while busy:
+        for number in sorted(busy):
+            if members[number].answers():
+                held[number] = members[number].end()
+                busy.discard(number)
+                if len(held) < len(members):
+                    members[number].begin()
+                    busy.add(number)
+    return [held[number] for number in range(len(members))]
 
 
 @pytest.fixture(scope="module")

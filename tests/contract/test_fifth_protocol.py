@@ -85,12 +85,12 @@ class FirstByName:
 def toy_membership(
     options: Options, brokers: Kafka, surroundings: Surroundings, _in_kafka: Kafka
 ) -> Membership:
-    paths = GroupPaths(options.group_id)
+    paths = GroupPaths(options.group.id)
     base = basis(options, brokers, surroundings, None, paths)
     keeper = base.zookeeper_sessions()
-    reader = GroupReader(paths, options.subscription, base.topic_reader())
-    decider = FirstByName(options.subscription, base.agenda, reader, base.first)
-    registration = Registration(options.subscription, "", strategy="first-by-name")
+    reader = GroupReader(paths, options.topics.subscription, base.topic_reader())
+    decider = FirstByName(options.topics.subscription, base.agenda, reader, base.first)
+    registration = Registration(options.topics.subscription, "", strategy="first-by-name")
     entry = Entry(RegistrationNode(registration, keeper).register)
     return base.membership("toy", keeper, decider, entry)
 

@@ -25,7 +25,7 @@ class FixedTarget:
     def __init__(
         self, options: Options, agenda: Agenda, reader: GroupReader, first: FirstOffsets
     ) -> None:
-        self.assigned = options.assigned
+        self.assigned = options.topics.assigned
         self.agenda = agenda
         self.reader = reader
         self.first = first
@@ -89,10 +89,10 @@ class FixedTarget:
 
 def _threads(options: Options, consumer: str) -> dict[TopicPartition, ThreadId]:
     """Each topic's partitions in turn, as many threads as it was given."""
-    threads = dict(options.subscription.entries)
+    threads = dict(options.topics.subscription.entries)
     at: dict[str, int] = {}
     found: dict[TopicPartition, ThreadId] = {}
-    for partition in options.assigned:
+    for partition in options.topics.assigned:
         number = at.get(partition.topic, 0)
         found[partition] = ThreadId(consumer, number % threads[partition.topic])
         at[partition.topic] = number + 1

@@ -23,9 +23,9 @@ def assigned_membership(
     surroundings: Surroundings = REAL,
     in_kafka: OffsetsInKafka | None = None,
 ) -> OwnedMembership:
-    paths = GroupPaths(options.group_id)
+    paths = GroupPaths(options.group.id)
     base = basis(options, brokers, surroundings, in_kafka, paths)
-    reader = GroupReader(paths, options.subscription, base.topic_reader())
+    reader = GroupReader(paths, options.topics.subscription, base.topic_reader())
     return base.membership(
         "assign",
         base.zookeeper_sessions(),

@@ -52,7 +52,7 @@ class CommandedTarget:
     _share_examined: bool = False
 
     def __post_init__(self) -> None:
-        self.emptiness = Emptiness(self.options.group_id, self.agenda.member.clock)
+        self.emptiness = Emptiness(self.options.group.id, self.agenda.member.clock)
 
     @property
     def orders(self) -> Orders:
@@ -73,11 +73,11 @@ class CommandedTarget:
         self.channel.begin(context)
 
     def _refuse_others(self, context: MemberContext) -> None:
-        (others,) = context.store.children([CoordinatedPaths(self.options.group_id).other_ids])
+        (others,) = context.store.children([CoordinatedPaths(self.options.group.id).other_ids])
         if others is not None and others.names:
             named = ", ".join(sorted(others.names)[:5])
             raise AssignmentError(
-                f"Group {self.options.group_id} has live members that decide for themselves "
+                f"Group {self.options.group.id} has live members that decide for themselves "
                 f"({named}): a coordinator could not tell them anything",
                 "Stop them first, or set protocol to zookeeper, or give another group.id",
             )
@@ -111,7 +111,7 @@ class CommandedTarget:
         """
         if self._share_examined or not share:
             return
-        if self.options.fail_on_data_loss:
+        if self.options.fetch.fail_on_data_loss:
             refuse_offsets_beyond_end(context, share, self.first.brokers)
         self._share_examined = True
 
@@ -134,7 +134,9 @@ class CommandedTarget:
             nodes = context.store.stats(paths, watch=True)
             moved.again |= not self.watches or any(node is None for node in nodes)
         self.channel.answer(context)
-        missing = notes.missing_topics(self.options.subscription, self.subscribed, self.snapshot)
+        missing = notes.missing_topics(
+            self.options.topics.subscription, self.subscribed, self.snapshot
+        )
         self.emptiness.look(mine, missing, self.subscribed)
         return moved
 
@@ -159,8 +161,8 @@ class CommandedTarget:
         return Outlook()
 
     def subscribed(self) -> Collection[TopicPartition]:
-        hidden = patterns.INTERNAL_TOPICS if self.options.exclude_internal_topics else ()
-        return partitions_of(self.options.subscription, self.snapshot.topics, hidden)
+        hidden = patterns.INTERNAL_TOPICS if self.options.topics.exclude_internal else ()
+        return partitions_of(self.options.topics.subscription, self.snapshot.topics, hidden)
 
     def status(self) -> dict[str, Any]:
         start = self.orders.start

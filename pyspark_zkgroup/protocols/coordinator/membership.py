@@ -26,14 +26,14 @@ def coordinator_membership(
     surroundings: Surroundings = REAL,
     in_kafka: OffsetsInKafka | None = None,
 ) -> OwnedMembership:
-    paths = CoordinatedPaths(options.group_id)
+    paths = CoordinatedPaths(options.group.id)
     base = basis(options, brokers, surroundings, in_kafka, paths)
     keeper = base.zookeeper_sessions()
     channel = CommandChannel(paths)
     topics = base.topic_reader()
     decider = CommandedTarget(
         *(options, base.agenda, base.first, channel),
-        lambda context: topics.read(context.store, [options.subscription]),
+        lambda context: topics.read(context.store, [options.topics.subscription]),
     )
     register = RegistrationNode(registration_of(options), keeper).register
     entry = Entry(register, channel.prepare, decider.begin)
@@ -42,9 +42,9 @@ def coordinator_membership(
 
 def registration_of(options: Options) -> Registration:
     return Registration(
-        options.subscription,
+        options.topics.subscription,
         "",
         strategy=STICKY,
-        static_id=options.member_id is not None,
-        internal=not options.exclude_internal_topics,
+        static_id=options.group.member_id is not None,
+        internal=not options.topics.exclude_internal,
     )

@@ -62,12 +62,19 @@ class KafkaMembership:
         self.settings = settings
         self.clock = clock = surroundings.clock
         name = surroundings.new_name(clock)
-        self.consumer = f"{options.group_id}_{options.member_id or name}"
+        self.consumer = f"{options.group.id}_{options.group.member_id or name}"
         self.holdings = KafkaHoldings()
-        place = f"in group {options.group_id!r}"
-        self.losses = Losses(lambda p: f"the offset of {p} {place}", fail=options.fail_on_data_loss)
+        place = f"in group {options.group.id!r}"
+        self.losses = Losses(
+            lambda p: f"the offset of {p} {place}", fail=options.fetch.fail_on_data_loss
+        )
         self.keeper = GroupKeeper(
-            *(options.group_id, options.member_id, settings, options.max_poll_interval_ms),
+            *(
+                options.group.id,
+                options.group.member_id,
+                settings,
+                options.group.max_poll_interval_ms,
+            ),
             connect,
             surroundings,
         )
@@ -75,10 +82,10 @@ class KafkaMembership:
         # The name ends in what makes it unique; the host before it may be longer than a token.
         tokens = Tokens("-".join(name.split("-")[-2:]))
         self.claims = KafkaClaims(
-            *(self.holdings, self.requests, brokers, options.starting_offsets, tokens),
-            may_lose=not options.fail_on_data_loss,
+            *(self.holdings, self.requests, brokers, options.starting, tokens),
+            may_lose=not options.fetch.fail_on_data_loss,
         )
-        self.waiting = Waiting(options.group_id, clock)
+        self.waiting = Waiting(options.group.id, clock)
         self.topics = KafkaTopics(options, brokers, clock)
         self._again_at = self._join_until = float("-inf")
         self._adopted = (-1, -1)
@@ -181,8 +188,8 @@ class KafkaMembership:
                 _log.warning("[ZKG-127] leaving without a last commit: %s", self.requests.trouble)
         finally:
             self.requests.close()
-            self.keeper.close(leave=self.options.member_id is None)
-            _log.info("left group %s as %s", self.options.group_id, self.consumer)
+            self.keeper.close(leave=self.options.group.member_id is None)
+            _log.info("left group %s as %s", self.options.group.id, self.consumer)
 
     def status(self) -> dict[str, Any]:
         member = self.keeper.member
@@ -241,7 +248,7 @@ class KafkaMembership:
     @property
     def _join_wait_s(self) -> float:
         """How long a boundary waits for a join. A job that ends by itself waits longer, in many."""
-        return min(_JOIN_WAIT_S, self.options.rebalance_wait_ms / 1000.0)
+        return min(_JOIN_WAIT_S, self.options.group.rebalance_wait_ms / 1000.0)
 
     def _finish(self, done: Mapping[TopicPartition, int]) -> None:
         known = self.holdings.known
@@ -264,7 +271,7 @@ class KafkaMembership:
 
     def _check(self, member: Member) -> None:
         if member.fatal:
-            raise refused(member, self.options.group_id)
+            raise refused(member, self.options.group.id)
         if member.life != self.holdings.life:
             self.holdings.lose(member.life)
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.group.snapshot import topics_of
-from pyspark_zkgroup.jvm import patterns
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.kafka.rules import absence
@@ -21,9 +20,7 @@ class KafkaTopics:
         self.options = options
         self.brokers = brokers
         self.clock = clock
-        self.hidden = (
-            patterns.INTERNAL_TOPICS if options.topics.exclude_internal else frozenset[str]()
-        )
+        self.hidden = options.topics.hidden
         self.numbers: Mapping[str, tuple[int, ...]] = {}
         self.looked_at = float("-inf")
         self._missing_since: dict[TopicPartition, float] = {}

@@ -42,10 +42,10 @@ def light_membership(
     surroundings: Surroundings = REAL,
     in_kafka: OffsetsInKafka | None = None,
 ) -> OwnedMembership:
-    base = basis(options, brokers, surroundings, in_kafka, CoordinatedPaths(options.group_id))
-    group, consumer = options.group_id, base.agenda.member.consumer
+    base = basis(options, brokers, surroundings, in_kafka, CoordinatedPaths(options.group.id))
+    group, consumer = options.group.id, base.agenda.member.consumer
     incarnation = surroundings.new_secret()
-    hello = Hello(group, consumer, incarnation, options.light.session_timeout_ms)
+    hello = Hello(group, consumer, incarnation, options.protocol.light.session_timeout_ms)
     sessions = _Sessions(options, hello, surroundings.open_light or _open_session)
     keeper = SessionKeeper(base.agenda, sessions.open, "the coordinator")
     seat = LightSeat(identity.shown(group, consumer, incarnation), hello.timeout_ms)
@@ -86,7 +86,10 @@ class _Sessions:
         if self.last is not None and isinstance(self.last.refused, FencedError):
             raise self.last.refused
         settings = LightSettings(
-            self.options.light.addresses, self.options.light.access, self.hello, frozenset(former)
+            self.options.protocol.light.addresses,
+            self.options.protocol.light.access,
+            self.hello,
+            frozenset(former),
         )
         self.last = self.open_light(settings, events)
         return LightStore(self.last)

@@ -47,13 +47,13 @@ class StreamRegistration:
             raise SessionLostError("our registration was deleted")
 
     def _find_brokers(self, context: MemberContext) -> None:
-        if self.options.bootstrap_servers:
+        if self.options.fetch.bootstrap:
             return
         found = session_of(context).brokers
         if not found:
             raise ServerError(
                 "The coordinator knows no Kafka brokers: none has registered in its ZooKeeper for "
-                f"{self.options.security.protocol}",
+                f"{self.options.fetch.security.protocol}",
                 "Set kafka.bootstrap.servers",
             )
         self.brokers.found(found)

@@ -25,7 +25,6 @@ from pyspark_zkgroup.protocols.owned.tenure import OwnerNodes, Tenure
 from pyspark_zkgroup.protocols.owned.topics_view import TopicReader
 from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka
 from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
-from pyspark_zkgroup.zk.port import SessionSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +39,11 @@ class Basis:
     copy: KafkaCopy
 
     def zookeeper_sessions(self) -> SessionKeeper:
-        options = self.options
-        settings = SessionSettings(
-            hosts=options.zookeeper_hosts,
-            chroot=options.zookeeper_chroot,
-            timeout_ms=options.zookeeper_session_timeout_ms,
-            connection_timeout_ms=options.zookeeper_connection_timeout_ms,
-            auth=options.zookeeper_auth,
-            set_acl=options.zookeeper_set_acl,
-            security=options.zookeeper_security,
-        )
-        open_store = self.surroundings.open_store
+        settings, open_store = self.options.zookeeper, self.surroundings.open_store
         return SessionKeeper(self.agenda, lambda events, _former: open_store(settings, events))
 
     def topic_reader(self) -> TopicReader:
-        return TopicReader(
-            self.options.exclude_internal_topics,
-            self.brokers,
-            bool(self.options.bootstrap_servers),
-            self.options.security.protocol,
-        )
+        return TopicReader(self.options, self.brokers)
 
     def membership(
         self,
@@ -97,16 +81,16 @@ def basis(
     paths: GroupPaths,
 ) -> Basis:
     clock = surroundings.clock
-    name = options.member_id or surroundings.new_name(clock)
+    name = options.group.member_id or surroundings.new_name(clock)
     member = Member(
         paths,
-        f"{options.group_id}_{name}",
-        options.member_id is not None and not options.assigned,
+        f"{options.group.id}_{name}",
+        options.group.member_id is not None and not options.topics.assigned,
         Holdings(),
         clock,
-        RebalanceCallback(options.rebalance_callback),
+        RebalanceCallback(options.group.rebalance_callback),
     )
-    losses = Losses(paths.offset, fail=options.fail_on_data_loss)
+    losses = Losses(paths.offset, fail=options.fetch.fail_on_data_loss)
     copy = KafkaCopy(options, in_kafka, clock)
-    first = FirstOffsets(options.starting_offsets, brokers, losses, copy)
+    first = FirstOffsets(options.starting, brokers, losses, copy)
     return Basis(options, brokers, surroundings, Agenda(member), first, copy)

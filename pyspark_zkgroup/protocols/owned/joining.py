@@ -98,9 +98,9 @@ class Joining:
         if brokers_known:
             self.brokers.partitions()
             self.copy.refuse_live_group()
-            if self.options.fail_on_data_loss and not self.decider.told:
+            if self.options.fetch.fail_on_data_loss and not self.decider.told:
                 refuse_offsets_beyond_end(context, subscribed, self.brokers)
             if self.new_query:
                 present = {t: self.decider.snapshot.topics.get(t, ()) for t in topics}
-                check_partitions(self.options.starting_offsets, present)
+                check_partitions(self.options.starting, present)
                 self.first.check(context, present)

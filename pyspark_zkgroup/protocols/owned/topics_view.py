@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pyspark_zkgroup.errors import BadZnodeError, ServerError
 from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, broker_path, topic_path
 from pyspark_zkgroup.group.snapshot import topics_of
-from pyspark_zkgroup.jvm import patterns
 from pyspark_zkgroup.jvm.brokers import parse_broker
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.jvm.topics import parse_topic
+from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.zk.port import NodeStore
 
@@ -38,17 +38,11 @@ class Topics:
 class TopicReader:
     """`hidden` topics are not meant by patterns. `protocol` is what brokers are spoken to by."""
 
-    def __init__(
-        self,
-        exclude_internal: bool,
-        brokers: Brokers,
-        bootstrap_given: bool,
-        protocol: str = "PLAINTEXT",
-    ) -> None:
-        self.hidden = patterns.INTERNAL_TOPICS if exclude_internal else frozenset()
+    def __init__(self, options: Options, brokers: Brokers) -> None:
+        self.hidden = options.topics.hidden
         self.brokers = brokers
-        self.bootstrap_given = bootstrap_given
-        self.protocol = protocol
+        self.bootstrap_given = bool(options.fetch.bootstrap)
+        self.protocol = options.fetch.security.protocol
 
     def read(self, store: NodeStore, subscriptions: Collection[Subscription]) -> Topics:
         source, note = self._find_source(store)

@@ -49,9 +49,9 @@ class ComputedTarget:
 
     def __post_init__(self) -> None:
         clock = self.agenda.member.clock
-        self.unread = UnreadPartitions(self.options.strategy, self.options.order, clock)
+        self.unread = UnreadPartitions(self.options.group.strategy, self.options.group.order, clock)
         self.nudge = Nudge()
-        self.emptiness = Emptiness(self.options.group_id, clock)
+        self.emptiness = Emptiness(self.options.group.id, clock)
 
     def introduce(self, context: MemberContext) -> bool:
         view = self.reader.look(context.store, lambda: False)
@@ -91,7 +91,9 @@ class ComputedTarget:
                 )
         self._compare_rules(context.consumer, view.snapshot)
         self.notes = view.notes
-        refresh_at = context.clock.monotonic() + self.options.metadata_refresh_ms / 1000.0
+        refresh_at = (
+            context.clock.monotonic() + self.options.fetch.client.metadata_refresh_ms / 1000.0
+        )
         self.agenda.refresh_at = float("inf") if view.topics_from == "zookeeper" else refresh_at
         if not view.topics_from:
             return
@@ -99,9 +101,9 @@ class ComputedTarget:
         self.first.see(view.snapshot.topics, view.lives)
         self.target = target(
             view.snapshot,
-            self.options.strategy,
-            self.options.order,
-            self.options.exclude_internal_topics,
+            self.options.group.strategy,
+            self.options.group.order,
+            self.options.topics.exclude_internal,
         )
 
     def _compare_rules(self, consumer: str, snapshot: Snapshot) -> None:
@@ -125,7 +127,9 @@ class ComputedTarget:
         # What keeps us from claiming is said as such.
         taken = {*moved.owned, *moved.waiting}
         self.unread.look(self.target, taken, context.holdings.held, members)
-        missing = notes.missing_topics(self.options.subscription, self.subscribed, self.snapshot)
+        missing = notes.missing_topics(
+            self.options.topics.subscription, self.subscribed, self.snapshot
+        )
         self.emptiness.look(mine, missing, self.subscribed)
         return moved
 
@@ -146,4 +150,4 @@ class ComputedTarget:
 
     def subscribed(self) -> Collection[TopicPartition]:
         topics = self.snapshot.topics
-        return partitions_of(self.options.subscription, topics, self.reader.hidden)
+        return partitions_of(self.options.topics.subscription, topics, self.reader.hidden)

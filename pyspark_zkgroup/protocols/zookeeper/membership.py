@@ -21,17 +21,17 @@ def zookeeper_membership(
     surroundings: Surroundings = REAL,
     in_kafka: OffsetsInKafka | None = None,
 ) -> OwnedMembership:
-    paths = GroupPaths(options.group_id)
+    paths = GroupPaths(options.group.id)
     base = basis(options, brokers, surroundings, in_kafka, paths)
     keeper = base.zookeeper_sessions()
     registration = Registration(
-        options.subscription,
+        options.topics.subscription,
         "",
-        strategy=options.strategy,
-        order=options.order,
-        static_id=options.member_id is not None,
+        strategy=options.group.strategy,
+        order=options.group.order,
+        static_id=options.group.member_id is not None,
     )
-    reader = GroupReader(paths, options.subscription, base.topic_reader())
+    reader = GroupReader(paths, options.topics.subscription, base.topic_reader())
     decider = ComputedTarget(options, registration, base.agenda, reader, base.first)
     entry = Entry(RegistrationNode(registration, keeper).register)
     return base.membership("zookeeper", keeper, decider, entry)

@@ -139,8 +139,8 @@ class Desk:
     box: Box
     logged: list[Offset] = field(default_factory=list)
 
-    def next(self, start: Offset | None, limit: int | None = None, once: bool = False) -> Offset:
-        return self.planner.latest_offset(start, limit, once)
+    def next(self, start: Offset | None, once: bool = False) -> Offset:
+        return self.planner.latest_offset(start, once)
 
     def batch(self, start: Offset | None) -> Offset:
         """Planned, and its tasks given to Spark."""
@@ -325,13 +325,15 @@ def test_a_group_that_changes_faster_than_it_is_proved_has_no_batch_this_time(d:
 # -- limits
 
 
-def test_a_limit_of_offsets_holds_for_all_partitions_together(d: Desk) -> None:
-    found = ranges(d.next(d.planner.initial_offset(), limit=4))
+def test_a_limit_of_offsets_holds_for_all_partitions_together() -> None:
+    d = desk(maxOffsetsPerTrigger="4")
+    found = ranges(d.next(d.planner.initial_offset()))
     assert found == {P0: (5, 7), P1: (7, 8)}
 
 
-def test_trigger_once_takes_everything(d: Desk) -> None:
-    found = ranges(d.next(d.planner.initial_offset(), limit=4, once=True))
+def test_trigger_once_takes_everything() -> None:
+    d = desk(maxOffsetsPerTrigger="4")
+    found = ranges(d.next(d.planner.initial_offset(), once=True))
     assert found == {P0: (5, 10), P1: (7, 10)}
 
 
@@ -348,10 +350,11 @@ def test_too_little_is_held_back_but_not_from_a_job_that_ends() -> None:
     assert ranges(job.next(job.planner.initial_offset())) == {P0: (5, 10), P1: (7, 10)}
 
 
-def test_available_now_reads_to_the_ends_that_it_saw_first(d: Desk) -> None:
+def test_available_now_reads_to_the_ends_that_it_saw_first() -> None:
+    d = desk(maxOffsetsPerTrigger="6")
     d.planner.prepare_available_now()
-    first = d.next(d.planner.initial_offset(), limit=4)
-    d.planner.partitions(d.planner.initial_offset(), first)
+    first = d.batch(d.planner.initial_offset())
+    assert ranges(first) != {P0: (5, 10), P1: (7, 10)}
     d.brokers.end = 50
     second = d.batch(first)
     assert {until for _, until in ranges(second).values()} == {10}
@@ -449,7 +452,8 @@ def test_the_last_batch_is_committed_on_evidence_alone(
     assert d.box.said[-1] == "closed"
 
 
-def test_lag_counts_from_what_is_planned(d: Desk) -> None:
-    d.next(d.planner.initial_offset(), limit=4)
+def test_lag_counts_from_what_is_planned() -> None:
+    d = desk(maxOffsetsPerTrigger="4")
+    d.next(d.planner.initial_offset())
     assert d.planner.report_latest()["lag"] == 8 - 3
     assert d.planner.report_latest()["latest"] == {"orders": {"0": 10, "1": 10}}
