@@ -1,4 +1,4 @@
-"""What holds for batch reads alone: where they end, and what of their filters is read."""
+"""Options of batch reads alone: where they end, and whether Spark pushes filters down."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ that, Spark refuses every read with this option.
 
 @dataclass(frozen=True, slots=True)
 class BatchRead:
-    """`ignored` are the given options that only a stream heeds, with their values."""
+    """`ignored` are the given options that only a stream uses, with their values."""
 
     ending: Ending
     push_filters: bool

@@ -127,7 +127,7 @@ DNS_LOOKUP = CONNECTIONS.option(
 
 
 def fetch_settings(given: Given, group_id: str) -> FetchSettings:
-    """No broker is named where ZooKeeper is asked for them."""
+    """Names no broker where ZooKeeper is asked for them."""
     bootstrap = given.value(BOOTSTRAP)
     security = kafka_security.kafka_security(given)
     if security.needs_named_brokers and not bootstrap:

@@ -72,11 +72,11 @@ class Given:
         return f"{name!r} is {_shown(text, secret=option.secret)}"
 
     def error(self, option: Option[Any], what: str, remedy: str) -> OptionError:
-        """`what` goes on after the option and its value: ", which ..."."""
+        """`what` follows the option and its value: ", which ..."."""
         return OptionError(f"Option {self.shown(option)}{what}", remedy)
 
     def clash(self, option: Option[Any], other: Option[Any] | str, remedy: str) -> OptionError:
-        """An option that another one, or a fact, speaks against."""
+        """An option that cannot be combined with another one, or with a fact."""
         but = other if isinstance(other, str) else self.shown(other)
         return self.error(option, f", but {but}", remedy)
 

@@ -166,8 +166,8 @@ class Group:
 
 
 def group(given: Given, *, may_lack_group: bool, session_timeout_ms: int, in_kafka: bool) -> Group:
-    """What is not given follows from the protocol: its session's timeout, and whether the brokers
-    keep the group.
+    """Defaults depend on the protocol: on its session timeout, and on whether the brokers keep
+    the group.
     """
     has_group = GROUP_ID in given or not may_lack_group
     storage, dual_commit = given.value(OFFSETS_STORAGE), given.value(DUAL_COMMIT)

@@ -65,8 +65,7 @@ def _access(given: Given) -> StreamAccess:
     if TRUST_LOCATION in given:
         authorities = PemFile(TRUST_LOCATION, None, is_trust=True).certificates(given)
     if KEY_LOCATION in given:
-        file = PemFile(KEY_LOCATION, None, is_trust=False)
-        chain, key = file.certificates(given), file.private_key(given)
+        chain, key = PemFile(KEY_LOCATION, None, is_trust=False).certificates_and_key(given)
         if pem.is_locked(key.text):
             remedy = "Give one that is not: openssl pkey -in LOCKED -out KEY opens it"
             raise given.error(KEY_LOCATION, ", whose key is locked", remedy)

@@ -1,4 +1,4 @@
-"""What one row of the table of options is, and how rows come together to the table."""
+"""Rows, sections and the table of options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECRET_NAMES = re.compile("auth|credential|jaas|key|password|secret|token")
 
 @dataclass(frozen=True, eq=False)
 class Option(Generic[T_co]):
-    """What it means stands as a docstring below the row, and is read by docs.py."""
+    """One row. The docstring below it is its text on the options page; docs.py reads it."""
 
     name: str
     section: Section
@@ -48,7 +48,7 @@ class Option(Generic[T_co]):
 
     @property
     def option(self) -> Option[T_co]:
-        """Itself, as for an old name the option that it stands for."""
+        """Itself; an OldName has the option that it stands for."""
         return self
 
 
@@ -70,7 +70,7 @@ class Section:
         self._rows: list[Option[Any]] = []
 
     def option(self, name: str, rule: Rule[T], default: T, **more: Any) -> Option[T]:
-        """`more` is what else an Option has."""
+        """`more` are further fields of Option."""
         row = Option(name, self, rule, default, **more)
         self._rows.append(row)
         return row

@@ -60,13 +60,13 @@ the group rebalances. At most a third of session.timeout.ms.
 
 @dataclass(frozen=True, slots=True)
 class ChosenProtocol:
-    """`kafka` and `light` are of use to the protocols of these names alone."""
+    """`kafka` and `light` are used by the protocols of these names only."""
 
     name: ProtocolName
     is_candidate: bool
     """Whether the driver may be elected coordinator."""
     session_timeout_ms: int
-    """That of ZooKeeper, of the brokers or of the coordinator: whoever keeps the member."""
+    """Of the session with ZooKeeper, with the brokers or with the coordinator."""
     kafka: KafkaGroupSettings
     light: light.LightOptions
 
@@ -77,7 +77,7 @@ class ChosenProtocol:
 
 @dataclass(frozen=True, slots=True)
 class _Conflict:
-    """Options that do not go with some protocols, and what speaks against them."""
+    """Options that cannot be combined with some protocols, why, and what to do."""
 
     protocols: tuple[ProtocolName, ...]
     options: Iterable[Option[Any]]

@@ -1,4 +1,4 @@
-"""Where reading starts, and what happens when records are gone before."""
+"""Where reading starts, and what happens when records were deleted before they were read."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ VERSIONS_OF_TLS: Rule[tuple[str, ...]] = Rule(
 
 @dataclass(frozen=True, slots=True)
 class PemFile:
-    """A file that an option names. A kind that is not given, or that has no option, is the
-    file's own.
+    """A file that an option names. Without an option for its kind, or where that is not given, the
+    content tells the kind.
     """
 
     location: Option[str | None]
@@ -71,12 +71,21 @@ class PemFile:
     is_trust: bool
 
     def certificates(self, given: Given) -> str:
-        return self._part(given, pem.certificates)
+        return self._part(given, pem.certificates, self._text(given))
 
-    def private_key(self, given: Given) -> Secret:
-        return Secret(self._part(given, pem.private_key))
+    def certificates_and_key(self, given: Given) -> tuple[str, Secret]:
+        text = self._text(given)
+        chain = self._part(given, pem.certificates, text)
+        return chain, Secret(self._part(given, pem.private_key, text))
 
-    def _part(self, given: Given, read: Callable[[str], str]) -> str:
+    def _part(self, given: Given, read: Callable[[str], str], text: str) -> str:
+        try:
+            return read(text)
+        except ValueError as error:
+            remedy = "Look at it with openssl x509 -text or openssl pkey"
+            raise given.error(self.location, f", which {error}", remedy) from None
+
+    def _text(self, given: Given) -> str:
         try:
             with Path(given.value(self.location) or "").open("rb") as file:
                 content = file.read(_BYTES_MAX)
@@ -87,11 +96,7 @@ class PemFile:
                 "Give the path of a file on the driver's machine",
             ) from None
         self._check_kind(given, pem.kind_of_store(content))
-        try:
-            return read(content.decode("utf-8", "replace"))
-        except ValueError as error:
-            remedy = "Look at it with openssl x509 -text or openssl pkey"
-            raise given.error(self.location, f", which {error}", remedy) from None
+        return content.decode("utf-8", "replace")
 
     def _check_kind(self, given: Given, kind: str | None) -> None:
         declared = given.value(self.kind) if self.kind else None
@@ -142,7 +147,7 @@ class TlsOptions:
             made = replace(made, authorities=self.trust.certificates(given))
             trust_text = None
         if self.key.location in given:
-            chain, key = self.key.certificates(given), self.key.private_key(given)
+            chain, key = self.key.certificates_and_key(given)
             made = replace(made, certificates=chain, key=key)
             key_text = None
         self._check(given, made, trust_text or self.trust.location, key_text or self.key.location)

@@ -109,7 +109,7 @@ class TopicSelection:
 
     @property
     def hidden(self) -> frozenset[str]:
-        """What no pattern means."""
+        """Topics that no pattern matches."""
         return patterns.INTERNAL_TOPICS if self.exclude_internal else frozenset()
 
 
