@@ -365,7 +365,7 @@ DEVELOPMENT = Scene(
     (
         Printed(
             CONTRIBUTING,
-            "make check test        # before every commit",
+            "make quick             # while you work: no server, a minute",
             instead={
                 "make check test": "make check",
                 "make sim SEEDS=10000": "make sim SEEDS=20",
