@@ -15,7 +15,7 @@ from pyspark_zkgroup.group.requests import Kind, Request, is_over
 from pyspark_zkgroup.inspect.report import GroupReport, MemberRow
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.inspect.member_nodes import Standing
+    from pyspark_zkgroup.inspect.member_nodes import MemberState
     from pyspark_zkgroup.zk.store import Store
 
 PENDING = 4
@@ -81,7 +81,7 @@ class Asking:
         at_ms = int(time.time() * 1000)
         by = f"{getpass.getuser()}@{socket.gethostname()}"
         wanted = {}
-        for consumer, at in self._standings(consumers).items():
+        for consumer, at in self._states(consumers).items():
             session = at.session or at.rests
             if not at.session:
                 self._rested.add(consumer)
@@ -114,7 +114,7 @@ class Asking:
         while True:
             now = self._now()
             found = []
-            for consumer, at in self._standings(consumers).items():
+            for consumer, at in self._states(consumers).items():
                 if at.request is not None and at.request.answer is not None:
                     answered.add(consumer)
                 if at.is_registered or at.rests:
@@ -141,7 +141,7 @@ class Asking:
         """False where nothing was asked of it."""
         from pyspark_zkgroup.inspect import member_nodes
 
-        at = self._standings([consumer])[consumer]
+        at = self._states([consumer])[consumer]
         if at.version < 0:
             return False
         if not member_nodes.withdraw(self._store, self._group, consumer, at.version):
@@ -151,7 +151,7 @@ class Asking:
             )
         return True
 
-    def _standings(self, consumers: Sequence[str]) -> dict[str, Standing]:
+    def _states(self, consumers: Sequence[str]) -> dict[str, MemberState]:
         from pyspark_zkgroup.inspect import member_nodes
 
         return member_nodes.read_standings(self._store, self._group, consumers)
@@ -161,7 +161,7 @@ class Asking:
         from pyspark_zkgroup.inspect import member_nodes
 
         over = [one.consumer for one in outcomes if one.state in ("ended", "gone")]
-        for consumer, at in self._standings(over).items():
+        for consumer, at in self._states(over).items():
             if at.version >= 0:
                 member_nodes.withdraw(self._store, self._group, consumer, at.version)
 
@@ -170,7 +170,7 @@ class Asking:
 
         now_ms = int(time.time() * 1000)
         asked = member_nodes.read_asked(self._store, self._group)
-        for consumer, at in self._standings(asked).items():
+        for consumer, at in self._states(asked).items():
             if at.request is not None and is_over(
                 at.request,
                 registered=at.is_registered,
@@ -183,7 +183,7 @@ class Asking:
 def outcome_of(
     kind: Kind,
     consumer: str,
-    at: Standing,
+    at: MemberState,
     answered: bool,
     unseen_s: float,
     *,

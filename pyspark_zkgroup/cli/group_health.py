@@ -12,7 +12,7 @@ from pyspark_zkgroup.cli.finding import Finding, State
 from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.reach import checked_group
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.inspect.findings import Case, Look, ailments, needs_second_look
+from pyspark_zkgroup.inspect.findings import Case, Look, group_findings, needs_second_look
 from pyspark_zkgroup.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ def _of_case(case: Case) -> Iterator[Finding]:
         f"{case.first.seen.group!r} has {members} and offsets of {offsets}",
         _ALL_THERE,
     )
-    for ailment in ailments(case):
-        state: State = "ill" if ailment.is_ill else "note"
-        yield Finding(ailment.thing, state, ailment.text, ailment.remedy)
+    for finding in group_findings(case):
+        state: State = "ill" if finding.is_ill else "note"
+        yield Finding(finding.thing, state, finding.text, finding.remedy)
 
 
 def _look(live: LiveGroup, ends: LogEnds) -> Look:

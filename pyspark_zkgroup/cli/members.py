@@ -38,7 +38,7 @@ from pyspark_zkgroup.inspect.eviction import Belongings, deletions, has_moved, w
 from pyspark_zkgroup.inspect.report import GroupReport, report
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.inspect.member_nodes import Standing
+    from pyspark_zkgroup.inspect.member_nodes import MemberState
     from pyspark_zkgroup.zk.store import Store
 
 _group = click.argument("group", shell_complete=complete_group)
@@ -106,7 +106,7 @@ def drain(group: str, member: str, timeout_s: float, connect: str, as_json: bool
     raise SystemExit(status_of(outcomes))
 
 
-def _outside(consumer: str, at: Standing) -> list[Outcome]:
+def _outside(consumer: str, at: MemberState) -> list[Outcome]:
     """Nothing of one whose request was withdrawn just now: it is about to join again."""
     if at.request is None or at.is_registered:
         return []

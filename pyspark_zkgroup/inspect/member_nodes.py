@@ -17,7 +17,7 @@ from pyspark_zkgroup.zk.store import Node, Store
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MemberState:
     """How it is about one member and what was asked of it. `rests`: the session by which its
     process lives outside of the group; `version` of the request node, -1 where there is none.
     `is_light`: registered, but by no session of its own.
@@ -34,7 +34,7 @@ class Standing:
         return self.session != 0
 
 
-def read_standings(store: Store, group: str, consumers: Sequence[str]) -> dict[str, Standing]:
+def read_standings(store: Store, group: str, consumers: Sequence[str]) -> dict[str, MemberState]:
     paths = GroupPaths(group)
     found = {}
     for consumer in consumers:
@@ -47,7 +47,7 @@ def read_standings(store: Store, group: str, consumers: Sequence[str]) -> dict[s
             ]
         )
         registered = alone or coordinated
-        found[consumer] = Standing(
+        found[consumer] = MemberState(
             0 if registered is None else registered.ephemeral_owner,
             0 if resting is None else resting.ephemeral_owner,
             None if asked is None else decode_request(asked.data),

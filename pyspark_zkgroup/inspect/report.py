@@ -150,7 +150,7 @@ class PartitionRow:
 @dataclass(frozen=True, slots=True)
 class GroupReport:
     """`protocol` is None where there is no member. `generation`: the newest that is to be seen.
-    `faults` are those of the notes that `ailments` tells at length.
+    `faults` are those of the notes that `group_findings` tells at length.
     """
 
     group: str

@@ -23,10 +23,10 @@ from pyspark_zkgroup import libraries
 from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import AccessError, ServerError
+from pyspark_zkgroup.kafka.auth import Refusal
 from pyspark_zkgroup.kafka.leader_cache import Leaders
 from pyspark_zkgroup.kafka.receiving import Connections
 from pyspark_zkgroup.kafka.record_sizes import RecordSizes
-from pyspark_zkgroup.kafka.securing import Refusal
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.kafka.signals import HeldSignals
 from pyspark_zkgroup.model import TopicPartition

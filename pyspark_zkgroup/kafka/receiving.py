@@ -21,7 +21,7 @@ from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.protocol.frame import KafkaBytes
 from kafka.protocol.parser import KafkaProtocol
 
-from pyspark_zkgroup.kafka import fetch_response, securing
+from pyspark_zkgroup.kafka import auth, fetch_response
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 from pyspark_zkgroup.security.sasl import Sasl
 
@@ -62,7 +62,7 @@ class Frame:
         return whole
 
     def _begin(self, size: int) -> None:
-        refusal = securing.speaks_tls(bytes(self._head)) if self._is_first else None
+        refusal = auth.speaks_tls(bytes(self._head)) if self._is_first else None
         if refusal is not None:
             raise refusal
         if not _CORRELATION_ID_BYTES <= size <= self._size_max:
@@ -86,7 +86,7 @@ class _Transport(KafkaTCPTransport):  # type: ignore[misc]
             except kafka.errors.KafkaError as error:
                 self.abort(error=error)
             except OSError as error:
-                lasting = securing.tls_refusal(error)
+                lasting = auth.tls_refusal(error)
                 self.abort(error=lasting or kafka.errors.KafkaConnectionError(error))
 
     def _receive(self) -> None:
@@ -147,7 +147,7 @@ class _TlsTransport(_Transport, KafkaSSLTransport):  # type: ignore[misc]
             except ssl.SSLWantWriteError:
                 await self._net.wait_write(self._sock, timeout_at=timeout_at)
             except OSError as error:
-                lasting = securing.tls_refusal(error)
+                lasting = auth.tls_refusal(error)
                 raise lasting or kafka.errors.KafkaConnectionError(
                     f"the TLS handshake has failed: {error}"
                 ) from None
@@ -186,11 +186,11 @@ class _Connection(KafkaConnection):  # type: ignore[misc]
 
     async def _sasl_authenticate(self, timeout_at: float | None = None) -> None:
         assert self.sasl is not None
-        with securing.LoginUnderWay():
+        with auth.LoginUnderWay():
             try:
                 await super()._sasl_authenticate(timeout_at)
             except Exception as error:  # noqa: BLE001 - what a mechanism raises is not its own kind
-                raise securing.login_refusal(error, self.sasl) from None
+                raise auth.login_refusal(error, self.sasl) from None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -201,7 +201,7 @@ class Connections(KafkaConnectionManager):  # type: ignore[misc]
     """Makes connections that receive answers whole."""
 
     def __init__(self, net: Any, security: KafkaSecurity, **settings: Any) -> None:
-        super().__init__(net, **settings, **securing.settings(security))
+        super().__init__(net, **settings, **auth.settings(security))
         self._sasl = security.sasl
 
     def get_connection(self, node_id: Any, timeout_ms: float, **_: Any) -> Any:

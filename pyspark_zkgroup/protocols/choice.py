@@ -12,7 +12,7 @@ from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.assign.membership import assigned_membership
 from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
-from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 from pyspark_zkgroup.protocols.port import Brokers, Membership, OffsetsInKafka
 from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
@@ -25,14 +25,12 @@ class Kafka(Brokers, OffsetsInKafka, Protocol):
         """For connections of the membership's own."""
 
 
-def membership(options: Options, kafka: Kafka, surroundings: Surroundings = REAL) -> Membership:
+def membership(options: Options, kafka: Kafka, environment: Environment = REAL) -> Membership:
     build = assigned_membership if options.topics.assigned else PROTOCOLS[options.protocol.name]
-    return build(options, kafka, surroundings, kafka)
+    return build(options, kafka, environment, kafka)
 
 
-def _light(
-    options: Options, kafka: Kafka, surroundings: Surroundings, in_kafka: Kafka
-) -> Membership:
+def _light(options: Options, kafka: Kafka, environment: Environment, in_kafka: Kafka) -> Membership:
     try:
         from pyspark_zkgroup.protocols.light.membership import light_membership
     except ModuleNotFoundError as error:
@@ -42,22 +40,22 @@ def _light(
             "Option 'protocol' is 'light', but grpcio is not installed on the driver",
             "Install pyspark-zkgroup[light]",
         ) from None
-    return light_membership(options, kafka, surroundings, in_kafka)
+    return light_membership(options, kafka, environment, in_kafka)
 
 
 def _kafka(
-    options: Options, kafka: Kafka, surroundings: Surroundings, _in_kafka: Kafka
+    options: Options, kafka: Kafka, environment: Environment, _in_kafka: Kafka
 ) -> Membership:
     return KafkaMembership(
         options,
         kafka,
         lambda: GroupCoordinator(Cluster(kafka.fetch_settings()), options.group.id),
         options.protocol.kafka,
-        surroundings,
+        environment,
     )
 
 
-Build = Callable[[Options, Kafka, Surroundings, Kafka], Membership]
+Build = Callable[[Options, Kafka, Environment, Kafka], Membership]
 PROTOCOLS: dict[str, Build] = {
     "zookeeper": zookeeper_membership,
     "coordinator": coordinator_membership,

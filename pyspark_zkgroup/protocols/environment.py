@@ -60,7 +60,7 @@ def open_store(settings: SessionSettings, events: queue.SimpleQueue[SessionEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Environment:
     """`new_secret`: what a light member proves itself by. `open_light` is how it opens a session,
     where the world has a way of its own.
     """
@@ -74,4 +74,4 @@ class Surroundings:
     threads: Threads = SYSTEM_THREADS
 
 
-REAL = Surroundings()
+REAL = Environment()

@@ -25,8 +25,8 @@ from pyspark_zkgroup import clock, libraries
 from pyspark_zkgroup.security.tls_failure import failure_of
 from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
 from pyspark_zkgroup.zk import refusal
+from pyspark_zkgroup.zk.auth import TlsHandler, sasl_options
 from pyspark_zkgroup.zk.refusal import Refusal
-from pyspark_zkgroup.zk.securing import TlsHandler, sasl_options
 
 # Between two tries to reach a server again: quick, since a session waits for nobody.
 _RECONNECT_DELAY_S = 0.1

@@ -18,6 +18,7 @@ from kazoo.security import ACL, CREATOR_ALL_ACL, READ_ACL_UNSAFE
 
 from pyspark_zkgroup import clock
 from pyspark_zkgroup.errors import AccessError, ServerError
+from pyspark_zkgroup.zk.auth import WithoutLogins
 from pyspark_zkgroup.zk.connection import SingleSessionClient
 from pyspark_zkgroup.zk.port import (
     DisconnectedError,
@@ -26,7 +27,6 @@ from pyspark_zkgroup.zk.port import (
     SessionSettings,
     UnreachedError,
 )
-from pyspark_zkgroup.zk.securing import WithoutLogins
 
 # The share of the session's time that a lease leaves unused: clocks drift, and a plan takes time to
 # be logged.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from zkgroup_sandbox.kafka_wire import ClusterView, Connection
+from zkgroup_sandbox.kafka_wire import ClusterState, Connection
 from zkgroup_sandbox.ports import LOOPBACK
 
 ANSWER_TIMEOUT_S = 2.0
@@ -26,7 +26,7 @@ def zookeeper_mode(port: int) -> str | None:
     return None
 
 
-def broker_view(port: int) -> ClusterView | None:
+def broker_view(port: int) -> ClusterState | None:
     """What that very broker knows of the cluster; None when it does not answer."""
     try:
         with Connection((LOOPBACK, port), ANSWER_TIMEOUT_S) as connection:

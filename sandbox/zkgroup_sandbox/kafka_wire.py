@@ -27,7 +27,7 @@ NULL_ARRAY = struct.pack(">i", -1)
 
 
 @dataclass(frozen=True)
-class ClusterView:
+class ClusterState:
     """What one broker says about its cluster."""
 
     brokers: Mapping[int, Address]
@@ -64,7 +64,7 @@ class Connection:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def cluster_view(self) -> ClusterView:
+    def cluster_view(self) -> ClusterState:
         return _parse_metadata(self._ask(METADATA, NULL_ARRAY))  # null: all topics
 
     def producer_id(self, timeout_ms: int) -> tuple[int, ProducerId]:
@@ -149,7 +149,7 @@ def _text(value: str) -> bytes:
     return struct.pack(">h", len(data)) + data
 
 
-def _parse_metadata(reader: Reader) -> ClusterView:
+def _parse_metadata(reader: Reader) -> ClusterState:
     brokers = dict(_broker(reader) for _ in range(reader.number("i")))
     controller = reader.number("i")
     leaders: dict[str, dict[int, int]] = {}
@@ -158,7 +158,7 @@ def _parse_metadata(reader: Reader) -> ClusterView:
         partitions = dict(_partition(reader) for _ in range(reader.number("i")))
         if error == 0:
             leaders[name] = partitions
-    return ClusterView(brokers, controller, leaders)
+    return ClusterState(brokers, controller, leaders)
 
 
 def _broker(reader: Reader) -> tuple[int, Address]:

@@ -18,7 +18,7 @@ from pyspark_zkgroup.errors import SandboxError
 from zkgroup_sandbox.deadline import wait_for
 from zkgroup_sandbox.kafka_wire import (
     Address,
-    ClusterView,
+    ClusterState,
     Connection,
     ProducerId,
     parse_addresses,
@@ -172,7 +172,7 @@ class Producer:
             )
         self._last_problem = f"{what}: error {error} of the Kafka protocol"
 
-    def _look(self) -> ClusterView | None:
+    def _look(self) -> ClusterState | None:
         for address in self._bootstrap:
             try:
                 view = self._connect(address).cluster_view()

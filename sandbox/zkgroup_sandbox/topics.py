@@ -14,7 +14,7 @@ from zkgroup_sandbox.answers import broker_view
 from zkgroup_sandbox.broker import Broker, is_kraft, zookeeper_connect
 from zkgroup_sandbox.deadline import wait_for
 from zkgroup_sandbox.kafka_config import CHROOT
-from zkgroup_sandbox.kafka_wire import ClusterView
+from zkgroup_sandbox.kafka_wire import ClusterState
 from zkgroup_sandbox.sessions import node_exists
 
 SETTLE_DEADLINE_S = 60.0
@@ -78,12 +78,12 @@ def _admin(brokers: Sequence[Broker], what: str) -> Iterator[Any]:
         ) from error
 
 
-def _led(view: ClusterView, name: str, partitions: int) -> bool:
+def _led(view: ClusterState, name: str, partitions: int) -> bool:
     leaders = view.leaders.get(name, {})
     return len(leaders) == partitions and all(leader >= 0 for leader in leaders.values())
 
 
-def _settle(brokers: Sequence[Broker], settled: Callable[[ClusterView], bool], what: str) -> None:
+def _settle(brokers: Sequence[Broker], settled: Callable[[ClusterState], bool], what: str) -> None:
     def everywhere() -> bool:
         views = [broker_view(b.port) for b in brokers if b.life == "running"]
         return bool(views) and all(view is not None and settled(view) for view in views)

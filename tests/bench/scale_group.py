@@ -15,7 +15,7 @@ from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
 from pyspark_zkgroup.protocols.coordinator.term import Term
-from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.membership import light_membership
 from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
@@ -108,17 +108,17 @@ class Group:
             "startingOffsets": "earliest",
             "kafka.bootstrap.servers": "any:9092",
         }
-        surroundings = Surroundings(new_name=lambda _: f"m{number:04}", open_store=opened)
+        environment = Environment(new_name=lambda _: f"m{number:04}", open_store=opened)
         if self.light is None:
             options["zookeeper.connect"] = "any:2181"
         else:
             options["coordinator.addresses"] = self.light.carrier.address
             options["session.timeout.ms"] = str(SESSION_TIMEOUT_MS)
-            surroundings = Surroundings(
-                new_name=surroundings.new_name, open_light=self.light.open_light
+            environment = Environment(
+                new_name=environment.new_name, open_light=self.light.open_light
             )
         brokers = FakeBrokers({TOPIC: self.partitions})
-        self.members.append(PROTOCOLS[self.protocol](parse(options), brokers, surroundings))
+        self.members.append(PROTOCOLS[self.protocol](parse(options), brokers, environment))
 
     def settle(self) -> float:
         """Each in turn, as long as anybody has anything to do; how many seconds that took."""

@@ -15,7 +15,7 @@ from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
-from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 from pyspark_zkgroup.protocols.light.membership import light_membership
 from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
@@ -102,11 +102,11 @@ class SimulatedQuery(Query):
         return Planner(self.options, self.membership, view, process.clock, SimDrain())
 
     def _new_membership(self) -> Any:
-        return zookeeper_membership(self.options, self.brokers, self._surroundings())
+        return zookeeper_membership(self.options, self.brokers, self._environment())
 
-    def _surroundings(self) -> Surroundings:
+    def _environment(self) -> Environment:
         process = self.process
-        return Surroundings(
+        return Environment(
             clock=process.clock,
             new_name=lambda _clock: process.name,
             open_store=process.open_store,
@@ -136,7 +136,7 @@ class SimulatedQuery(Query):
 
 class CoordinatedQuery(SimulatedQuery):
     def _new_membership(self) -> Any:
-        return coordinator_membership(self.options, self.brokers, self._surroundings())
+        return coordinator_membership(self.options, self.brokers, self._environment())
 
 
 class LightQuery(SimulatedQuery):
@@ -154,13 +154,13 @@ class LightQuery(SimulatedQuery):
         process = self.process
         self.threads = ProcessThreads(process.world, process)
         self.shared = SharedClock(process.world, process.clock.rate, 0.0, process.check)
-        surroundings = Surroundings(
+        environment = Environment(
             clock=process.clock,
             new_name=lambda _clock: process.name,
             open_light=self._open_light,
             threads=self.threads,
         )
-        return light_membership(self.options, self.brokers, surroundings)
+        return light_membership(self.options, self.brokers, environment)
 
     def _open_light(
         self, settings: LightSettings, events: queue.SimpleQueue[SessionEvent]
@@ -193,7 +193,7 @@ class BrokeredQuery(SimulatedQuery):
             self.brokers,
             self.connect,
             self.options.protocol.kafka,
-            Surroundings(
+            Environment(
                 clock=process.clock,
                 new_name=lambda _clock: f"{process.name}-x",
                 new_condition=self.threads.condition,

@@ -20,7 +20,7 @@ from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.protocols import choice
 from pyspark_zkgroup.protocols.choice import Kafka, membership
-from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.owned import claims
 from pyspark_zkgroup.protocols.owned.agenda import Agenda
 from pyspark_zkgroup.protocols.owned.assembly import basis
@@ -83,10 +83,10 @@ class FirstByName:
 
 
 def toy_membership(
-    options: Options, brokers: Kafka, surroundings: Surroundings, _in_kafka: Kafka
+    options: Options, brokers: Kafka, environment: Environment, _in_kafka: Kafka
 ) -> Membership:
     paths = GroupPaths(options.group.id)
-    base = basis(options, brokers, surroundings, None, paths)
+    base = basis(options, brokers, environment, None, paths)
     keeper = base.zookeeper_sessions()
     reader = GroupReader(paths, options.topics.subscription, base.topic_reader())
     decider = FirstByName(options.topics.subscription, base.agenda, reader, base.first)
@@ -101,7 +101,7 @@ def toy_membership(
 class ToyQuery(SimulatedQuery):
     def _new_membership(self) -> Any:
         self.options = replace(self.options, protocol=cast(Any, "toy"))
-        return membership(self.options, self.brokers, self._surroundings())
+        return membership(self.options, self.brokers, self._environment())
 
 
 class ToyGroup(SimulatedGroup):

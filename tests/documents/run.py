@@ -21,7 +21,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.documents import surroundings
+from tests.documents import places
 from tests.documents.blocks import blocks
 from tests.documents.log import Log
 from tests.documents.running import Line
@@ -42,16 +42,16 @@ def main(given: Sequence[str] | None = None) -> int:
     # What runs is in sessions of its own, and is ended on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     log = Log.to(LOG)
-    place = surroundings.Place(
+    place = places.Place(
         arguments.keep.resolve() if arguments.keep else Path(tempfile.mkdtemp(prefix="zkd"))
     )
     was_kept = place.clone.exists()
     began = time.monotonic()
-    log.say(f"clone of {surroundings.clone(ROOT, place)}")
-    if changes := surroundings.uncommitted(ROOT):
+    log.say(f"clone of {places.clone(ROOT, place)}")
+    if changes := places.uncommitted(ROOT):
         log.say(f"not in it: {len(changes)} files with changes that are not committed")
-    surroundings.furnish(place, Path.home(), Path(__file__).parent)
-    environment = surroundings.newcomer(os.environ, ROOT, place)
+    places.furnish(place, Path.home(), Path(__file__).parent)
+    environment = places.newcomer(os.environ, ROOT, place)
     log.say(f"HOME is empty; of the environment there is {', '.join(sorted(environment))}")
     stage = Stage(place, environment, blocks(place.clone), log)
     try:

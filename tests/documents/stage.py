@@ -9,10 +9,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.documents import running, surroundings
+from tests.documents import places, running
 from tests.documents.blocks import Block
 from tests.documents.commands import MARK, Act, acts, bare, commands, script
 from tests.documents.log import Log
+from tests.documents.places import Place
 from tests.documents.stand_ins import standing_in
 from tests.documents.steps import (
     NotRun,
@@ -24,7 +25,6 @@ from tests.documents.steps import (
     block_of,
     program,
 )
-from tests.documents.surroundings import Place
 
 PATIENCE_S = 3600.0
 # A worker of Spark's has 10 seconds to begin, which nobody can set: too few on a busy machine.
@@ -62,7 +62,7 @@ class Stage:
         return right
 
     def close(self) -> None:
-        self._environment = surroundings.with_installed(self._plain, self.place)
+        self._environment = places.with_installed(self._plain, self.place)
         for servers in self._serving:
             self._ours(f"zkgroup sandbox stop --dir {self.place.box(servers)}")
 
@@ -76,10 +76,10 @@ class Stage:
         for folder in (data / "checkpoints", directory / "here"):
             folder.mkdir(parents=True)
         self._cwd = self.place.clone if scene.in_clone else directory / "here"
-        self._environment = {**self._plain, **PASSWORDS, "LISTEN": surroundings.free_address()}
+        self._environment = {**self._plain, **PASSWORDS, "LISTEN": places.free_address()}
         self._addresses = {}
         if not scene.by_make:
-            self._environment = surroundings.with_installed(self._environment, self.place)
+            self._environment = places.with_installed(self._environment, self.place)
             if not self._has_environment():
                 return False
         if scene.servers == "none":

@@ -17,13 +17,13 @@ from pyspark_zkgroup.cli.main import main
 from tests.documents.blocks import RUN, Block, blocks, blocks_of, pages, unfenced
 from tests.documents.commands import acts, bare, commands, script
 from tests.documents.log import Log
+from tests.documents.places import Place, furnish, kept, newcomer
 from tests.documents.run import SCENES, played, prepared, selected
 from tests.documents.running import Line
 from tests.documents.scenes import INSTALL, TRY_IT
 from tests.documents.stage import TOO_BUSY, Stage, parts_of
 from tests.documents.stand_ins import TABLE, standing_in
 from tests.documents.steps import NotRun, Printed, Python, Scene, Shell, block_of, program
-from tests.documents.surroundings import Place, furnish, kept, newcomer
 
 PROJECT = Path(__file__).resolve().parents[2]
 BLOCKS = blocks(PROJECT)

@@ -22,7 +22,7 @@ from pyspark_zkgroup.options import Options, parse
 from pyspark_zkgroup.options.group import MAX_POLL_INTERVAL
 from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, TaskRange, decode
 from pyspark_zkgroup.planning.planner import Planner
-from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
 from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
 from pyspark_zkgroup.ranges.gaps import Gap
@@ -166,7 +166,7 @@ class Driver:
         return zookeeper_membership(
             self.options,
             self.view,
-            Surroundings(
+            Environment(
                 clock=self.process.clock,
                 new_name=lambda _clock: self.name,
                 open_store=self.process.open_store,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyspark_zkgroup.inspect.findings import Case, ailments
+from pyspark_zkgroup.inspect.findings import Case, group_findings
 from pyspark_zkgroup.model import TopicPartition
-from tests.unit.ailing_group import Group, T, codes, found, fresh, owner
+from tests.unit.faulty_group import Group, T, codes, found, fresh, owner
 
 
 def lagging(end: int, later: int) -> tuple[Group, Group]:
@@ -47,7 +47,7 @@ def test_a_jvm_reader_is_asked_for_nothing_that_it_does_not_have() -> None:
     look = Group(ends={**Group().ends, T[1]: 5000}).look()
     kinds = tuple(replace(member, kind="jvm") for member in look.seen.members)
     look = replace(look, seen=replace(look.seen, members=kinds))
-    (said,) = (a for a in ailments(Case(look, look)) if a.thing == "lag")
+    (said,) = (a for a in group_findings(Case(look, look)) if a.thing == "lag")
     for each in ("minPartitions", "PerTrigger", "drain"):
         assert each not in said.remedy
 
@@ -72,7 +72,7 @@ def test_of_a_lag_whose_reader_commits_nothing_the_last_time_is_told() -> None:
 
 def test_a_lag_seen_once_is_called_neither_hot_nor_slow() -> None:
     look = Group(ends={**Group().ends, T[1]: 5000}).look()
-    (said,) = ailments(Case(look, look))
+    (said,) = group_findings(Case(look, look))
     assert said.text.endswith("`zkgroup lag g --watch` shows whether it grows")
     assert said.remedy.startswith("If it does not fall, a is slow, or a partition hot: see in its")
 

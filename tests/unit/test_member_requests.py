@@ -17,7 +17,7 @@ from pyspark_zkgroup.group.requests import (
     is_over,
 )
 from pyspark_zkgroup.inspect.eviction import Belongings, NodeSeen, deletions, has_moved, why_not
-from pyspark_zkgroup.inspect.member_nodes import Standing
+from pyspark_zkgroup.inspect.member_nodes import MemberState
 from pyspark_zkgroup.model import TopicPartition
 
 ASKED = Request("drain", "ann@host", 1_000, 0x10)
@@ -71,17 +71,17 @@ def test_a_request_goes_when_its_process_is_surely_over() -> None:
 @pytest.mark.parametrize(
     ("kind", "at", "answered", "unseen_s", "state"),
     [
-        ("drain", Standing(0x10, 0, ASKED, 0), False, 0.0, "pending"),
-        ("drain", Standing(0, 0, ASKED, 0), False, 1.0, "pending"),  # between two sessions
-        ("drain", Standing(0, 0, ASKED, 0), False, 11.0, "gone"),
-        ("drain", Standing(0, 0x11, DONE, 1), True, 0.0, "drained"),
-        ("stop", Standing(0, 0x11, DONE, 1), True, 0.0, "pending"),
-        ("stop", Standing(0, 0, DONE, 1), True, 1.0, "ended"),
-        ("drain", Standing(0x10, 0, None, -1), False, 0.0, "withdrawn"),
+        ("drain", MemberState(0x10, 0, ASKED, 0), False, 0.0, "pending"),
+        ("drain", MemberState(0, 0, ASKED, 0), False, 1.0, "pending"),  # between two sessions
+        ("drain", MemberState(0, 0, ASKED, 0), False, 11.0, "gone"),
+        ("drain", MemberState(0, 0x11, DONE, 1), True, 0.0, "drained"),
+        ("stop", MemberState(0, 0x11, DONE, 1), True, 0.0, "pending"),
+        ("stop", MemberState(0, 0, DONE, 1), True, 1.0, "ended"),
+        ("drain", MemberState(0x10, 0, None, -1), False, 0.0, "withdrawn"),
     ],
 )
 def test_how_far_a_member_has_come(
-    kind: str, at: Standing, answered: bool, unseen_s: float, state: str
+    kind: str, at: MemberState, answered: bool, unseen_s: float, state: str
 ) -> None:
     assert outcome_of(kind, "g_a", at, answered, unseen_s).state == state  # type: ignore[arg-type]
 
@@ -90,9 +90,9 @@ def test_one_that_was_outside_before_it_was_asked_to_stop_has_ended_as_asked() -
     """It has nothing to answer: its query ends, and its session with it."""
     asked = replace(ASKED, kind="stop")
     for at, unseen_s, state in (
-        (Standing(0, 0x11, asked, 1), 0.0, "pending"),
-        (Standing(0, 0, asked, 1), 1.0, "pending"),
-        (Standing(0, 0, asked, 1), 11.0, "ended"),
+        (MemberState(0, 0x11, asked, 1), 0.0, "pending"),
+        (MemberState(0, 0, asked, 1), 1.0, "pending"),
+        (MemberState(0, 0, asked, 1), 11.0, "ended"),
     ):
         assert outcome_of("stop", "g_a", at, False, unseen_s, rested=True).state == state
 

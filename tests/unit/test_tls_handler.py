@@ -7,7 +7,7 @@ import ssl
 from pathlib import Path
 
 from pyspark_zkgroup.security.tls import Tls, context
-from pyspark_zkgroup.zk.securing import TlsHandler
+from pyspark_zkgroup.zk.auth import TlsHandler
 from zkgroup_sandbox.certificates import Certificates
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyspark_zkgroup.inspect.findings.case import Ailment, Case, Look, has_nothing
+from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, Look, has_nothing
 from pyspark_zkgroup.inspect.findings.lag import far_behind, lagging
 from pyspark_zkgroup.inspect.findings.members import divided, headless, idle, mixed, nobody
 from pyspark_zkgroup.inspect.findings.offsets import beyond, deleted, made_anew, missing
 from pyspark_zkgroup.inspect.findings.owners import lasting, silent, strangers, unclaimed
 
-__all__ = ["Ailment", "Case", "Look", "ailments", "far_behind", "has_nothing", "needs_second_look"]
+__all__ = [
+    "GroupFinding",
+    "Case",
+    "Look",
+    "group_findings",
+    "far_behind",
+    "has_nothing",
+    "needs_second_look",
+]
 
 _KINDS = (
     *(mixed, divided, headless, nobody),
@@ -20,10 +28,10 @@ _KINDS = (
 )
 
 
-def ailments(case: Case) -> tuple[Ailment, ...]:
+def group_findings(case: Case) -> tuple[GroupFinding, ...]:
     """A partition that lags is named only where nothing else explains it."""
-    found = [ailment for kind in _KINDS for ailment in kind(case)]
-    explained = frozenset(p for ailment in found for p in ailment.partitions)
+    found = [finding for kind in _KINDS for finding in kind(case)]
+    explained = frozenset(p for finding in found for p in finding.partitions)
     found += lagging(case, explained)
     return (*found, *_remarks(case))
 
@@ -33,12 +41,12 @@ def needs_second_look(look: Look) -> bool:
     return any(row.lag or row.state in ("free", "moving") for row in look.seen.partitions)
 
 
-def _remarks(case: Case) -> Iterator[Ailment]:
+def _remarks(case: Case) -> Iterator[GroupFinding]:
     seen = case.last.seen
     for note in seen.notes:
         if note not in seen.faults:
-            yield Ailment("group", note, "", is_ill=False)
+            yield GroupFinding("group", note, "", is_ill=False)
     for row in seen.partitions:
         if row.trouble is not None:
             remedy = f"Set or delete {case.paths.offset(row.partition)}"
-            yield Ailment("offset", f"{row.partition}: {row.trouble}", remedy)
+            yield GroupFinding("offset", f"{row.partition}: {row.trouble}", remedy)

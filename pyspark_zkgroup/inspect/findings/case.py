@@ -16,7 +16,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Ailment:
+class GroupFinding:
     """`thing` is what it concerns. Not ill is what may be as it shall be."""
 
     thing: str

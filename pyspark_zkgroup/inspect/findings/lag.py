@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from pyspark_zkgroup.inspect.age import age
-from pyspark_zkgroup.inspect.findings.case import Ailment, Case, named, partitions_of
+from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, named, partitions_of
 from pyspark_zkgroup.inspect.report import PartitionRow
 from pyspark_zkgroup.model import TopicPartition
 
@@ -32,7 +32,7 @@ class _Pace:
         return "grows" if self.came > self.done else "stays"
 
 
-def lagging(case: Case, explained: Collection[TopicPartition]) -> Iterator[Ailment]:
+def lagging(case: Case, explained: Collection[TopicPartition]) -> Iterator[GroupFinding]:
     """Told for each owner, since what makes a partition lag is often its reader."""
     rows = [row for row in case.last.seen.partitions if row.lag is not None]
     found: dict[str, list[PartitionRow]] = {}
@@ -53,7 +53,7 @@ def lagging(case: Case, explained: Collection[TopicPartition]) -> Iterator[Ailme
             and row not in behind
         )
         pace = _pace(case, behind)
-        yield Ailment(
+        yield GroupFinding(
             "lag",
             f"[ZKG-214] {named(r.partition for r in behind)}, read by {owner}, "
             f"lag by {sum(row.lag or 0 for row in behind):,} records"

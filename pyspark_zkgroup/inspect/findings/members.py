@@ -8,7 +8,13 @@ from difflib import get_close_matches
 
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.snapshot import Snapshot, expand, topics_of
-from pyspark_zkgroup.inspect.findings.case import Ailment, Case, has_nothing, named, partitions_of
+from pyspark_zkgroup.inspect.findings.case import (
+    Case,
+    GroupFinding,
+    has_nothing,
+    named,
+    partitions_of,
+)
 from pyspark_zkgroup.inspect.report import MemberRow, snapshot_of
 from pyspark_zkgroup.inspect.wanted import published, rule_of
 from pyspark_zkgroup.jvm import patterns
@@ -16,13 +22,13 @@ from pyspark_zkgroup.jvm.java_order import compare_key
 from pyspark_zkgroup.jvm.registration import Registration
 
 
-def mixed(case: Case) -> Iterator[Ailment]:
+def mixed(case: Case) -> Iterator[GroupFinding]:
     seen = case.last.seen
     if seen.protocol != "both":
         return
     told = case.last.facts.told
     alone = [m.consumer for m in seen.members if m.consumer not in told]
-    yield Ailment(
+    yield GroupFinding(
         "members",
         f"[ZKG-205] {named(alone)} decide for themselves, and {named(sorted(told))} are told by a "
         "coordinator what to read: it tells nobody anything as long as there are both",
@@ -30,7 +36,7 @@ def mixed(case: Case) -> Iterator[Ailment]:
     )
 
 
-def divided(case: Case) -> Iterator[Ailment]:
+def divided(case: Case) -> Iterator[GroupFinding]:
     """Members that assign differently: what each claims is right by its own rule."""
     seen, snapshot = case.last.seen, snapshot_of(case.last.facts)
     rules = published(snapshot)
@@ -46,7 +52,7 @@ def divided(case: Case) -> Iterator[Ailment]:
     is_plain = rules[most] > second
     free = [row for row in seen.partitions if row.state == "free"]
     unread = named(row.partition for row in free) if free else "others"
-    yield Ailment(
+    yield GroupFinding(
         "assignment",
         f"[ZKG-206] members of the group assign by different rules: {said}. Some partitions two of "
         f"them want, {unread} nobody reads",
@@ -72,7 +78,7 @@ def _rule(rule: tuple[str, str]) -> str:
     return f"{strategy} ({order} order)" if strategy == "roundrobin" else strategy
 
 
-def headless(case: Case) -> Iterator[Ailment]:
+def headless(case: Case) -> Iterator[GroupFinding]:
     if not case.is_headless:
         return
     seen = case.last.seen
@@ -85,7 +91,7 @@ def headless(case: Case) -> Iterator[Ailment]:
         consequence += f"; {named(untold)} {wait} to be told what to read"
     if unread:
         consequence += f"; nobody reads {named(row.partition for row in unread)}"
-    yield Ailment(
+    yield GroupFinding(
         "coordinator",
         f"[ZKG-207] nobody is in office as coordinator: {consequence}",
         "Start a candidate: `zkgroup coordinator`, better two of them on different machines, or a "
@@ -94,11 +100,11 @@ def headless(case: Case) -> Iterator[Ailment]:
     )
 
 
-def nobody(case: Case) -> Iterator[Ailment]:
+def nobody(case: Case) -> Iterator[GroupFinding]:
     seen = case.last.seen
     if seen.members or not seen.lag:
         return
-    yield Ailment(
+    yield GroupFinding(
         "members",
         f"[ZKG-208] the group has no member, and {seen.lag:,} records wait",
         "Mend first what else is found here, then start its queries. If they have ended by "
@@ -107,7 +113,7 @@ def nobody(case: Case) -> Iterator[Ailment]:
     )
 
 
-def idle(case: Case) -> Iterator[Ailment]:
+def idle(case: Case) -> Iterator[GroupFinding]:
     """Members that own nothing, and shall have nothing. Who shall have something waits, which is
     told of whom it waits for.
     """
@@ -131,7 +137,7 @@ def idle(case: Case) -> Iterator[Ailment]:
             continue  # Who shall have what is not known, and why is told elsewhere.
         else:
             reason, remedy, is_ill = _why_idle(member, snapshot)
-        yield Ailment(
+        yield GroupFinding(
             "member", f"[ZKG-209] {member.consumer} owns nothing: {reason}", remedy, is_ill=is_ill
         )
 

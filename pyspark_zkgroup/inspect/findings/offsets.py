@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pyspark_zkgroup.inspect.findings.case import Ailment, Case, named, partitions_of
+from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, named, partitions_of
 from pyspark_zkgroup.inspect.report import PartitionRow, Written
 from pyspark_zkgroup.model import TopicPartition
 
 _APART_MS = 10_000
 
 
-def missing(case: Case) -> Iterator[Ailment]:
+def missing(case: Case) -> Iterator[GroupFinding]:
     rows = lacking(case)
     if not rows:
         return
-    yield Ailment(
+    yield GroupFinding(
         "offset",
         f"[ZKG-210] {named(r.partition for r in rows)} have no committed offset any more: their "
         "offset nodes were deleted",
@@ -27,7 +27,7 @@ def missing(case: Case) -> Iterator[Ailment]:
     )
 
 
-def made_anew(case: Case) -> Iterator[Ailment]:
+def made_anew(case: Case) -> Iterator[GroupFinding]:
     """The offset nodes of a topic are made together; what was added to the topic later has larger
     numbers.
     """
@@ -38,7 +38,7 @@ def made_anew(case: Case) -> Iterator[Ailment]:
         if not young:
             continue
         made_ms = min(written[p].made_ms for p in young)
-        yield Ailment(
+        yield GroupFinding(
             "offset",
             f"[ZKG-211] the offset nodes of {named(young)} were made {case.ago(made_ms)}, "
             f"the others of {topic} {case.ago(oldest)}: they were lost, and made again",
@@ -50,13 +50,13 @@ def made_anew(case: Case) -> Iterator[Ailment]:
         )
 
 
-def deleted(case: Case) -> Iterator[Ailment]:
+def deleted(case: Case) -> Iterator[GroupFinding]:
     """Retention was faster than the group."""
     for row in case.last.seen.partitions:
         start = case.last.starts.get(row.partition)
         if start is None or row.committed is None or not 0 <= row.committed < start:
             continue
-        yield Ailment(
+        yield GroupFinding(
             "offset",
             f"[ZKG-212] the group's offset of {row.partition} is {row.committed:,}, and its log "
             f"starts at {start:,} by now: {start - row.committed:,} records were deleted before "
@@ -69,14 +69,14 @@ def deleted(case: Case) -> Iterator[Ailment]:
         )
 
 
-def beyond(case: Case) -> Iterator[Ailment]:
+def beyond(case: Case) -> Iterator[GroupFinding]:
     for row in case.last.seen.partitions:
         if row.end is None or row.committed is None or row.committed <= row.end:
             continue
         before = case.before.get(row.partition)
         if before is None or before.end is None or (before.committed or 0) <= before.end:
             continue
-        yield Ailment(
+        yield GroupFinding(
             "offset",
             f"[ZKG-213] the group's offset of {row.partition} is {row.committed:,}, beyond the end "
             f"of its log, {row.end:,}: the topic was made anew, or its log was cut",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pyspark_zkgroup.group.ownership import consumer_of
-from pyspark_zkgroup.inspect.findings.case import Ailment, Case, named, partitions_of
+from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, named, partitions_of
 from pyspark_zkgroup.inspect.findings.offsets import lacking
 from pyspark_zkgroup.inspect.report import PartitionRow
 
@@ -13,13 +13,13 @@ _AWAITED_S = 30.0
 _SILENT_S = 300.0
 
 
-def lasting(case: Case) -> Iterator[Ailment]:
+def lasting(case: Case) -> Iterator[GroupFinding]:
     """Owner nodes of nobody, that no session ends."""
     for owner, rows in _stuck(case, lives=False).items():
         first = case.paths.owner(rows[0].partition)
         each = f"{first} and the like" if len(rows) > 1 else first
         evict = f", as `zkgroup members evict {case.last.seen.group} {owner}` does" if owner else ""
-        yield Ailment(
+        yield GroupFinding(
             "owner",
             f"[ZKG-201] {named(r.partition for r in rows)} cannot be claimed: "
             f"{rows[0].owner or 'nobody'}, which is not registered, stands in an owner node that "
@@ -30,10 +30,10 @@ def lasting(case: Case) -> Iterator[Ailment]:
         )
 
 
-def strangers(case: Case) -> Iterator[Ailment]:
+def strangers(case: Case) -> Iterator[GroupFinding]:
     for rows in _stuck(case, lives=True).values():
         session = case.last.facts.owners[rows[0].partition].session
-        yield Ailment(
+        yield GroupFinding(
             "owner",
             f"[ZKG-202] {named(r.partition for r in rows)} cannot be claimed: owned by "
             f"{rows[0].owner}, which is not registered, in session {session:#x}, for "
@@ -51,7 +51,7 @@ def strangers(case: Case) -> Iterator[Ailment]:
         )
 
 
-def silent(case: Case) -> Iterator[Ailment]:
+def silent(case: Case) -> Iterator[GroupFinding]:
     for member in case.last.seen.members:
         since_ms = _silent_since(case, member.consumer)
         if since_ms is None:
@@ -62,7 +62,7 @@ def silent(case: Case) -> Iterator[Ailment]:
         unread = _free_for(case, member.consumer)
         free = named(r.partition for r in unread)
         left = f"; nobody reads {free}, which it shall have too" if unread else ""
-        yield Ailment(
+        yield GroupFinding(
             "owner",
             f"[ZKG-203] {member.consumer} is stuck, or in a long batch: it holds {len(rows)} "
             f"partitions, {sum(r.lag or 0 for r in rows):,} records wait in them, and it has "
@@ -97,7 +97,7 @@ def _silent_since(case: Case, consumer: str) -> int | None:
     return since_ms if case.last.at_ms - since_ms >= allowed_s * 1000 else None
 
 
-def unclaimed(case: Case) -> Iterator[Ailment]:
+def unclaimed(case: Case) -> Iterator[GroupFinding]:
     """Free both times, and meant for the same one. Without a coordinator that is no wonder."""
     if case.first is case.last or case.is_headless or case.last.seen.faults:
         return
@@ -122,7 +122,7 @@ def unclaimed(case: Case) -> Iterator[Ailment]:
                 "not publish, or have given up waiting (rebalance.max.retries): compare what the "
                 f"members are configured with, and start {consumer} again"
             )
-        yield Ailment(
+        yield GroupFinding(
             "owner",
             f"[ZKG-204] nobody owns {named(r.partition for r in rows)}, and {consumer}, which "
             f"shall have them, has not claimed them in {case.apart_s:.0f} s",

@@ -9,7 +9,7 @@ from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.assign.fixed_target import FixedTarget
 from pyspark_zkgroup.protocols.assign.tenure import OffsetFences
-from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.owned.assembly import basis
 from pyspark_zkgroup.protocols.owned.group_view import GroupReader
 from pyspark_zkgroup.protocols.owned.joining import Entry
@@ -20,11 +20,11 @@ from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka
 def assigned_membership(
     options: Options,
     brokers: Brokers,
-    surroundings: Surroundings = REAL,
+    environment: Environment = REAL,
     in_kafka: OffsetsInKafka | None = None,
 ) -> OwnedMembership:
     paths = GroupPaths(options.group.id)
-    base = basis(options, brokers, surroundings, in_kafka, paths)
+    base = basis(options, brokers, environment, in_kafka, paths)
     reader = GroupReader(paths, options.topics.subscription, base.topic_reader())
     return base.membership(
         "assign",

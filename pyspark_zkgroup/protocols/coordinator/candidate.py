@@ -23,7 +23,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.candidacy import (
 )
 from pyspark_zkgroup.protocols.coordinator.term import Term
 from pyspark_zkgroup.protocols.coordinator.topics import Topics
-from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.zk.port import (
     DisconnectedError,
     NodeStore,
@@ -57,12 +57,12 @@ class Candidate:
         candidacy: Candidacy,
         desk: Desk,
         watching: Watching | None = None,
-        surroundings: Surroundings = REAL,
+        environment: Environment = REAL,
     ) -> None:
         self.settings = settings
         self.candidacy = candidacy
         self.watching = watching or Watching()
-        self.surroundings = surroundings
+        self.environment = environment
         self.desk = desk
         self.desk.whereabouts = self.whereabouts
         self.term: Term | None = None
@@ -119,7 +119,7 @@ class Candidate:
 
     def _one_session(self) -> None:
         self._events = queue.SimpleQueue()
-        store = self.surroundings.open_store(self.settings, self._events)
+        store = self.environment.open_store(self.settings, self._events)
         self.store = store
         try:
             self._stand(store)
@@ -143,7 +143,7 @@ class Candidate:
                     self._wait(_LOOK_S)
                     continue
                 watching = self.watching
-                clock = self.surroundings.clock
+                clock = self.environment.clock
                 self.desk.begin(store, epoch, self._wake)
                 term = Term(store, epoch, base, watching.poll, watching.every_s, clock, self.desk)
                 self.term = term
@@ -187,9 +187,7 @@ class Candidate:
                 if not self._note(store, term, self._events.get()):
                     return
             if not term.work():
-                event = self.surroundings.clock.next_of(
-                    self._events, min(_LOOK_S, term.next_poll_s)
-                )
+                event = self.environment.clock.next_of(self._events, min(_LOOK_S, term.next_poll_s))
                 if event is not None and not self._note(store, term, event):
                     return
 
@@ -207,4 +205,4 @@ class Candidate:
 
     def _wait(self, timeout_s: float) -> None:
         if not self._closing:
-            self.surroundings.clock.next_of(self._events, timeout_s)
+            self.environment.clock.next_of(self._events, timeout_s)

@@ -12,7 +12,7 @@ from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.coordinator.command_channel import CommandChannel
 from pyspark_zkgroup.protocols.coordinator.commanded_target import CommandedTarget
 from pyspark_zkgroup.protocols.coordinator.rules.sticky import STICKY
-from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.owned.assembly import basis
 from pyspark_zkgroup.protocols.owned.joining import Entry
 from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
@@ -23,11 +23,11 @@ from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka
 def coordinator_membership(
     options: Options,
     brokers: Brokers,
-    surroundings: Surroundings = REAL,
+    environment: Environment = REAL,
     in_kafka: OffsetsInKafka | None = None,
 ) -> OwnedMembership:
     paths = CoordinatedPaths(options.group.id)
-    base = basis(options, brokers, surroundings, in_kafka, paths)
+    base = basis(options, brokers, environment, in_kafka, paths)
     keeper = base.zookeeper_sessions()
     channel = CommandChannel(paths)
     topics = base.topic_reader()

@@ -13,7 +13,12 @@ from pyspark_zkgroup.kafka.member_wire import Write
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings, Tokens
 from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
-from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed, Known, metadata_of, position
+from pyspark_zkgroup.protocols.kafka.rules.fencing import (
+    GroupOffset,
+    GroupProgress,
+    metadata_of,
+    position,
+)
 from pyspark_zkgroup.protocols.kafka.rules.member import Member
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions
@@ -59,7 +64,7 @@ class KafkaClaims:
         known = self.holdings.known
         untold = self._drop_what_was_voided(member)
         writes: dict[TopicPartition, Write] = {}
-        before: dict[TopicPartition, Known] = {}
+        before: dict[TopicPartition, GroupProgress] = {}
         for partition in sorted(self.holdings.held):
             at = known[partition]
             if at.unsettled and member.may_commit and partition not in untold:
@@ -72,7 +77,7 @@ class KafkaClaims:
         for partition, found in answers.items():
             sent = known[partition]
             if found is Meaning.DONE:
-                known[partition] = Known(sent.newest, sent.done, sent.done)
+                known[partition] = GroupProgress(sent.newest, sent.done, sent.done)
             elif found is not Meaning.IN_DOUBT:
                 known[partition] = before[partition]
         self._note_unknown(answers)
@@ -127,7 +132,7 @@ class KafkaClaims:
             return
         committed = self.requests.read(wanted)
         positions: dict[TopicPartition, int] = {}
-        nowhere: dict[TopicPartition, Committed] = {}
+        nowhere: dict[TopicPartition, GroupOffset] = {}
         for partition in sorted(wanted):
             if partition not in committed:
                 waiting[partition] = f"its offset is not told: {self.requests.trouble}"
@@ -165,7 +170,7 @@ class KafkaClaims:
             self._led_generation = this
         return self._led_generation == this
 
-    def move_fence(self, member: Member, read: Mapping[TopicPartition, Committed]) -> None:
+    def move_fence(self, member: Member, read: Mapping[TopicPartition, GroupOffset]) -> None:
         """The value that was read, under a token of ours: whatever plan stood on it is void."""
         writes = {
             p: Write(found.offset, metadata_of(self.tokens.next()))
@@ -185,10 +190,10 @@ class KafkaClaims:
         for partition, outcome in answers.items():
             at, token = positions[partition], tokens[partition]
             if outcome is Meaning.DONE or (
-                partition in found and found[partition] == Committed(at, metadata_of(token))
+                partition in found and found[partition] == GroupOffset(at, metadata_of(token))
             ):
                 holdings.held.add(partition)
-                holdings.known[partition] = Known(token, at, at)
+                holdings.known[partition] = GroupProgress(token, at, at)
             else:
                 trouble = f" ({self.requests.trouble})" if self.requests.trouble else ""
                 holdings.waiting[partition] = f"its claim was {outcome.value}{trouble}"
@@ -233,7 +238,7 @@ class KafkaClaims:
         numbers = self.brokers.partitions()
         return [TopicPartition(t, n) for t in topics for n in numbers.get(t, ())]
 
-    def _say_rebuilt(self, partition: TopicPartition, committed: Committed, at: int) -> None:
+    def _say_rebuilt(self, partition: TopicPartition, committed: GroupOffset, at: int) -> None:
         if committed.offset is None:
             _log.warning(
                 "[ZKG-102] the group has no offset of %s any more: rebuilt from %s, %d",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from pyspark_zkgroup.model import Fence, TopicPartition
-from pyspark_zkgroup.protocols.kafka.rules.fencing import Known
+from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupProgress
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class KafkaHoldings:
     of it is committed yet.
     """
 
-    known: dict[TopicPartition, Known] = field(default_factory=dict)
+    known: dict[TopicPartition, GroupProgress] = field(default_factory=dict)
     held: set[TopicPartition] = field(default_factory=set)
     waiting: dict[TopicPartition, str] = field(default_factory=dict)
     replayed: set[TopicPartition] = field(default_factory=set)

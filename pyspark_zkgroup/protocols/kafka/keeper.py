@@ -28,7 +28,7 @@ from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
 from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.kafka.rules.assignors import GroupMember, assign
 from pyspark_zkgroup.protocols.kafka.rules.commit_verdict import CommitVerdict
 from pyspark_zkgroup.protocols.kafka.rules.member import (
@@ -73,18 +73,18 @@ class GroupKeeper:
         settings: KafkaGroupSettings,
         rebalance_timeout_ms: int,
         connect: Callable[[], GroupCoordinator],
-        surroundings: Surroundings,
+        environment: Environment,
     ) -> None:
         self.group = group
         self.settings = settings
-        self.clock = surroundings.clock
+        self.clock = environment.clock
         self.led = Led()
         self.heard_at = float("-inf")
         """When the newest request was sent that the coordinator has answered as one of ours."""
         self._rebalance_timeout_ms = rebalance_timeout_ms or _NO_LIMIT_MS
         self._connect = connect
-        self._threads = surroundings.threads
-        self._changed = surroundings.new_condition()
+        self._threads = environment.threads
+        self._changed = environment.new_condition()
         self._member = Member(instance=instance)
         self.joined_topics: tuple[str, ...] = ()
         """What the newest join has subscribed to."""

@@ -22,14 +22,14 @@ from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
-from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
 from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings, Tokens
 from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
 from pyspark_zkgroup.protocols.kafka.refusals import refused
 from pyspark_zkgroup.protocols.kafka.replay import KafkaReplay
 from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
-from pyspark_zkgroup.protocols.kafka.rules.fencing import Known
+from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupProgress
 from pyspark_zkgroup.protocols.kafka.rules.member import Member
 from pyspark_zkgroup.protocols.kafka.topics import KafkaTopics
 from pyspark_zkgroup.protocols.losses import Losses
@@ -54,14 +54,14 @@ class KafkaMembership:
         brokers: Brokers,
         connect: Callable[[], GroupCoordinator],
         settings: KafkaGroupSettings,
-        surroundings: Surroundings = REAL,
+        environment: Environment = REAL,
     ) -> None:
         """`connect` makes a connection of its own each time: two threads ask the coordinator."""
         self.options = options
         self.brokers = brokers
         self.settings = settings
-        self.clock = clock = surroundings.clock
-        name = surroundings.new_name(clock)
+        self.clock = clock = environment.clock
+        name = environment.new_name(clock)
         self.consumer = f"{options.group.id}_{options.group.member_id or name}"
         self.holdings = KafkaHoldings()
         place = f"in group {options.group.id!r}"
@@ -76,7 +76,7 @@ class KafkaMembership:
                 options.group.max_poll_interval_ms,
             ),
             connect,
-            surroundings,
+            environment,
         )
         self.requests = GroupRequests(self.keeper, connect)
         # The name ends in what makes it unique; the host before it may be longer than a token.
@@ -107,7 +107,10 @@ class KafkaMembership:
     def resume(self, plan: Plan) -> None:
         self._new_query = False
         self.holdings.known.update(
-            {r.partition: Known.planned(r.fence, r.range.start, r.range.until) for r in plan.ranges}
+            {
+                r.partition: GroupProgress.planned(r.fence, r.range.start, r.range.until)
+                for r in plan.ranges
+            }
         )
 
     def replay(self, plan: Plan) -> frozenset[TopicPartition]:

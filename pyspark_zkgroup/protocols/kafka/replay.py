@@ -21,7 +21,7 @@ from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
 from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings
 from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
 from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
-from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed, Known, replayed
+from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupOffset, GroupProgress, replayed
 from pyspark_zkgroup.protocols.kafka.rules.member import Member
 
 _LOOK_S = 0.2
@@ -59,7 +59,7 @@ class KafkaReplay:
         for each in plan.ranges:
             if len(each.range) == 0:
                 at = each.range.start
-                self.holdings.known[each.partition] = Known.planned(each.fence, at, at)
+                self.holdings.known[each.partition] = GroupProgress.planned(each.fence, at, at)
 
     def run(self) -> frozenset[TopicPartition]:
         membership = self.membership
@@ -97,9 +97,9 @@ class KafkaReplay:
                 self._say(f"the members that have {', '.join(map(str, sorted(self.open)))}")
                 membership.wait(_LOOK_S)
 
-    def _decide(self, member: Member) -> dict[TopicPartition, Committed]:
+    def _decide(self, member: Member) -> dict[TopicPartition, GroupOffset]:
         """What is undecided and another's, with what the group holds of it."""
-        others: dict[TopicPartition, Committed] = {}
+        others: dict[TopicPartition, GroupOffset] = {}
         for partition, committed in self.membership.requests.read(list(self.open)).items():
             planned = self.open[partition]
             mine = partition in member.assigned
@@ -110,7 +110,7 @@ class KafkaReplay:
             del self.open[partition]
             if outcome == "include":
                 start = planned.range.start
-                self.holdings.known[partition] = Known.planned(planned.fence, start, start)
+                self.holdings.known[partition] = GroupProgress.planned(planned.fence, start, start)
                 self.holdings.held.add(partition)
                 self.included.add(partition)
         return others

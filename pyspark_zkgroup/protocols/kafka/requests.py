@@ -15,7 +15,7 @@ from pyspark_zkgroup.kafka.wire import BrokerError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
 from pyspark_zkgroup.protocols.kafka.rules.commit_verdict import judge_commit
-from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed
+from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupOffset
 from pyspark_zkgroup.protocols.kafka.rules.member import Member
 
 _TIMEOUT_S = 5.0
@@ -33,7 +33,7 @@ class GroupRequests:
     def trouble(self) -> str:
         return self._coordinator.trouble if self._coordinator is not None else ""
 
-    def read(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Committed]:
+    def read(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, GroupOffset]:
         """What is not told now is left out: all of it where the coordinator is silent."""
         if not partitions:
             return {}
@@ -48,17 +48,17 @@ class GroupRequests:
             self.keeper.offsets_refused(code, "")
             coordinator.forget()
             return {}
-        found: dict[TopicPartition, Committed] = {}
+        found: dict[TopicPartition, GroupOffset] = {}
         for partition, stored in answer.items():
             if stored is None:
-                found[partition] = Committed(None)
+                found[partition] = GroupOffset(None)
             elif isinstance(stored, BrokerError):
                 coordinator.trouble = f"the offset of {partition} is not told: {stored}"
                 self.keeper.offsets_refused(stored.code, f" {partition}")
                 if codes.meaning_of("offset fetch", stored.code) is Meaning.LOOK_UP:
                     coordinator.forget()
             else:
-                found[partition] = Committed(stored.offset, stored.note)
+                found[partition] = GroupOffset(stored.offset, stored.note)
         return found
 
     def write(

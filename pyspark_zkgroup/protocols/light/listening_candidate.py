@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
-from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.server import Listener
 from pyspark_zkgroup.security.stream_access import StreamAccess
@@ -28,7 +28,7 @@ class LightOffice:
         listen: str,
         access: StreamAccess,
         advertised: str = "",
-        surroundings: Surroundings = REAL,
+        environment: Environment = REAL,
     ) -> None:
         desk.is_served = True
         self.desk = desk
@@ -36,7 +36,7 @@ class LightOffice:
         host = listen.rpartition(":")[0]
         self.address = advertised or f"{host}:{self.listener.port}"
         candidacy = Candidacy(name, self.address)
-        self.candidate = Candidate(settings, candidacy, desk, watching, surroundings)
+        self.candidate = Candidate(settings, candidacy, desk, watching, environment)
 
     def start(self) -> None:
         self.candidate.start()

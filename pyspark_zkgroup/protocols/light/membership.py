@@ -17,7 +17,7 @@ from pyspark_zkgroup.jvm.registration import LightSeat
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.coordinator.commanded_target import CommandedTarget
 from pyspark_zkgroup.protocols.coordinator.membership import registration_of
-from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.light.call import Call
 from pyspark_zkgroup.protocols.light.registering import StreamRegistration
 from pyspark_zkgroup.protocols.light.rules import identity
@@ -39,14 +39,14 @@ OpenLight = Callable[[LightSettings, "queue.SimpleQueue[SessionEvent]"], LightSe
 def light_membership(
     options: Options,
     brokers: Brokers,
-    surroundings: Surroundings = REAL,
+    environment: Environment = REAL,
     in_kafka: OffsetsInKafka | None = None,
 ) -> OwnedMembership:
-    base = basis(options, brokers, surroundings, in_kafka, CoordinatedPaths(options.group.id))
+    base = basis(options, brokers, environment, in_kafka, CoordinatedPaths(options.group.id))
     group, consumer = options.group.id, base.agenda.member.consumer
-    incarnation = surroundings.new_secret()
+    incarnation = environment.new_secret()
     hello = Hello(group, consumer, incarnation, options.protocol.light.session_timeout_ms)
-    sessions = _Sessions(options, hello, surroundings.open_light or _open_session)
+    sessions = _Sessions(options, hello, environment.open_light or _open_session)
     keeper = SessionKeeper(base.agenda, sessions.open, "the coordinator")
     seat = LightSeat(identity.shown(group, consumer, incarnation), hello.timeout_ms)
     registered = replace(registration_of(options), light=seat)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.options import Options
-from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.losses import Losses
 from pyspark_zkgroup.protocols.owned.agenda import Agenda
 from pyspark_zkgroup.protocols.owned.decider import Decider
@@ -33,13 +33,13 @@ class Basis:
 
     options: Options
     brokers: Brokers
-    surroundings: Surroundings
+    environment: Environment
     agenda: Agenda
     first: FirstOffsets
     copy: KafkaCopy
 
     def zookeeper_sessions(self) -> SessionKeeper:
-        settings, open_store = self.options.zookeeper, self.surroundings.open_store
+        settings, open_store = self.options.zookeeper, self.environment.open_store
         return SessionKeeper(self.agenda, lambda events, _former: open_store(settings, events))
 
     def topic_reader(self) -> TopicReader:
@@ -76,12 +76,12 @@ class Basis:
 def basis(
     options: Options,
     brokers: Brokers,
-    surroundings: Surroundings,
+    environment: Environment,
     in_kafka: OffsetsInKafka | None,
     paths: GroupPaths,
 ) -> Basis:
-    clock = surroundings.clock
-    name = options.group.member_id or surroundings.new_name(clock)
+    clock = environment.clock
+    name = options.group.member_id or environment.new_name(clock)
     member = Member(
         paths,
         f"{options.group.id}_{name}",
@@ -93,4 +93,4 @@ def basis(
     losses = Losses(paths.offset, fail=options.fetch.fail_on_data_loss)
     copy = KafkaCopy(options, in_kafka, clock)
     first = FirstOffsets(options.starting, brokers, losses, copy)
-    return Basis(options, brokers, surroundings, Agenda(member), first, copy)
+    return Basis(options, brokers, environment, Agenda(member), first, copy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.options import Options
-from pyspark_zkgroup.protocols.environment import REAL, Surroundings
+from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.owned.assembly import basis
 from pyspark_zkgroup.protocols.owned.group_view import GroupReader
 from pyspark_zkgroup.protocols.owned.joining import Entry
@@ -18,11 +18,11 @@ from pyspark_zkgroup.protocols.zookeeper.computed_target import ComputedTarget
 def zookeeper_membership(
     options: Options,
     brokers: Brokers,
-    surroundings: Surroundings = REAL,
+    environment: Environment = REAL,
     in_kafka: OffsetsInKafka | None = None,
 ) -> OwnedMembership:
     paths = GroupPaths(options.group.id)
-    base = basis(options, brokers, surroundings, in_kafka, paths)
+    base = basis(options, brokers, environment, in_kafka, paths)
     keeper = base.zookeeper_sessions()
     registration = Registration(
         options.topics.subscription,

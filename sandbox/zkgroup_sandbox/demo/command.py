@@ -13,7 +13,7 @@ from rich.console import Console
 
 from pyspark_zkgroup.delta.jars import delta_jars
 from zkgroup_sandbox import Sandbox
-from zkgroup_sandbox.demo.play import GROUP, TOPIC, Play, Verdict
+from zkgroup_sandbox.demo.play import GROUP, TOPIC, Balance, Play
 from zkgroup_sandbox.demo.screen import Screen
 from zkgroup_sandbox.demo.spark_jobs import SparkJobs
 from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS
@@ -53,7 +53,7 @@ def demo(kafka: str, remove_one_row: bool) -> None:
     sys.exit(0 if verdict.right else 1)
 
 
-def _play(directory: Path, kafka: str, *, remove_one_row: bool) -> Verdict:
+def _play(directory: Path, kafka: str, *, remove_one_row: bool) -> Balance:
     screen = Screen(Console(highlight=False))
     jars = delta_jars(screen.say)
     servers = directory / "servers"

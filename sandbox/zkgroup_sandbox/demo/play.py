@@ -34,7 +34,7 @@ FIRST, SECOND, THIRD = "member-1", "member-2", "member-3"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Balance:
     line: str
     right: bool
 
@@ -49,7 +49,7 @@ class Play:
         self._paced: Paced | None = None
         self._onlooker: Onlooker | None = None
 
-    def run(self, *, remove_one_row: bool) -> Verdict:
+    def run(self, *, remove_one_row: bool) -> Balance:
         self._open()
         self._two_share()
         self._one_joins()
@@ -184,7 +184,7 @@ class Play:
             raise _failed(driver)
         self._screen.say(_last(driver.lines("drain: ")).removeprefix("drain: "))
 
-    def _count(self, produced: Produced, *, remove_one_row: bool) -> Verdict:
+    def _count(self, produced: Produced, *, remove_one_row: bool) -> Balance:
         path = self._jobs.directory / "produced.json"
         path.write_text(json.dumps({"topic": TOPIC, "ranges": produced.ranges}), "utf-8")
         self._screen.say("all records in Delta are compared with what was produced")
@@ -193,7 +193,7 @@ class Play:
         counted = driver.lines("produced ")
         if not counted:
             raise _failed(driver)
-        return Verdict(counted[-1], driver.status == 0)
+        return Balance(counted[-1], driver.status == 0)
 
     # -- how they are played
 

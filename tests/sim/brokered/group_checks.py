@@ -14,7 +14,7 @@ from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
-from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed, replayed
+from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupOffset, replayed
 from tests.fakes.broker_group import Group, GroupMember, Stored
 from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.fakes.kafka import FakeKafka
@@ -251,7 +251,7 @@ class GroupChecks(Checkers):
 
     def _accepts(self, planned: PlannedRange) -> bool:
         stored = self.coordinator.offsets.get(planned.partition)
-        held = Committed(None) if stored is None else Committed(stored.offset, stored.metadata)
+        held = GroupOffset(None) if stored is None else GroupOffset(stored.offset, stored.metadata)
         return replayed(planned.range, planned.fence, held, mine=True) == "include"
 
     def moved_by_another(self, driver: Driver, partition: TopicPartition) -> bool:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
-from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 from tests.fakes.group_cluster import FakeCluster
 from tests.fakes.group_coordinator import FakeGroupCoordinator
@@ -128,7 +128,7 @@ class BrokeredDriver(Driver):
             self.view,
             self.connect,
             self.options.protocol.kafka,
-            Surroundings(
+            Environment(
                 clock=self.process.clock,
                 new_name=lambda _clock: f"{self.name}-{self.number}-x",
                 new_condition=self.threads.condition,

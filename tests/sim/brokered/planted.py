@@ -25,7 +25,7 @@ from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
 from pyspark_zkgroup.protocols.kafka.rules import assignors
 from pyspark_zkgroup.protocols.kafka.rules.assignors import GroupMember
-from pyspark_zkgroup.protocols.kafka.rules.fencing import Committed, Known, Outcome
+from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupOffset, GroupProgress, Outcome
 from pyspark_zkgroup.protocols.kafka.rules.member import Member, Turn
 from pyspark_zkgroup.ranges import positions
 from tests.sim.brokered.planted_refusals import REFUSAL_BUGS
@@ -46,7 +46,7 @@ def _commit_what_is_planned() -> Patches:
 def _go_on_from_memory() -> Patches:
     """Whoever has written there since."""
 
-    def position(known: Known | None, committed: Committed) -> int | None:
+    def position(known: GroupProgress | None, committed: GroupOffset) -> int | None:
         return known.done if known is not None else committed.offset
 
     return [put(kafka_claims, "position", position)]
@@ -56,7 +56,7 @@ def _replay_what_is_assigned() -> Patches:
     """Whatever the group holds of it by now."""
 
     def replayed(
-        _planned: OffsetRange, _fence: Fence, _committed: Committed, *, mine: bool
+        _planned: OffsetRange, _fence: Fence, _committed: GroupOffset, *, mine: bool
     ) -> Outcome:
         return "include" if mine else "leave out"
 
@@ -174,8 +174,8 @@ def _claim_without_reading() -> Patches:
 
     def read(
         self: GroupRequests, partitions: Collection[TopicPartition]
-    ) -> dict[TopicPartition, Committed]:
-        return {p: Committed(None) for p in partitions} | real(self, partitions)
+    ) -> dict[TopicPartition, GroupOffset]:
+        return {p: GroupOffset(None) for p in partitions} | real(self, partitions)
 
     return [put(GroupRequests, "read", read)]
 

@@ -16,7 +16,7 @@ from pyspark_zkgroup.protocols.kafka import requests as kafka_requests
 from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
 from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
 from pyspark_zkgroup.protocols.kafka.rules.commit_verdict import CommitVerdict, judge_commit
-from pyspark_zkgroup.protocols.kafka.rules.fencing import Known
+from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupProgress
 from pyspark_zkgroup.protocols.kafka.rules.member import Member, Turn, heartbeat_answered
 from tests.sim.planting import Bugs, Patches, put
 from tests.sim.world import VirtualClock
@@ -27,12 +27,12 @@ _REFUSED_NOW = (codes.COORDINATOR_NOT_AVAILABLE, codes.NOT_COORDINATOR)
 def _plan_under_a_bare_token() -> Patches:
     """After a commit that was refused for now the group holds another offset than the plan's."""
 
-    def current(self: Known) -> Fence:
+    def current(self: GroupProgress) -> Fence:
         if not self.doubts:
             return self.fence
         return Fence("+".join(f"{token}@{at}" for token, at in self._writes))
 
-    return [put(Known, "current", property(current))]
+    return [put(GroupProgress, "current", property(current))]
 
 
 def _moved_before_the_append() -> Patches:
@@ -103,7 +103,7 @@ def _gone_at_the_first_word() -> Patches:
         for partition, found in answers.items():
             if found is Meaning.GONE:
                 at = self.holdings.known[partition]
-                self.holdings.known[partition] = Known(at.fence, at.done, at.done)
+                self.holdings.known[partition] = GroupProgress(at.fence, at.done, at.done)
         real(self, {p: v for p, v in answers.items() if v is not Meaning.GONE})
 
     return [put(KafkaClaims, "_note_unknown", note_unknown)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
-from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.environment import Environment
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.coordinated.office import Looker, Office
@@ -45,7 +45,7 @@ class CoordinatedDriver(Driver):
         self.membership: Any = coordinator_membership(
             self.options,
             self.view,
-            Surroundings(
+            Environment(
                 clock=self.process.clock,
                 new_name=lambda _clock: self.name,
                 open_store=self.process.open_store,

@@ -14,7 +14,7 @@ from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
 from pyspark_zkgroup.protocols.coordinator.term import Term
-from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.zk.session import SessionEvent, SessionLostError, SessionSettings
 from pyspark_zkgroup.zk.store import Store
@@ -90,7 +90,7 @@ class Office(Candidate):
             Candidacy(process.name, address),
             desk or LightDesk(clock=clock),
             Watching(view.partitions, 3.0),
-            Surroundings(clock=clock, open_store=self._open),
+            Environment(clock=clock, open_store=self._open),
         )
         self.ended = False
 

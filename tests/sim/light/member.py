@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.planning.planner import Planner
-from pyspark_zkgroup.protocols.environment import Surroundings
+from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.light.membership import light_membership
 from pyspark_zkgroup.protocols.light.rules.identity import INCARNATION_LENGTH_MIN
 from pyspark_zkgroup.protocols.light.rules.messages import Commit, Read, Reply, ToCoordinator
@@ -152,7 +152,7 @@ class LightDriver(ShortBatches):
         self.membership: Any = light_membership(
             self.options,
             self.view,
-            Surroundings(
+            Environment(
                 clock=self.process.clock,
                 new_name=lambda _clock: self.name,
                 new_secret=lambda: self.incarnation,

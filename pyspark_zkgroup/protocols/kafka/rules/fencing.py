@@ -20,7 +20,7 @@ _METADATA = re.compile(r"zkgroup (first )?([0-9A-Za-z._-]{1,200})")
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class GroupOffset:
     """What the group holds of a partition. `offset` is None where it holds nothing."""
 
     offset: int | None
@@ -39,7 +39,7 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class GroupProgress:
     """A partition's progress: finished up to `done`; the group holds `value` under our `fence`, or
     what one of the writes in `doubts` has put there, which were never answered.
     """
@@ -50,7 +50,7 @@ class Known:
     doubts: tuple[tuple[Fence, int], ...] = ()
 
     @classmethod
-    def planned(cls, fence: Fence, start: int, done: int) -> Known:
+    def planned(cls, fence: Fence, start: int, done: int) -> GroupProgress:
         """From what a plan says of a range that begins at `start`. ValueError if it is no fence."""
         if "@" not in fence:
             return cls(fence, start, done)
@@ -85,7 +85,7 @@ class Known:
     def unsettled(self) -> bool:
         return self.done != self.value
 
-    def sent(self, new_token: Callable[[], Fence]) -> Known:
+    def sent(self, new_token: Callable[[], Fence]) -> GroupProgress:
         """With a commit of what is done under way. One that is sent again bears the same token, so
         that no more is in doubt than there were batches.
         """
@@ -98,7 +98,7 @@ class Known:
         """The token of the newest write that was sent."""
         return self._writes[-1][0]
 
-    def is_untouched(self, committed: Committed) -> bool:
+    def is_untouched(self, committed: GroupOffset) -> bool:
         return (committed.token, committed.offset) in self._writes
 
 
@@ -106,7 +106,7 @@ def metadata_of(fence: Fence, *, first: bool = False) -> str:
     return f"zkgroup {'first ' if first else ''}{fence}"
 
 
-def position(known: Known | None, committed: Committed) -> int | None:
+def position(known: GroupProgress | None, committed: GroupOffset) -> int | None:
     """Where reading goes on with a partition that was assigned anew; None where nobody knows.
 
     Untouched since our own last write: behind what we have finished, which settles it. Else the
@@ -120,12 +120,12 @@ def position(known: Known | None, committed: Committed) -> int | None:
     return committed.offset
 
 
-def replayed(planned: OffsetRange, fence: Fence, committed: Committed, *, mine: bool) -> Outcome:
+def replayed(planned: OffsetRange, fence: Fence, committed: GroupOffset, *, mine: bool) -> Outcome:
     """What becomes of a range after a crash. Its content can only shrink: once moved, out for ever.
 
     Untouched and another's, it may be claimed or committed by that one, or become ours. Leaving it
     out now would not hold: another crash, the other gone without a trace, and it would be in.
     """
-    if not Known.planned(fence, planned.start, planned.start).is_untouched(committed):
+    if not GroupProgress.planned(fence, planned.start, planned.start).is_untouched(committed):
         return "leave out"
     return "include" if mine else "wait"

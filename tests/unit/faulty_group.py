@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.inspect.findings import Ailment, Case, Look, ailments
+from pyspark_zkgroup.inspect.findings import Case, GroupFinding, Look, group_findings
 from pyspark_zkgroup.inspect.report import GroupFacts, Seen, Written, report
 from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.model import TopicPartition
@@ -63,10 +63,10 @@ class Group:
         return Look(facts, report(facts, self.ends), self.starts, at_ms)
 
 
-def found(first: Group, last: Group | None = None) -> tuple[Ailment, ...]:
+def found(first: Group, last: Group | None = None) -> tuple[GroupFinding, ...]:
     """Of two looks, five seconds apart; the second one as the first if nothing is said of it."""
-    return ailments(Case(first.look(), (last or first).look(LATER_MS)))
+    return group_findings(Case(first.look(), (last or first).look(LATER_MS)))
 
 
 def codes(first: Group, last: Group | None = None) -> list[str]:
-    return [ailment.text[1:8] for ailment in found(first, last)]
+    return [finding.text[1:8] for finding in found(first, last)]

@@ -8,9 +8,9 @@ import ssl
 import kafka.errors
 import pytest
 
-from pyspark_zkgroup.kafka import securing
+from pyspark_zkgroup.kafka import auth
+from pyspark_zkgroup.kafka.auth import LoginUnderWay, Refusal
 from pyspark_zkgroup.kafka.receiving import Frame
-from pyspark_zkgroup.kafka.securing import LoginUnderWay, Refusal
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 from pyspark_zkgroup.security.sasl import Kerberos, Password, Sasl, TokenFunction
 from pyspark_zkgroup.security.secret import Secret
@@ -42,7 +42,7 @@ def tls_error(reason: str) -> ssl.SSLError:
     ],
 )
 def test_what_lasts_of_tls(error: Exception, what: str | None) -> None:
-    found = securing.tls_refusal(error)
+    found = auth.tls_refusal(error)
     assert (None if found is None else found.what) == what
 
 
@@ -83,7 +83,7 @@ def test_an_alert_of_tls_is_not_taken_for_a_large_answer() -> None:
     ],
 )
 def test_what_lasts_of_a_login(error: Exception, what: str) -> None:
-    refusal = securing.login_refusal(error, ALICE)
+    refusal = auth.login_refusal(error, ALICE)
     assert isinstance(refusal, Refusal)
     assert refusal.what == what
     assert refusal.remedy
@@ -94,29 +94,29 @@ def test_what_lasts_of_a_login(error: Exception, what: str) -> None:
     "error", [kafka.errors.KafkaTimeoutError("late"), kafka.errors.KafkaConnectionError("cut")]
 )
 def test_what_may_pass_stays_what_it_is(error: Exception) -> None:
-    assert securing.login_refusal(error, ALICE) is error
+    assert auth.login_refusal(error, ALICE) is error
 
 
 def test_what_the_connections_are_told() -> None:
     login = Password("a=b,c", Secret("p"))
-    scram = securing.settings(KafkaSecurity("SASL_PLAINTEXT", None, Sasl("SCRAM-SHA-512", login)))
+    scram = auth.settings(KafkaSecurity("SASL_PLAINTEXT", None, Sasl("SCRAM-SHA-512", login)))
     assert scram == {
         "security_protocol": "SASL_PLAINTEXT",
         "sasl_mechanism": "SCRAM-SHA-512",
         "sasl_plain_username": "a=3Db=2Cc",
         "sasl_plain_password": "p",
     }
-    plain = securing.settings(KafkaSecurity("SASL_PLAINTEXT", None, Sasl("PLAIN", login)))
+    plain = auth.settings(KafkaSecurity("SASL_PLAINTEXT", None, Sasl("PLAIN", login)))
     assert plain["sasl_plain_username"] == "a=b,c"
     tickets = Sasl("GSSAPI", Kerberos("kafka"))
-    told = securing.settings(KafkaSecurity("SASL_PLAINTEXT", None, tickets))
+    told = auth.settings(KafkaSecurity("SASL_PLAINTEXT", None, tickets))
     assert told["sasl_kerberos_service_name"] == "kafka"
 
 
 def test_a_function_that_raises_tells_only_of_what_kind() -> None:
     for name, said in (("raising", "has raised RuntimeError"), ("empty", "has returned no text")):
         function = TokenFunction(__name__, name)
-        told = securing.settings(KafkaSecurity("SASL_SSL", None, Sasl("OAUTHBEARER", function)))
+        told = auth.settings(KafkaSecurity("SASL_SSL", None, Sasl("OAUTHBEARER", function)))
         with pytest.raises(kafka.errors.SaslAuthenticationFailedError, match=said) as caught:
             told["sasl_oauth_token_provider"].token()
         assert leaks_of(str(caught.value)) == []
@@ -133,7 +133,7 @@ def empty() -> str:
 def test_requests_are_logged_again_when_the_login_is_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    securing.settings(KafkaSecurity("SASL_PLAINTEXT", None, ALICE))
+    auth.settings(KafkaSecurity("SASL_PLAINTEXT", None, ALICE))
     logger = logging.getLogger("kafka.protocol.parser")
     caplog.set_level(logging.DEBUG)
     with LoginUnderWay():

@@ -1,4 +1,4 @@
-"""What `doctor` says of a group: each ailment where it is, and none where all is well."""
+"""What `doctor` says of a group: each finding where it is, and none where all is well."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark_zkgroup.inspect.report import Seen, Written
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy, encode_candidacy
-from tests.unit.ailing_group import NOW_MS, Group, T, codes, found, fresh, member, owner
+from tests.unit.faulty_group import NOW_MS, Group, T, codes, found, fresh, member, owner
 
 IN_OFFICE = Seen(encode_candidacy(Candidacy("one")), 5, 3000, life=90)
 
