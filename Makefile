@@ -17,7 +17,7 @@ PLANTED_SEEDS ?= 2000
 VERSIONS ?=
 MATRIX_ARGS ?=
 MUTANTS_ARGS ?=
-WORKERS ?= 4
+WORKERS ?= 1
 DOCUMENTS_ARGS ?=
 
 BIN := .venv/bin
@@ -38,7 +38,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 help:
 	@echo "make demo       three Spark drivers share a topic on a Kafka and a ZooKeeper of their own; one joins, leaves, is killed; all is counted"
 	@echo "make quick      the tests that need no server, and a short simulation: a minute"
-	@echo "make test       all tests but the long ones, in WORKERS=4 processes"
+	@echo "make test       all tests but the long ones; WORKERS=3: in three processes"
 	@echo "make test-long  the long ones"
 	@echo "make test-matrix  the same few queries on PySpark 4.0, 4.1, 4.2 and 4.3, with brokers 3.9 and 4.1; VERSIONS='4.0 4.3' for some"
 	@echo "make try-documents  each block of README and docs, each command, job and notebook in a fresh clone with an empty HOME;"
@@ -71,14 +71,13 @@ demo: setup
 
 # No server, so no Java either. Property tests draw a quarter of what they draw in `make test`.
 quick: environment rust
-	@$(BIN)/python -m pytest -n auto --dist loadfile --hypothesis-profile=quick --quiet \
+	@$(BIN)/python -m pytest -n auto --hypothesis-profile=quick --quiet \
 		tests/unit tests/property tests/golden tests/test_architecture.py $(PYTEST_ARGS)
 	@$(BIN)/python -m tests.sim --seeds 40
 
-# Files are spread over more workers than there are cores: most of them wait for servers most of the time. tests/conftest.py puts
-# the longest first.
+# With WORKERS=3 one of them has all that keeps the cores busy, the others what waits for servers: see tests/conftest.py.
 test: setup
-	@$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	@$(TEST_ENV) $(BIN)/python -m pytest $(if $(filter-out 1,$(WORKERS)),-n $(WORKERS) --no-loadscope-reorder) $(PYTEST_ARGS)
 
 # VERSIONS: lines of PySpark, such as '4.0 4.1'; MATRIX_ARGS='--brokers 3.9 --cases restart' for a part. What came out stands in
 # build/matrix.json. Each version has an environment of its own in the user's cache.
@@ -152,6 +151,12 @@ imports: environment
 	$(BIN)/lint-imports --no-logo
 	cd sandbox && ../$(BIN)/lint-imports --no-logo
 
+# No library of Python is linked to the tests of the Rust sources: they need none, and distributions keep it in a package of its own.
+RUST_TEST := cargo test --locked --quiet
+ifeq ($(shell uname),Linux)
+RUST_TEST := PYO3_BUILD_EXTENSION_MODULE=1 RUSTFLAGS='-C link-arg=-Wl,--unresolved-symbols=ignore-all' $(RUST_TEST)
+endif
+
 # Each where there is a toolchain with that part.
 rust: environment
 	@if cargo --version >/dev/null 2>&1 && rustc --version >/dev/null 2>&1; then \
@@ -159,7 +164,7 @@ rust: environment
 		if cargo fmt --version >/dev/null 2>&1; then cargo fmt --check; else echo "rust: no rustfmt here"; fi && \
 		if cargo clippy --version >/dev/null 2>&1; then cargo clippy --locked --quiet --all-targets -- -D warnings; \
 		else echo "rust: no clippy here"; fi && \
-		cargo test --locked --quiet; \
+		$(RUST_TEST); \
 	else echo "rust: left out, as there is no Rust toolchain here"; fi
 
 # The wheel is built from the source distribution: what is missing in that is missing at once.

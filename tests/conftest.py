@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import settings
 
@@ -16,18 +18,27 @@ settings.load_profile("zkgroup")
 pytest_plugins = ["zkgroup_sandbox.fixtures"]
 
 
-# Where several workers run the files, these are begun first: they take longest, and mostly wait.
-_FIRST = ("chaos", "spark", "packages", "interop", "broker", "contract", "kafka", "security", "sim")
+# Several workers share the files. Those that keep the cores busy all go to one of them, and are
+# begun first: two Sparks only take each other's cores. The others mostly wait for servers.
+_BUSY = ("spark", "chaos", "interop", "matrix", "bench", "exercise", "packages")
+
+
+def _worker_of(nodeid: str) -> str:
+    path = nodeid.partition("::")[0]
+    return "busy" if path.split("/")[1] in _BUSY else path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = {folder: place for place, folder in enumerate(_FIRST)}
+    items.sort(key=lambda item: _worker_of(item.nodeid) != "busy")
 
-    def place(item: pytest.Item) -> int:
-        folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
-        return order.get(folder, len(order))
 
-    items.sort(key=place)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = _worker_of
+    return scheduler
 
 
 def pytest_report_header() -> str:

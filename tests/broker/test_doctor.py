@@ -23,6 +23,12 @@ SLOW = () if slow_because() is None else ("native decoder",)
 """What doctor remarks where the package was built without Rust."""
 
 
+@pytest.fixture(autouse=True)
+def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How fast a server answers depends on what else runs here."""
+    monkeypatch.setattr("pyspark_zkgroup.cli.health._SLOW_S", 60.0)
+
+
 def doctor(*arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
     result = CliRunner().invoke(main, ["doctor", "--json", *arguments])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
@@ -60,6 +66,14 @@ def test_briefly_only_what_is_not_well_is_shown(sandbox: Sandbox) -> None:
     assert "kazoo" not in shown
     ((well, looked_at),) = re.findall(r"^(\d+) of (\d+) things are well$", shown, re.MULTILINE)
     assert int(well) == int(looked_at) - 2 - len(SLOW)
+
+
+def test_a_slow_server_is_remarked_on(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark_zkgroup.cli.health._SLOW_S", 0.0)
+    status, found = doctor("--zookeeper", sandbox.kafka_zookeeper_connect)
+    assert found["ZooKeeper"]["state"] == "note"
+    assert "That is slow" in found["ZooKeeper"]["remedy"]
+    assert status == 0
 
 
 def test_all_groups_are_looked_at_each_by_its_name(group: Group) -> None:
