@@ -148,9 +148,14 @@ class Checkers(LossChecks):
                 # Somebody moved it after the proof; what it was before is what the batch is of.
                 is_rolled_back = progress.epoch in progress.rolled_back
                 batch.epochs[planned.partition] = progress.epoch - 1 if is_rolled_back else -1
+            if mine and writer is not driver and not self._stands(planned):
+                # Its twin has settled the batch before while it could not hear of it: this one is
+                # planned under a fence that has moved, and so is committed by nobody.
+                batch.excuses[planned.partition] = ["settled by its twin, unheard"]
             if session is None or self.owner.get(planned.partition) != session.id:
                 # Lost between the proof and the log: nothing can be asked in between.
-                batch.excuses[planned.partition] = ["lost between proof and log"]
+                excuses = batch.excuses.setdefault(planned.partition, [])
+                excuses.append("lost between proof and log")
             if has_twin:
                 # Which takes its ranges away, or logs the same number first.
                 batch.excuses.setdefault(planned.partition, []).append("a second driver")
