@@ -25,7 +25,6 @@ from pyspark_zkgroup.errors import (
 from pyspark_zkgroup.group.ownership import OffsetRead, parse_offset, stands, version_of
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
-from pyspark_zkgroup.zk.port import Node
 from tests.sim.ledger import Delivery, Progress
 from tests.sim.loss_checks import UNSEEN_S, LossChecks
 from tests.sim.query import Batch, Driver
@@ -184,11 +183,6 @@ class Checkers(LossChecks):
     def moved_by_another(self, driver: Driver, partition: TopicPartition) -> bool:
         """Whether the newest write to what the group holds is not this driver's."""
         return self.drivers.get(self.of(partition).writer) is not driver
-
-    def _offset_node(self, partition: TopicPartition) -> Node | None:
-        return self.server.leader.nodes.get(
-            f"{self.offsets_at}{partition.topic}/{partition.partition}"
-        )
 
     def _stands(self, planned: PlannedRange) -> bool:
         node = self._offset_node(planned.partition)

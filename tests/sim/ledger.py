@@ -74,7 +74,7 @@ class Progress:
     cuts: dict[int, int] = field(default_factory=dict)
     """Where the log was cut, by the epoch that ended with it."""
     unlooked: int | None = None
-    """Committed since the log was cut, by a holder that has not looked at the log since."""
+    """The group's offset, where the log was cut and its holder has not looked at it since."""
 
     def cut(self, at: int, end: int) -> None:
         """What is left counts in the next epoch as before; what is gone is owed no more in this."""

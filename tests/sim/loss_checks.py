@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyspark_zkgroup.group.ownership import parse_offset
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.ranges.gaps import Gap
@@ -22,6 +23,11 @@ class LossChecks(NodeChecks):
         if seen is not None and seen.offset > at:
             self.cuts_owed.add((driver.name, partition, at, seen.offset))
 
+    def not_looked_at(self, partition: TopicPartition) -> None:
+        """Of a topic made anew ZooKeeper tells whoever comes next; of a cut log nothing does."""
+        node = self._offset_node(partition)
+        self.of(partition).unlooked = None if node is None else parse_offset(node.data)
+
     def told_loss(self, driver: Driver, gap: Gap) -> None:
         partition = gap.partition
         self.of(partition).unlooked = None
@@ -30,6 +36,9 @@ class LossChecks(NodeChecks):
             # Planned in the second in which it was not seen, after ZooKeeper had told.
             self.counts["a topic made anew told twice"] += 1
             self.misled.discard((driver.name, partition))
+            return
+        if not owed and gap.seen is None and partition in self.unowed:
+            self.counts["loss told by the next holder, excused before"] += 1
             return
         if owed and owed[0][0] != driver.name and gap.seen is None:
             # docs/operations.md: a partition that comes from another member.

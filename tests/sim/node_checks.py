@@ -33,6 +33,8 @@ class NodeChecks(Judge):
         self.counts: Counter[str] = Counter()
         self.allowed_faults: set[str] = set()
         self.cuts_owed: set[tuple[str, TopicPartition, int, int]] = set()
+        self.unowed: set[TopicPartition] = set()
+        """Cut logs of which the next holder may find at most that they end too soon."""
         self.rolling_back = False
         self.made_at: dict[str, float] = {}
         self.misled: set[tuple[str, TopicPartition]] = set()
@@ -47,6 +49,11 @@ class NodeChecks(Judge):
         if progress is None:
             progress = self.progress[partition] = Progress()
         return progress
+
+    def _offset_node(self, partition: TopicPartition) -> Node | None:
+        return self.server.leader.nodes.get(
+            f"{self.offsets_at}{partition.topic}/{partition.partition}"
+        )
 
     # -- ZooKeeper's transactions
 
@@ -84,9 +91,9 @@ class NodeChecks(Judge):
             )
 
     def _taken_away(self, partition: TopicPartition) -> None:
-        """A log that is lost in the moment in which its partition is taken away: the holder has
-        committed its batch and not looked since, and the next one goes on there and cannot know
-        (docs/operations.md).
+        """A log that is lost in the moment in which its partition is taken away: the holder has not
+        looked since, and the next one goes on at the group's offset and cannot know
+        (docs/operations.md), unless it is beyond the log's end.
         """
         progress = self.of(partition)
         if progress.unlooked is not None:
@@ -94,6 +101,7 @@ class NodeChecks(Judge):
             progress.owed_from[progress.epoch] = progress.unlooked
             progress.unlooked = None
             self.cuts_owed = {owed for owed in self.cuts_owed if owed[1] != partition}
+            self.unowed.add(partition)
 
     def _vandalised(self, holder: int, partition: TopicPartition) -> None:
         self.vandalised.add((holder, partition))

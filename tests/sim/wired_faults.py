@@ -92,6 +92,7 @@ def cut(scene: Scene, rng: Random) -> bool:
         return False
     scene.world.tell(f"** the log of {partition} is cut from {end} to {at}")
     scene.checkers.cut(held[partition], partition, at, end)
+    scene.checkers.not_looked_at(partition)
     log.elect(at)
     scene.kafka.produce(partition, rng.choice([0, end - at, rng.randrange(1, 30), 40]))
     return True
