@@ -211,7 +211,10 @@ class NodeChecks(Judge):
             self.world.tell(f"offset of {partition} rebuilt: {new}")
             owed = progress.owed_from.get(progress.epoch, 0)
             gap = self._gap(partition, progress, progress.epoch, owed, new)
-            if gap is not None:
+            if gap is not None and self._is_left_out(partition, new, session):
+                self.counts["rebuilt behind a range that its replay left out"] += 1
+                progress.owed_from[progress.epoch] = new
+            elif gap is not None:
                 self.world.fail(f"P1: {partition} is rebuilt at {new}, but {gap} was never read")
             return
         numbers = self.known_topics.setdefault(partition.topic, set())
@@ -232,6 +235,19 @@ class NodeChecks(Judge):
             self.world.tell(f"offset of {partition} made again: {new}")
         topic_numbers = {p.partition for p in self.kafka.partitions_of(partition.topic)}
         numbers |= topic_numbers
+
+    def _is_left_out(self, partition: TopicPartition, until: int, session: int) -> bool:
+        """Whether the checkpoint of this driver ends with a batch whose replay has left the range
+        out. Spark's log tells it as finished all the same, and only the fence in the group's node,
+        which is lost, tells otherwise (docs/operations.md).
+        """
+        driver = self.drivers.get(session)
+        if driver is None or not driver.query.batches:
+            return False
+        last = driver.query.batches[-1]
+        planned = last.ranges.get(partition)
+        left_out = last.finished and partition not in last.sunk
+        return left_out and planned is not None and planned.range.until == until
 
     def _commit(
         self, partition: TopicPartition, progress: Progress, old: int, new: int, who: str
