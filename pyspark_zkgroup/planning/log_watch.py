@@ -224,6 +224,12 @@ class LogWatch:
         self._vanished = {p: g for p, g in self._vanished.items() if lacking.get(p) is False}
         return found
 
+    def put_off(self, found: Iterable[Gap]) -> None:
+        """Not told, but found again by the next look, and not read before."""
+        partitions = {gap.partition for gap in found}
+        self.doubted |= partitions
+        self._asked_at = {p: at for p, at in self._asked_at.items() if p not in partitions}
+
     def told(self, found: Iterable[Gap]) -> None:
         """Deletions that are known before the group has learnt of them, and logs of which all that
         was seen is void.

@@ -353,6 +353,9 @@ class Planner:
     def _skip_losses(self, ends: Mapping[TopicPartition, LogEnd]) -> None:
         starts = {p: position.start for p, position in self._standing.positions.items()}
         found = self.logs.look(starts, ends) if ends else []
+        if found and not self.membership.vouches():
+            self.logs.put_off(found)
+            found = []
         for partition in self.logs.doubted:
             self._latest.pop(partition, None)
         latest = self._latest if ends else {}

@@ -84,6 +84,11 @@ class Membership(Protocol):
         held, and another boundary is due. Costs nothing as long as nobody does.
         """
 
+    def vouches(self) -> bool:
+        """Whether positions are the group's offsets for certain, where a loss would end the query:
+        what a member only believes to hold, others may have read on, and it may be gone by then.
+        """
+
     def skip(self, found: Collection[Gap]) -> None:
         """Records that are gone: the error that ends the query, or, where losses are allowed, the
         position moves behind them, and the next boundary commits it.

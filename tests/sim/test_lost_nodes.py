@@ -110,3 +110,23 @@ def test_what_is_held_is_looked_at_before_a_new_registration() -> None:
         trace.go(12.0)
         assert len(set(trace.checkers.owner.values())) == 2
         trace.read_all()
+
+
+def test_a_member_that_cannot_prove_what_it_holds_tells_of_no_loss() -> None:
+    """B is cut off from ZooKeeper, its owner node is deleted, and A reads on and commits. What is
+    committed goes by retention: B has not read it, and remembers an older offset of the group.
+    """
+    with Trace(partitions=2, records=0, session_ms=10000) as trace:
+        first = trace.begin(trace.query("b", batch_s=3.0))
+        trace.at(first.process, "spark read", lambda: first.process.cut(6.0, silent=True))
+        trace.kafka.produce(TopicPartition(TOPIC, 1), 10)
+        trace.go_until(lambda: first.process.access.way != "up")
+        trace.server.write(Delete(trace.paths.owner(ONLY), -1))
+        trace.kafka.produce(ONLY, 10)
+        trace.begin(trace.query("a", batch_s=0.1))
+        trace.go_until(lambda: trace.committed() == 10)
+        trace.kafka.logs[ONLY].earliest = 10
+        trace.go(8.0)
+        assert trace.world.violation is None
+        assert not first.gone
+        trace.read_all()

@@ -161,6 +161,10 @@ class OwnedMembership:
     def touched(self) -> bool:
         return self.offset_watch is not None and self.offset_watch.touched()
 
+    def vouches(self) -> bool:
+        # Where losses are allowed, the fence under which the position is committed decides.
+        return not self.losses.fail or (self.prove() and self.keeper.offline_since is None)
+
     def skip(self, found: Collection[Gap]) -> None:
         self.losses.skip(found, self.holdings.known)
 

@@ -45,6 +45,7 @@ class Group:
     ended: str = ""
     settled: bool = True
     unsettled: bool = False
+    is_sure: bool = True
     included: frozenset[TopicPartition] = frozenset([P0, P1])
     commits: list[dict[TopicPartition, int]] = field(default_factory=list)
     resumed: list[Plan] = field(default_factory=list)
@@ -75,6 +76,9 @@ class Group:
 
     def touched(self) -> bool:
         return False
+
+    def vouches(self) -> bool:
+        return self.is_sure
 
     def skip(self, found: Collection[Gap]) -> None:
         self.skipped += found
@@ -390,6 +394,18 @@ def test_a_restarted_query_without_brokers_waits(d: Desk, monkeypatch: pytest.Mo
 def test_records_that_are_gone_are_skipped_before_the_plan(d: Desk) -> None:
     d.brokers.starts[P0] = 8
     assert ranges(d.next(d.planner.initial_offset())) == {P0: (8, 10), P1: (7, 10)}
+    assert [(gap.kind, gap.lost) for gap in d.group.skipped] == [("passed", 3)]
+
+
+def test_a_loss_waits_until_its_member_vouches_for_the_position_and_is_found_again(
+    d: Desk,
+) -> None:
+    d.brokers.starts[P0] = 8
+    d.group.positions, d.group.is_sure = {P0: 5, P1: 9}, False
+    end = d.batch(d.planner.initial_offset())
+    assert (ranges(end), d.group.skipped) == ({P0: (5, 5), P1: (9, 10)}, [])
+    d.group.is_sure = True
+    assert ranges(d.next(end)) == {P0: (8, 10), P1: (10, 10)}
     assert [(gap.kind, gap.lost) for gap in d.group.skipped] == [("passed", 3)]
 
 
