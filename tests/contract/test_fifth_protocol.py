@@ -100,7 +100,8 @@ def toy_membership(
 
 class ToyQuery(SimulatedQuery):
     def _new_membership(self) -> Any:
-        self.options = replace(self.options, protocol=cast(Any, "toy"))
+        named = replace(self.options.protocol, name=cast(Any, "toy"))
+        self.options = replace(self.options, protocol=named)
         return membership(self.options, self.brokers, self._environment())
 
 
