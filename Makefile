@@ -113,7 +113,7 @@ exercise: setup
 
 # Whatever it finds is to be kept in tests/golden/mutations.
 fuzz: environment
-	@$(BIN)/python -m tests.mutations --seconds $$((60 * $(MINUTES)))
+	@$(BIN)/python -m tests.harness.mutations --seconds $$((60 * $(MINUTES)))
 
 # Whether it would find something: faults planted in copies of the native decoder.
 fuzz-planted: environment

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import pyspark_zkgroup
-from tests import rooms
+from tests.harness import rooms
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pyspark_zkgroup"
@@ -240,7 +240,7 @@ def test_tests_neither_sleep_nor_mock() -> None:
     }
 
     # The one loop that all tests wait by: it ends with its condition, or fails at its deadline.
-    assert found == {"tests/waiting.py": ["time.sleep"]}
+    assert found == {"tests/harness/waiting.py": ["time.sleep"]}
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_importing_the_package_opens_nothing_and_costs_little(tmp_path: Path) ->
 
 
 def test_the_rooms_in_the_design_are_those_of_the_contracts() -> None:
-    """`python -m tests.rooms` writes them."""
+    """`python -m tests.harness.rooms` writes them."""
     text = rooms.DESIGN.read_text(encoding="utf-8")
     assert text.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.drawn()
 

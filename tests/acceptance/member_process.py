@@ -17,7 +17,7 @@ def spark_order() -> Any:
     try:
         return importlib.import_module("tests.harness.spark_order")
     except ModuleNotFoundError:
-        return importlib.import_module("tests.spark_order")
+        return importlib.import_module("tests.harness.spark_order")
 
 
 def main() -> None:

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from tests.light import LightGroup, served
-from tests.waiting import wait_until
+from tests.harness.light import LightGroup, served
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from functools import cache
 
-from tests.record_batches import CODECS, seal
+from tests.harness.record_batches import CODECS, seal
 from zkgroup_sandbox.record_batch import Event, encode_batch
 
 Pack = Callable[[str, bytes], bytes]

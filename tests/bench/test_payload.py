@@ -12,8 +12,8 @@ from pyspark_zkgroup.records.reference import ReferenceDecoder
 from tests.bench.cases import CODECS, SIZES
 from tests.bench.decode import decode, limits
 from tests.bench.payload import at_offset, event, packed, plain_batches
-from tests.record_batches import CODECS as NUMBERS
-from tests.record_batches import compress
+from tests.harness.record_batches import CODECS as NUMBERS
+from tests.harness.record_batches import compress
 
 
 def pack(codec: str, data: bytes) -> bytes:

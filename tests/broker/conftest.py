@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.group import Group, group_of
-from tests.secured_brokers import fill
+from tests.harness.group import Group, group_of
+from tests.harness.secured_brokers import fill
 from zkgroup_sandbox import Sandbox
 
 

@@ -14,10 +14,10 @@ from pyspark_zkgroup.errors import (
     SubscriptionError,
 )
 from pyspark_zkgroup.model import TopicPartition
-from tests.group import Group, all_rows, missing, settle, twice
-from tests.producing import produce
-from tests.retention import delete_records
-from tests.spark_order import Checkpoint, CrashError, Query
+from tests.harness.group import Group, all_rows, missing, settle, twice
+from tests.harness.producing import produce
+from tests.harness.retention import delete_records
+from tests.harness.spark_order import Checkpoint, CrashError, Query
 
 
 def assign(

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.group.paths import GroupPaths, topic_path
-from tests.group import Group, settle
+from tests.harness.group import Group, settle
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.sessions import session
 

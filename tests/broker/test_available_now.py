@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from pyspark_zkgroup.errors import DataLossError, OffsetOutOfRangeError, ZkgroupError
-from tests.group import Group, group_of, known, missing, twice
-from tests.retention import delete_records
-from tests.spark_order import Checkpoint, CrashError, Query
+from tests.harness.group import Group, group_of, known, missing, twice
+from tests.harness.retention import delete_records
+from tests.harness.spark_order import Checkpoint, CrashError, Query
 from zkgroup_sandbox import Sandbox
 
 BOTH = pytest.mark.parametrize("fail", ["true", "false"])

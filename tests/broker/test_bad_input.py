@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.errors import OffsetBeyondEndError, OptionError, ServerError
-from tests.group import Group, all_rows, known, missing, settle, twice, waits_for
+from tests.harness.group import Group, all_rows, known, missing, settle, twice, waits_for
 from zkgroup_sandbox.ports import free_ports
 
 
@@ -110,7 +110,7 @@ def test_an_offset_that_is_below_zero_is_one_that_is_not_set(group: Group) -> No
 
 def test_a_checkpoint_of_another_group_is_refused(group: Group) -> None:
     from pyspark_zkgroup.errors import PlanError
-    from tests.spark_order import Checkpoint
+    from tests.harness.spark_order import Checkpoint
 
     topic = group.topic(1)
     group.produce(topic, 3)

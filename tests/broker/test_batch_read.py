@@ -22,9 +22,9 @@ from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.ranges.pushdown import Condition, Narrowing, push
 from pyspark_zkgroup.tasks import reading as task
 from tests.fakes.still_clock import StillClock
-from tests.group import Group
-from tests.producing import produce
-from tests.retention import delete_records
+from tests.harness.group import Group
+from tests.harness.producing import produce
+from tests.harness.retention import delete_records
 
 FIRST_MS, SECOND_MS, THIRD_MS = (1_700_000_000_000 + n * 1000 for n in range(3))
 NO_RECORD_MS = 4_000_000_000_000

@@ -13,10 +13,10 @@ import pytest
 from pyspark_zkgroup.errors import PlanError
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.still_clock import StillClock
-from tests.group import Group, all_rows, missing, settle, twice
-from tests.producing import produce
-from tests.spark_order import Checkpoint, Query
-from tests.waiting import wait_until
+from tests.harness.group import Group, all_rows, missing, settle, twice
+from tests.harness.producing import produce
+from tests.harness.spark_order import Checkpoint, Query
+from tests.harness.waiting import wait_until
 
 
 def fill(group: Group, topic: str, *counts: int) -> None:

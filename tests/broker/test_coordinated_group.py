@@ -15,10 +15,10 @@ from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.protocols.coordinator.candidate import Candidate
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy, parse_candidacy
 from pyspark_zkgroup.spark.candidate import candidate_of
-from tests.group import all_rows, known, missing, settle, twice
-from tests.spark_order import Checkpoint, Query, abandon
-from tests.told_group import ToldGroup, begin_a_batch, share
-from tests.waiting import wait_until
+from tests.harness.group import all_rows, known, missing, settle, twice
+from tests.harness.spark_order import Checkpoint, Query, abandon
+from tests.harness.told_group import ToldGroup, begin_a_batch, share
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 COORDINATOR = "/consumers/coordinator"

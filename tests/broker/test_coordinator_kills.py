@@ -15,9 +15,9 @@ import pytest
 from kazoo.exceptions import NoNodeError
 
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import parse_candidacy
-from tests.group import Group, all_rows, missing, settle, twice
-from tests.spark_order import Query
-from tests.waiting import wait_until
+from tests.harness.group import Group, all_rows, missing, settle, twice
+from tests.harness.spark_order import Query
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 COORDINATOR = "/consumers/coordinator"

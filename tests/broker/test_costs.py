@@ -15,7 +15,7 @@ from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.protocols.owned.claims import Claiming
 from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
 from tests.fakes.brokers import FakeBrokers
-from tests.group import Group, settle
+from tests.harness.group import Group, settle
 from zkgroup_sandbox import Sandbox
 
 IDLE_S = 4.0

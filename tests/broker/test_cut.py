@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox.cut import Cut
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from pyspark_zkgroup.errors import DataLossError, OffsetBeyondEndError, ZkgroupError
-from tests.group import Group, group_of, known, missing, settle, twice
-from tests.retention import delete_records
-from tests.spark_order import Checkpoint, CrashError, Query
-from tests.waiting import wait_until
+from tests.harness.group import Group, group_of, known, missing, settle, twice
+from tests.harness.retention import delete_records
+from tests.harness.spark_order import Checkpoint, CrashError, Query
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 FALSE = "false"

@@ -17,10 +17,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
-from tests.group import Group, group_of, settle
-from tests.light import LightGroup
-from tests.told_group import share
-from tests.waiting import wait_until
+from tests.harness.group import Group, group_of, settle
+from tests.harness.light import LightGroup
+from tests.harness.told_group import share
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 

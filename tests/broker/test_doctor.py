@@ -14,8 +14,8 @@ from kazoo.security import READ_ACL_UNSAFE, make_digest_acl
 
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.records.choice import slow_because
-from tests.group import Group, settle
-from tests.waiting import wait_until
+from tests.harness.group import Group, settle
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.produce import Producer
 

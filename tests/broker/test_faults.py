@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from tests.group import Group, all_rows, group_of, known, missing, settle, twice, waits_for
-from tests.spark_order import Checkpoint
-from tests.waiting import wait_until
+from tests.harness.group import Group, all_rows, group_of, known, missing, settle, twice, waits_for
+from tests.harness.spark_order import Checkpoint
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 

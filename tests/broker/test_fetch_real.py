@@ -26,8 +26,8 @@ from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.tasks import reading as task
-from tests.producing import produce, producer
-from tests.waiting import wait_until
+from tests.harness.producing import produce, producer
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 NewSandbox = Callable[..., Sandbox]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.errors import ServerError
-from tests.group import Group, all_rows, group_of, known, missing, settle, twice
-from tests.waiting import wait_until
+from tests.harness.group import Group, all_rows, group_of, known, missing, settle, twice
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 

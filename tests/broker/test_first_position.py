@@ -6,10 +6,10 @@ import pytest
 
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.model import TopicPartition
-from tests.group import Group, all_rows, missing, settle, twice
-from tests.producing import produce
-from tests.spark_order import Checkpoint
-from tests.waiting import wait_until
+from tests.harness.group import Group, all_rows, missing, settle, twice
+from tests.harness.producing import produce
+from tests.harness.spark_order import Checkpoint
+from tests.harness.waiting import wait_until
 
 
 def test_latest_is_resolved_once_and_survives_a_crash(group: Group) -> None:

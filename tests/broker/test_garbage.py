@@ -8,8 +8,8 @@ import pytest
 from kazoo.client import KazooClient
 
 from pyspark_zkgroup.errors import BadZnodeError
-from tests.group import Group, known, missing, settle, twice, waits_for
-from tests.waiting import wait_until
+from tests.harness.group import Group, known, missing, settle, twice, waits_for
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 HUGE = b"x" * 900_000

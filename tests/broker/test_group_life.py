@@ -7,8 +7,8 @@ import time
 import pytest
 
 from pyspark_zkgroup.errors import AssignmentError
-from tests.group import Group, all_rows, known, missing, settle, twice
-from tests.waiting import wait_until
+from tests.harness.group import Group, all_rows, known, missing, settle, twice
+from tests.harness.waiting import wait_until
 
 
 def test_a_lone_member_reads_all_and_commits_what_is_done(group: Group) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from pyspark_zkgroup.errors import AccessError
 from pyspark_zkgroup.model import TopicPartition
+from tests.harness.planted_secrets import PASSWORD
+from tests.harness.producing import produce
+from tests.harness.secured_brokers import scram
+from tests.harness.waiting import wait_until
 from tests.kafka.members import KafkaQuery
-from tests.planted_secrets import PASSWORD
-from tests.producing import produce
-from tests.secured_brokers import scram
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox, access
 
 CAROL = "User:carol"

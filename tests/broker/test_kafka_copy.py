@@ -11,12 +11,12 @@ from pyspark_zkgroup.clock import SystemClock
 from pyspark_zkgroup.errors import AssignmentError, ServerError
 from pyspark_zkgroup.protocols.owned import first_offsets
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
-from tests.group import Group, known, missing, settle, twice, waits_for
+from tests.harness.group import Group, known, missing, settle, twice, waits_for
+from tests.harness.kept_offsets import keep, kept, live_consumer
+from tests.harness.spark_order import Checkpoint, Query
+from tests.harness.waiting import wait_until
 from tests.kafka import members as in_brokers
 from tests.kafka.members import kafka_group_of
-from tests.kept_offsets import keep, kept, live_consumer
-from tests.spark_order import Checkpoint, Query
-from tests.waiting import wait_until
 
 
 def set_in_zookeeper(group: Group, topic: str, offsets: dict[int, int]) -> None:

@@ -14,9 +14,9 @@ from pyspark_zkgroup.jvm.brokers import parse_broker
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView
-from tests.planted_secrets import PASSWORD, TOKEN, WRONG_PASSWORD, leaks_of
-from tests.producing import produce
-from tests.secured_brokers import (
+from tests.harness.planted_secrets import PASSWORD, TOKEN, WRONG_PASSWORD, leaks_of
+from tests.harness.producing import produce
+from tests.harness.secured_brokers import (
     BEARER,
     HIDDEN,
     LISTED,

@@ -16,8 +16,8 @@ import pytest
 from pyspark_zkgroup.errors import AccessError
 from pyspark_zkgroup.kafka import tokens
 from pyspark_zkgroup.security.sasl import UnsignedToken
-from tests.planted_secrets import PASSWORD, WRONG_PASSWORD, leaks_of
-from tests.secured_brokers import BEARER, RECORDS, jaas, read, view_of
+from tests.harness.planted_secrets import PASSWORD, WRONG_PASSWORD, leaks_of
+from tests.harness.secured_brokers import BEARER, RECORDS, jaas, read, view_of
 from zkgroup_sandbox import Sandbox
 
 

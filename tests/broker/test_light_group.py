@@ -37,13 +37,13 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     Rejected,
 )
 from pyspark_zkgroup.protocols.light.rules.wire import MESSAGE_BYTES_MAX, encode
-from tests.group import all_rows, known, missing, settle, twice
-from tests.light import LightGroup, crash, served
-from tests.planted_secrets import COORDINATOR_TOKEN, WRONG_PASSWORD, leaks_in, leaks_of
-from tests.spark_order import Checkpoint, Query
-from tests.talk import Talk, answers, talk
-from tests.told_group import begin_a_batch, share
-from tests.waiting import wait_until
+from tests.harness.group import all_rows, known, missing, settle, twice
+from tests.harness.light import LightGroup, crash, served
+from tests.harness.planted_secrets import COORDINATOR_TOKEN, WRONG_PASSWORD, leaks_in, leaks_of
+from tests.harness.spark_order import Checkpoint, Query
+from tests.harness.talk import Talk, answers, talk
+from tests.harness.told_group import begin_a_batch, share
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.cut import Cut
 
@@ -319,7 +319,7 @@ def test_a_member_needs_neither_kazoo_nor_zookeeper(group: LightGroup) -> None:
     program = (
         "import json, sys\n"
         "sys.modules['kazoo'] = None\n"
-        "from tests.spark_order import Query\n"
+        "from tests.harness.spark_order import Query\n"
         "query = Query(json.loads(sys.argv[1]))\n"
         "query.until(20)\n"
         "query.trigger()\n"

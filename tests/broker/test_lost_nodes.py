@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.group import Group, all_rows, missing, settle, twice, waits_for
-from tests.spark_order import Checkpoint, Query
-from tests.waiting import wait_until
+from tests.harness.group import Group, all_rows, missing, settle, twice, waits_for
+from tests.harness.spark_order import Checkpoint, Query
+from tests.harness.waiting import wait_until
 
 
 def lose_everything(group: Group) -> None:

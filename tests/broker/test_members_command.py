@@ -22,9 +22,9 @@ from pyspark_zkgroup.jvm.registration import (
     encode_registration,
 )
 from pyspark_zkgroup.planning import planner
-from tests.group import Group, group_of, missing, settle, twice
-from tests.spark_order import Query
-from tests.waiting import wait_until
+from tests.harness.group import Group, group_of, missing, settle, twice
+from tests.harness.spark_order import Query
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.errors import AccessError, OptionError, ZkgroupError
 from pyspark_zkgroup.options import parse
-from tests.all_secrets import locked, to_brokers, to_zookeeper, with_locked_key, znodes
-from tests.planted_secrets import (
+from tests.harness.all_secrets import locked, to_brokers, to_zookeeper, with_locked_key, znodes
+from tests.harness.planted_secrets import (
     KEY_MARK,
     KEY_PASSWORD,
     PASSWORD,
@@ -28,8 +28,8 @@ from tests.planted_secrets import (
     leaks_in,
     leaks_of,
 )
-from tests.secured_brokers import LISTED, RECORDS, TOPIC
-from tests.spark_order import Checkpoint, Query
+from tests.harness.secured_brokers import LISTED, RECORDS, TOPIC
+from tests.harness.spark_order import Checkpoint, Query
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.certificates import Certificates
 

@@ -6,10 +6,10 @@ import logging
 
 import pytest
 
-from tests.group import Group, settle, waits_for
-from tests.spark_order import Query
-from tests.told_group import ToldGroup
-from tests.waiting import wait_until
+from tests.harness.group import Group, settle, waits_for
+from tests.harness.spark_order import Query
+from tests.harness.told_group import ToldGroup
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 

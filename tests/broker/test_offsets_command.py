@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
-from tests.group import Group, group_of, settle
-from tests.kept_offsets import keep, kept, live_consumer
+from tests.harness.group import Group, group_of, settle
+from tests.harness.kept_offsets import keep, kept, live_consumer
 from zkgroup_sandbox import Sandbox
 
 

@@ -13,7 +13,7 @@ from pyspark_zkgroup.kafka.fetch import read_ranges
 from pyspark_zkgroup.kafka.leader_cache import Leader
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
-from tests.producing import produce
+from tests.harness.producing import produce
 from zkgroup_sandbox import Sandbox
 
 pytestmark = pytest.mark.long

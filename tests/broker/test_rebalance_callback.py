@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.errors import OptionError
-from tests.group import Group, missing, settle
-from tests.waiting import wait_until
+from tests.harness.group import Group, missing, settle
+from tests.harness.waiting import wait_until
 
 HEARD: list[tuple[str, tuple[tuple[str, int], ...], bool]] = []
 GROUPS: list[Group] = []

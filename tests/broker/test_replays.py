@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.group import Group, all_rows, missing, settle, twice
-from tests.spark_order import Checkpoint, CrashError, Query
+from tests.harness.group import Group, all_rows, missing, settle, twice
+from tests.harness.spark_order import Checkpoint, CrashError, Query
 
 
 def crash_at(query: Query, step: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.errors import SandboxError
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox, bring_up, process
 from zkgroup_sandbox.ports import LOOPBACK, free_ports
 from zkgroup_sandbox.process import Identity

@@ -11,7 +11,7 @@ from kafka import KafkaConsumer, TopicPartition
 from kazoo.client import KazooClient, KazooState
 
 from pyspark_zkgroup.errors import SandboxError
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.answers import broker_view, zookeeper_mode
 from zkgroup_sandbox.produce import Paced, Produced, json_event, produce

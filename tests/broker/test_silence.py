@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.group import Group, all_rows, missing, settle, twice
-from tests.spark_order import Query
-from tests.waiting import wait_until
+from tests.harness.group import Group, all_rows, missing, settle, twice
+from tests.harness.spark_order import Query
+from tests.harness.waiting import wait_until
 
 LIMIT_MS = "1500"
 

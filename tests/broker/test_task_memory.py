@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from tests.record_batches import Record, batch
+from tests.harness.record_batches import Record, batch
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.kafka_wire import Connection, parse_addresses
 

@@ -21,10 +21,10 @@ from pyspark_zkgroup.kafka.wire import metadata_request
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.tasks import reading as task
-from tests.group import Group, group_of, known
-from tests.producing import produce
-from tests.spark_order import Checkpoint, Query, Row
-from tests.waiting import wait_until
+from tests.harness.group import Group, group_of, known
+from tests.harness.producing import produce
+from tests.harness.spark_order import Checkpoint, Query, Row
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.broker import Broker
 

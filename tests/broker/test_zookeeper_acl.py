@@ -11,10 +11,10 @@ from kazoo.exceptions import NoAuthError
 from kazoo.security import READ_ACL_UNSAFE, make_digest_acl
 
 from pyspark_zkgroup.errors import AccessError
-from tests.group import Group, all_rows, missing, settle
-from tests.planted_secrets import WRONG_PASSWORD, ZOOKEEPER_PASSWORD, leaks_of
-from tests.spark_order import Query
-from tests.waiting import wait_until
+from tests.harness.group import Group, all_rows, missing, settle
+from tests.harness.planted_secrets import WRONG_PASSWORD, ZOOKEEPER_PASSWORD, leaks_of
+from tests.harness.spark_order import Query
+from tests.harness.waiting import wait_until
 
 IN_TIME_S = 10.0
 AUTH = f"digest:zoe:{ZOOKEEPER_PASSWORD}"

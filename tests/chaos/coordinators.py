@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tests.planted_secrets import COORDINATOR_TOKEN
+from tests.harness.planted_secrets import COORDINATOR_TOKEN
 from zkgroup_sandbox.cut import Cut
 from zkgroup_sandbox.ports import LOOPBACK, free_ports
 

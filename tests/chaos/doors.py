@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox.answers import broker_view
 from zkgroup_sandbox.cut import Cut
 from zkgroup_sandbox.ports import LOOPBACK, free_ports

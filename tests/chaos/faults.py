@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from tests.chaos.process import Process, now
 from tests.chaos.stage import Stage
+from tests.harness.waiting import wait_until
 from tests.spark.processes import send
-from tests.waiting import wait_until
 
 # As shares of the session's timeout.
 BELOW, ABOVE, HALF, TWICE = (0.2, 0.5), (1.5, 2.2), 0.5, 2.0

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.job import Job
+from tests.harness.waiting import wait_until
 from tests.spark.processes import exists, family, find_below, send
-from tests.waiting import wait_until
 from zkgroup_sandbox.demo.spark_jobs import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]

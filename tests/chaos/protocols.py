@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from pyspark_zkgroup.group.paths import CoordinatedPaths, GroupPaths
 from tests.chaos.settings import GROUP, Settings
-from tests.planted_secrets import COORDINATOR_TOKEN
+from tests.harness.planted_secrets import COORDINATOR_TOKEN
 from zkgroup_sandbox.kafka_config import CHROOT
 
 # What faults can be done to; see kinds.py.

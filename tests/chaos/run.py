@@ -50,7 +50,7 @@ from tests.chaos.verdict import (
     triggers_of,
     unsettled,
 )
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 REPORT = Path("build/chaos.json")
 SAID_EVERY_S = 5.0

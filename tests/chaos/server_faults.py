@@ -15,7 +15,7 @@ from tests.chaos.faults import ABOVE, Done
 from tests.chaos.process import now
 from tests.chaos.settings import TOPIC
 from tests.chaos.stage import Stage
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox.answers import broker_view
 from zkgroup_sandbox.broker import Broker
 from zkgroup_sandbox.server import Server

@@ -32,9 +32,9 @@ from tests.chaos.settings import (
 )
 from tests.chaos.transactions import Transactions
 from tests.chaos.watch import Watch
+from tests.harness.waiting import wait_until
 from tests.kafka.plain_consumers import JavaConsumer
 from tests.spark.sink import Sink
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.answers import zookeeper_mode
 from zkgroup_sandbox.cut import Cut

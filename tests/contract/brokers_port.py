@@ -15,9 +15,9 @@ from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.protocols.port import Brokers
 from tests.fakes.kafka import FakeKafka, FakeView
-from tests.given_options import LEAST
-from tests.producing import produce
-from tests.retention import delete_records
+from tests.harness.given_options import LEAST
+from tests.harness.producing import produce
+from tests.harness.retention import delete_records
 from zkgroup_sandbox import Sandbox
 
 NOBODY = "127.0.0.1:1"

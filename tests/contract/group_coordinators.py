@@ -22,7 +22,7 @@ from tests.contract.fetching import settings_of
 from tests.contract.simulated_queries import Simulation
 from tests.fakes.group_cluster import FakeCluster
 from tests.fakes.group_coordinator import FakeGroupCoordinator
-from tests.waiting import REAL_TIME, wait_until
+from tests.harness.waiting import REAL_TIME, wait_until
 from zkgroup_sandbox import Sandbox
 
 # By default a broker takes none below.

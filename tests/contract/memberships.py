@@ -29,13 +29,13 @@ from tests.contract.simulated_groups import (
     SimulatedTopics,
 )
 from tests.contract.simulated_queries import Simulation
-from tests.group import Group, group_of
+from tests.harness.group import Group, group_of
+from tests.harness.light import LightGroup
+from tests.harness.light import crash as light_crash
+from tests.harness.produced_topics import ProducedTopics
+from tests.harness.spark_order import Checkpoint, Query
+from tests.harness.waiting import wait_until
 from tests.kafka.members import KafkaGroup, kafka_group_of
-from tests.light import LightGroup
-from tests.light import crash as light_crash
-from tests.produced_topics import ProducedTopics
-from tests.spark_order import Checkpoint, Query
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 # What the protocols do not do alike, and why; docs/protocols.md has the rules.

@@ -1,5 +1,6 @@
-"""Groups on the simulation's fakes, as tests/group.py, tests/light.py and tests/kafka/members.py
-have them on real servers.
+"""Groups on the simulation's fakes.
+
+On real servers: tests/harness/group.py, tests/harness/light.py and tests/kafka/members.py.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from tests.contract.simulated_queries import (
 )
 from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.fakes.zookeeper import FakeZookeeper
+from tests.harness.spark_order import Checkpoint, Query
+from tests.harness.waiting import wait_until
 from tests.sim.coordinated.office import Looker, Office
 from tests.sim.light.office import Hearer, LightCandidate
-from tests.spark_order import Checkpoint, Query
-from tests.waiting import wait_until
 from zkgroup_sandbox.produce import Produced
 
 SESSION_MS = 2000

@@ -28,13 +28,13 @@ from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.fakes.kafka import FakeKafka, FakeView
 from tests.fakes.light_stream import FakeStream
 from tests.fakes.zookeeper import FakeZookeeper
+from tests.harness.spark_order import Checkpoint, Query, Row
 from tests.sim.brokered.member import MemberThreads
 from tests.sim.drain import SimDrain
 from tests.sim.light.office import LightCandidate
 from tests.sim.process import Process
 from tests.sim.threads import ProcessThreads, SharedClock
 from tests.sim.world import World
-from tests.spark_order import Checkpoint, Query, Row
 
 _A_MOMENT_S = 0.001
 

@@ -11,7 +11,7 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.planning import cluster_view
 from pyspark_zkgroup.protocols.port import Brokers
 from tests.contract.brokers_port import KINDS, Cluster, FakedCluster, RealCluster
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 

@@ -24,7 +24,7 @@ from tests.contract.fetching import (
     to_table,
     values,
 )
-from tests.producing import produce, producer
+from tests.harness.producing import produce, producer
 from zkgroup_sandbox import Sandbox
 
 

@@ -17,7 +17,7 @@ from pyspark_zkgroup.kafka.pool import ClusterPool
 from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
 from tests.contract.fetching import settings_of, to_table
 from tests.fakes.fetch_broker import FetchBroker
-from tests.record_batches import Record, batch
+from tests.harness.record_batches import Record, batch
 
 ONE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 PER_BATCH = 10

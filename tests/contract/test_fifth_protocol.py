@@ -34,7 +34,7 @@ from pyspark_zkgroup.protocols.owned.registrations import RegistrationNode
 from pyspark_zkgroup.protocols.port import Membership
 from tests.contract.simulated_groups import SimulatedGroup
 from tests.contract.simulated_queries import SimulatedQuery, Simulation
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 EACH = 5
 

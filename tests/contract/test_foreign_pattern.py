@@ -10,8 +10,8 @@ from pyspark_zkgroup.errors import SubscriptionError
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from tests.contract.memberships import KINDS, settle
-from tests.spark_order import Query
-from tests.waiting import wait_until
+from tests.harness.spark_order import Query
+from tests.harness.waiting import wait_until
 
 EACH = 5
 PATTERN = "(?<!a).*"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.contract.memberships import KINDS, settle
-from tests.group import twice
+from tests.harness.group import twice
 
 EACH = 5
 

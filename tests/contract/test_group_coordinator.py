@@ -25,7 +25,7 @@ from tests.contract.group_coordinators import (
     Coordinator,
     Offer,
 )
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 SHORT = replace(OFFER, session_s=SESSION_S_MIN)
 HASTY = replace(OFFER, rebalance_s=3.0)

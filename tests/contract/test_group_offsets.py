@@ -19,8 +19,8 @@ from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
 from tests.contract.fetching import TIMEOUT_S, settings_of
+from tests.harness.waiting import wait_until
 from tests.interop import current_tools
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 NOTE = "zkgroup somebody"

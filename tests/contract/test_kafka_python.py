@@ -53,7 +53,7 @@ from pyspark_zkgroup.kafka.fetch import read_ranges
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from tests.fakes.fetch_broker import NODE, FetchBroker
-from tests.record_batches import Record, batch
+from tests.harness.record_batches import Record, batch
 
 
 @pytest.mark.parametrize(

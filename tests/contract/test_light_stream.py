@@ -27,7 +27,7 @@ from pyspark_zkgroup.protocols.light.server import Listener
 from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox.certificates import Certificates, Identity
 
 HELLO = Hello("g", "g_a", "one", 1000)

@@ -21,7 +21,7 @@ from tests.contract.fetching import numbered, rows, settings_of, to_table, value
 from tests.fakes.broker_log import Log
 from tests.fakes.fetch_broker import EPOCH_ENDS, METADATA, FetchBroker
 from tests.fakes.still_clock import StillClock
-from tests.producing import produce
+from tests.harness.producing import produce
 
 TP = TopicPartition("events", 0)
 OTHER = 8

@@ -15,7 +15,7 @@ from tests.contract.fetching import (
     settings_of,
     values,
 )
-from tests.producing import produce
+from tests.harness.producing import produce
 from zkgroup_sandbox import Sandbox
 
 

@@ -16,9 +16,9 @@ from pyspark_zkgroup.errors import OffsetBeyondEndError, PlanError
 from pyspark_zkgroup.plan import decode
 from tests.contract.memberships import DIFFERENCES, KINDS, ON_SERVERS, Members, settle
 from tests.contract.simulated_queries import SimulatedQuery
-from tests.group import all_rows, twice
-from tests.spark_order import Checkpoint, CrashError, Query, Row
-from tests.waiting import wait_until
+from tests.harness.group import all_rows, twice
+from tests.harness.spark_order import Checkpoint, CrashError, Query, Row
+from tests.harness.waiting import wait_until
 
 RULES = Path(__file__).resolve().parents[2] / "docs" / "protocols.md"
 EACH = 5

@@ -17,7 +17,7 @@ from tests.contract.fetching import (
     to_table,
     values,
 )
-from tests.producing import produce
+from tests.harness.producing import produce
 from zkgroup_sandbox import Sandbox
 
 

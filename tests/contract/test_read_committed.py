@@ -9,7 +9,7 @@ from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.fetch import read_ranges
 from pyspark_zkgroup.model import Isolation, OffsetRange, TopicPartition
 from tests.contract.fetching import TIMEOUT_S, rows, settings_of
-from tests.producing import producer
+from tests.harness.producing import producer
 from zkgroup_sandbox import Sandbox
 
 # Three records each: committed, aborted, committed, with a marker behind them; two that are open.

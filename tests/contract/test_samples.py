@@ -8,7 +8,7 @@ from pyspark_zkgroup.kafka import samples
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.model import TopicPartition
 from tests.contract.fetching import TIMEOUT_S, Servers, settings_of
-from tests.producing import produce
+from tests.harness.producing import produce
 from zkgroup_sandbox import Sandbox
 
 KIB = 1024

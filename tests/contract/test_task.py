@@ -14,7 +14,7 @@ from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.schema import arrow_schema
 from pyspark_zkgroup.tasks import reading as task
-from tests.producing import produce
+from tests.harness.producing import produce
 from zkgroup_sandbox import Sandbox
 
 KEYS: list[bytes | None] = [b"", b"key", None]

@@ -22,9 +22,9 @@ from pyspark_zkgroup.security.tls import Tls
 from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
 from pyspark_zkgroup.zk.session import Session, SessionSettings
 from pyspark_zkgroup.zk.store import Store
-from tests.planted_secrets import PASSWORD, WRONG_PASSWORD, ZOOKEEPER_PASSWORD, leaks_of
-from tests.tls_port import tls_port
-from tests.waiting import wait_until
+from tests.harness.planted_secrets import PASSWORD, WRONG_PASSWORD, ZOOKEEPER_PASSWORD, leaks_of
+from tests.harness.tls_port import tls_port
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox, secured_zookeeper
 from zkgroup_sandbox.certificates import Certificates, Identity
 from zkgroup_sandbox.cut import Cut

@@ -19,7 +19,7 @@ from pyspark_zkgroup.zk.session import (
     SessionSettings,
 )
 from tests.contract.ensembles import Ensemble, made
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.cut import Cut
 

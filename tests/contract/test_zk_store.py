@@ -10,7 +10,7 @@ from pyspark_zkgroup.group.ops import Check, Create, Delete, Done, InDoubt, Refu
 from pyspark_zkgroup.zk.session import DisconnectedError
 from pyspark_zkgroup.zk.store import Store
 from tests.contract.ensembles import Ensemble, made
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 
 @pytest.fixture(params=["real", "fake"])

@@ -104,9 +104,10 @@ def furnish(place: Place, machine_home: Path, documents: Path) -> None:
             shutil.copy(machine_home / name, place.home / name)
     shutil.copy(documents / "story.py", place.story)
     # A package, so that none of this name in somebody's environment goes before it.
-    (place.story / "tests").mkdir(exist_ok=True)
+    (place.story / "tests" / "harness").mkdir(parents=True, exist_ok=True)
     (place.story / "tests" / "__init__.py").touch()
-    shutil.copy(documents.parent / "waiting.py", place.story / "tests")
+    (place.story / "tests" / "harness" / "__init__.py").touch()
+    shutil.copy(documents.parent / "harness" / "waiting.py", place.story / "tests" / "harness")
 
 
 def clone(checkout: Path, place: Place) -> str:

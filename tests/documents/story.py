@@ -1,7 +1,7 @@
 """What the programs of a scene take for granted: servers with records, a session, patience.
 
-The runner copies it beside them, with tests/waiting.py; they import it as `story`. It runs on the
-packages of whoever reads the pages: it may import what pyspark-zkgroup brings.
+The runner copies it beside them, with tests/harness/waiting.py; they import it as `story`. It runs
+on the packages of whoever reads the pages: it may import what pyspark-zkgroup brings.
 
     python story.py open BOX        topics and records in a sandbox that runs in the directory BOX
     python story.py secured BOX     starts one with TLS, logins and ACLs there, and does the same
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka import KafkaConsumer, TopicPartition
 
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.produce import Paced, Producer
 from zkgroup_sandbox.produce import produce as produce_to

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.exercise.scene import COORDINATOR, SESSION_MS, Running, Scene
-from tests.retention import delete_records
+from tests.harness.retention import delete_records
 
 # Of one partition, where nothing is wrong.
 _PER_SECOND = 10.0

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark_zkgroup.worker_log import log_to_stderr
-from tests.spark_order import Checkpoint, Query
+from tests.harness.spark_order import Checkpoint, Query
 
 TRIGGER_S = 2.0
 SAID_EVERY_S = 10.0

@@ -15,7 +15,7 @@ from kazoo.exceptions import NoNodeError
 
 from tests.exercise.draw import Drawn
 from tests.exercise.load import Load
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 PROJECT = Path(__file__).resolve().parents[2]

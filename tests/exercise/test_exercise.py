@@ -20,7 +20,7 @@ import pytest
 
 from tests.exercise.draw import VARIANTS, draw
 from tests.exercise.scene import PROJECT
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 SEEDS = (4, 13, 37)
 SET_S = 600.0

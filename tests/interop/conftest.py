@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.group import group_of
+from tests.harness.group import group_of
 from tests.interop.old_tools import OldTools
 from tests.interop.scene import Scene, Setup
 from zkgroup_sandbox import Sandbox

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from tests.harness.spark_order import Row
 from tests.interop.old_kafka import command
-from tests.spark_order import Row
 
 END_DEADLINE_S = 20.0
 

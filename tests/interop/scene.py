@@ -17,12 +17,12 @@ from kazoo.exceptions import NoNodeError
 from pyspark_zkgroup.inspect.jvm_consumers import imitate
 from pyspark_zkgroup.inspect.jvm_version import JvmVersion
 from pyspark_zkgroup.model import TopicPartition
-from tests.group import Group
+from tests.harness.group import Group
+from tests.harness.oracle import Record, Verdict, judge
+from tests.harness.spark_order import Checkpoint, CrashError, Query
+from tests.harness.waiting import wait_until
 from tests.interop.old_consumer import OldConsumer, in_hand
 from tests.interop.old_tools import OldTools
-from tests.oracle import Record, Verdict, judge
-from tests.spark_order import Checkpoint, CrashError, Query
-from tests.waiting import wait_until
 from zkgroup_sandbox.produce import Paced, Produced
 
 # Partitions 10 and 2 stand in another order by their hash than by their number, and in another one

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from pyspark_zkgroup.model import TopicPartition
+from tests.harness.oracle import Record, Verdict, judge
+from tests.harness.waiting import wait_until
 from tests.interop.old_consumer import OldConsumer, in_hand
 from tests.interop.old_tools import OldTools
-from tests.oracle import Record, Verdict, judge
 from tests.spark.drivers import Driver, Drivers
 from tests.spark.scene import Scene, scene_on
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]

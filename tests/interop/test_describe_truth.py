@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from tests.group import Group, group_of, settle
+from tests.harness.group import Group, group_of, settle
+from tests.harness.spark_order import Query
+from tests.harness.waiting import wait_until
 from tests.interop.old_consumer import OldConsumer
 from tests.interop.truth import Call, Watch, watched, zkgroup
 from tests.interop.witness import Witness
 from tests.spark.drivers import Drivers
 from tests.spark.scene import Scene, scene_on
-from tests.spark_order import Query
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 pytestmark = pytest.mark.interop

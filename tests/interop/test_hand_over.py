@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from tests.group import group_of
-from tests.waiting import wait_until
+from tests.harness.group import group_of
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 pytestmark = pytest.mark.interop

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.model import TopicPartition
+from tests.harness.spark_order import Query
+from tests.harness.waiting import wait_until
 from tests.interop.conftest import NewScene
 from tests.interop.old_consumer import OldConsumer
 from tests.interop.scene import Scene, Setup, is_of
-from tests.spark_order import Query
-from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.long]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.group import Group, group_of, settle
+from tests.harness.group import Group, group_of, settle
+from tests.harness.kept_offsets import kept
 from tests.interop import current_tools
 from tests.interop.conftest import NewScene
 from tests.interop.old_tools import OldTools
 from tests.interop.scene import Setup
-from tests.kept_offsets import kept
 from zkgroup_sandbox import Sandbox
 
 pytestmark = pytest.mark.interop

@@ -20,8 +20,8 @@ from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.model import TopicPartition
+from tests.harness.waiting import wait_until
 from tests.interop.witness import Interval, Node, Witness, meet
-from tests.waiting import wait_until
 
 EVERY_S = 0.2
 _ONE_AT_A_TIME = threading.Lock()

@@ -10,9 +10,9 @@ from typing import cast
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
-from tests.produced_topics import ProducedTopics
-from tests.spark_order import Checkpoint, Query
-from tests.waiting import wait_until
+from tests.harness.produced_topics import ProducedTopics
+from tests.harness.spark_order import Checkpoint, Query
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 # The shortest that brokers allow by default.

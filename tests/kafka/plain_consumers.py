@@ -9,8 +9,8 @@ from pathlib import Path
 from kafka import KafkaConsumer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
+from tests.harness.spark_order import Row
 from tests.interop.consumer_program import command
-from tests.spark_order import Row
 
 
 class JavaConsumer:

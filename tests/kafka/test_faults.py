@@ -9,11 +9,11 @@ import pytest
 from pyspark_zkgroup.errors import FencedError
 from pyspark_zkgroup.kafka import group_wire, member_wire
 from pyspark_zkgroup.model import TopicPartition
-from tests.group import all_rows, twice
+from tests.harness.group import all_rows, twice
+from tests.harness.spark_order import CrashError
+from tests.harness.waiting import wait_until
 from tests.kafka.members import KafkaGroup, KafkaQuery, settle
 from tests.kafka.test_group_life import missing
-from tests.spark_order import CrashError
-from tests.waiting import wait_until
 
 
 def crash_at(step: str) -> object:

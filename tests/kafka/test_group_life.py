@@ -6,10 +6,10 @@ import pytest
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.model import TopicPartition
-from tests.group import all_rows, twice
+from tests.harness.group import all_rows, twice
+from tests.harness.spark_order import Row
+from tests.harness.waiting import wait_until
 from tests.kafka.members import KafkaGroup, settle
-from tests.spark_order import Row
-from tests.waiting import wait_until
 
 
 def missing(group: KafkaGroup, rows: list[Row]) -> list[Row]:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.group import all_rows, twice
+from tests.harness.group import all_rows, twice
+from tests.harness.waiting import wait_until
 from tests.interop.current_tools import GROUPS, run
 from tests.kafka.members import KafkaGroup
 from tests.kafka.plain_consumers import JavaConsumer, PythonConsumer
 from tests.kafka.test_group_life import missing
-from tests.waiting import wait_until
 
 PARTITIONS = 6
 

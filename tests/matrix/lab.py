@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from tests.oracle import Record, Verdict, judge
+from tests.harness.oracle import Record, Verdict, judge
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.produce import Produced, produce
 

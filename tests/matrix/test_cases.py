@@ -18,10 +18,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark_zkgroup import delta, progress
 from pyspark_zkgroup import stop as stop_drained
 from pyspark_zkgroup.spark.source import HAS_ADMISSION_CONTROL
+from tests.harness.oracle import judge
+from tests.harness.waiting import wait_until
 from tests.matrix.lab import PATIENCE_S, Lab, Sink, records
 from tests.matrix.session import HAS_DELTA
-from tests.oracle import judge
-from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.long,

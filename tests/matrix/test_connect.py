@@ -13,9 +13,9 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from tests.harness.oracle import judge
 from tests.matrix.lab import group_options
 from tests.matrix.session import environment
-from tests.oracle import judge
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.produce import produce
 

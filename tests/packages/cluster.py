@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.harness.waiting import wait_until
 from tests.packages.clean_python import CleanPython, bare_environment
 from tests.spark.processes import family
-from tests.waiting import wait_until
 from zkgroup_sandbox.demo.driver import Driver
 from zkgroup_sandbox.ports import free_ports
 

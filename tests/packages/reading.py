@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from tests.oracle import Record
+from tests.harness.oracle import Record
+from tests.harness.waiting import wait_until
 from tests.packages.cluster import Cluster, Task
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.demo.driver import Driver
 from zkgroup_sandbox.produce import Produced, produce

@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from pyspark_zkgroup.delta.jars import delta_jars
-from tests.delta_table import records
-from tests.oracle import judge
+from tests.harness.delta_table import records
+from tests.harness.oracle import judge
+from tests.harness.waiting import wait_until
 from tests.packages.clean_python import ROOT
 from tests.packages.cluster import WORKERS, Cluster, Task, cluster_of
 from tests.packages.distribution import Distribution
 from tests.packages.reading import DEADLINE_S, Reading, Topic, read_on
 from tests.packages.sent import Sent, made
 from tests.spark.processes import find_all_below
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(900)]

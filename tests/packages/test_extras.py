@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pyspark_zkgroup.cli.main import COMMANDS
-from tests.delta_table import records
-from tests.light import LightGroup
+from tests.harness.delta_table import records
+from tests.harness.light import LightGroup
 from tests.packages.clean_python import ROOT, CleanPython, ran
 from tests.packages.distribution import Distribution
 from zkgroup_sandbox import Sandbox

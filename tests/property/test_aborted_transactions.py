@@ -17,7 +17,7 @@ from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartitio
 from pyspark_zkgroup.records.choice import decoder, slow_because
 from pyspark_zkgroup.records.decoder import Decoder, Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
-from tests.record_batches import CODECS, TRANSACTIONAL_BIT, Record, batch, marker
+from tests.harness.record_batches import CODECS, TRANSACTIONAL_BIT, Record, batch, marker
 
 TP = TopicPartition("orders", 3)
 LIMITS = Limits(rows_max=7, bytes_max=1 << 20, unpacked_bytes_max=1 << 20)

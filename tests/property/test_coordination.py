@@ -11,7 +11,7 @@ from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.protocols.coordinator.rules.decisions import MembersChanged
 from pyspark_zkgroup.protocols.coordinator.rules.rebalance import threads_of_group
-from tests.coordinated import World
+from tests.harness.coordinated import World
 
 GROUPS = ("g", "h")
 CONSUMERS = ("a", "b", "c")

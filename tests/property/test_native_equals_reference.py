@@ -20,10 +20,10 @@ pytest.importorskip(
 from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.native import NativeDecoder
-from tests.decoders import ALL, LIMITS, TP, Fed, disagreement, outcome
-from tests.drawn_records import TEXTS, Headers, records
-from tests.mutations import cases
-from tests.record_batches import (
+from tests.harness.decoders import ALL, LIMITS, TP, Fed, disagreement, outcome
+from tests.harness.drawn_records import TEXTS, Headers, records
+from tests.harness.mutations import cases
+from tests.harness.record_batches import (
     APPEND_TIME_BIT,
     CODECS,
     CONTROL_BIT,
@@ -284,7 +284,7 @@ def test_only_what_is_refused_goes_to_the_reference(codec: int) -> None:
 
 
 def test_on_mutations() -> None:
-    """A little of it every day, with another seed each day; see tests/mutations.py for more."""
+    """A little of it every day, with a new seed each day; more: tests/harness/mutations.py."""
     seed = int(time.time()) // 86_400
     deadline = time.monotonic() + FUZZ_SECONDS
     for case in islice(cases(random.Random(seed)), 1_000_000):

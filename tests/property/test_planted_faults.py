@@ -108,7 +108,7 @@ def built(fault: Fault, folder: Path, target: Path) -> Path:
 def searched(extension: Path, seconds: float) -> subprocess.CompletedProcess[str]:
     options = ["--seconds", str(seconds), "--extension", str(extension)]
     return subprocess.run(
-        [sys.executable, "-m", "tests.mutations", "--seed", "1", *options],
+        [sys.executable, "-m", "tests.harness.mutations", "--seed", "1", *options],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -16,8 +16,8 @@ from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.schema import arrow_schema
-from tests.drawn_records import TEXTS, Headers, records
-from tests.record_batches import CODECS, ZSTD, Record, batch, old_messages, seal
+from tests.harness.drawn_records import TEXTS, Headers, records
+from tests.harness.record_batches import CODECS, ZSTD, Record, batch, old_messages, seal
 
 TP = TopicPartition("t", 0)
 LIMITS = Limits(rows_max=7, bytes_max=200, unpacked_bytes_max=100_000)

@@ -18,7 +18,7 @@ from pyspark_zkgroup.protocols.light.refusal_log import RefusalLog
 from pyspark_zkgroup.security.private_file import refusal_of_mode
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
-from tests.planted_secrets import COORDINATOR_TOKEN, PASSWORD, leaks_of
+from tests.harness.planted_secrets import COORDINATOR_TOKEN, PASSWORD, leaks_of
 from zkgroup_sandbox.certificates import Certificates
 
 # Nobody listens there: whoever gets so far has passed the doors.

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from kazoo.security import ACL, CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
 from pyspark_zkgroup.cli.main import main
-from tests.group import Group, group_of
+from tests.harness.group import Group, group_of
 from zkgroup_sandbox import Sandbox
 
 

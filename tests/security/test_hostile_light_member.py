@@ -31,13 +31,13 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
 )
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
-from tests.group import missing, settle, twice
-from tests.light import LightGroup, served
-from tests.planted_secrets import COORDINATOR_TOKEN
-from tests.spark_order import Query
-from tests.talk import Talk, registering
-from tests.told_group import share
-from tests.waiting import wait_until
+from tests.harness.group import missing, settle, twice
+from tests.harness.light import LightGroup, served
+from tests.harness.planted_secrets import COORDINATOR_TOKEN
+from tests.harness.spark_order import Query
+from tests.harness.talk import Talk, registering
+from tests.harness.told_group import share
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.certificates import Certificates, Identity
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.group import missing, settle, twice
-from tests.light import LightGroup, served
+from tests.harness.group import missing, settle, twice
+from tests.harness.light import LightGroup, served
+from tests.harness.waiting import wait_until
 from tests.security.spent import MIB
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 

@@ -16,10 +16,10 @@ import pytest
 from pyspark_zkgroup.protocols.light.access import open_channel
 from pyspark_zkgroup.protocols.light.rules.messages import Accepted, Hello
 from pyspark_zkgroup.security.stream_access import StreamAccess
-from tests.light import LightGroup
-from tests.planted_secrets import COORDINATOR_TOKEN
-from tests.talk import Talk, registering
-from tests.waiting import wait_until
+from tests.harness.light import LightGroup
+from tests.harness.planted_secrets import COORDINATOR_TOKEN
+from tests.harness.talk import Talk, registering
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.ports import free_ports
 

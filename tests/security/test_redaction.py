@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 
 from pyspark_zkgroup.options.parse import TABLE
-from tests.planted_secrets import redaction
+from tests.harness.planted_secrets import redaction
 
 SECRETS = [option.name for option in TABLE.options if option.secret]
 HOSTILE = [

@@ -15,8 +15,8 @@ from pyspark_zkgroup.kafka.tokens import NoTokenError
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.security.sasl import TokenEndpoint
 from pyspark_zkgroup.security.secret import Secret
-from tests.given_options import LEAST
-from tests.planted_secrets import PASSWORD, leaks_of
+from tests.harness.given_options import LEAST
+from tests.harness.planted_secrets import PASSWORD, leaks_of
 
 JAAS = (
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "

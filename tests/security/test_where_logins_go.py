@@ -19,12 +19,12 @@ from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 from pyspark_zkgroup.security.sasl import Password, Sasl
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.tls import Tls
-from tests.given_options import LEAST, refusal
-from tests.group import missing, settle, twice
-from tests.light import TOKEN, LightGroup
-from tests.planted_secrets import PASSWORD
-from tests.spark_order import Query
-from tests.waiting import wait_until
+from tests.harness.given_options import LEAST, refusal
+from tests.harness.group import missing, settle, twice
+from tests.harness.light import TOKEN, LightGroup
+from tests.harness.planted_secrets import PASSWORD
+from tests.harness.spark_order import Query
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.certificates import Certificates
 

@@ -1,7 +1,7 @@
 """A streaming query as Spark runs it: its checkpoint, its sink, and one driver after another.
 
-Spark's order of calls and logs, as tests/spark_order.py has it for real servers. Here every step is
-one at which the driver, or only its planner, may end.
+Spark's order of calls and logs, as tests/harness/spark_order.py has it for real servers. Here
+every step is one at which the driver, or only its planner, may end.
 """
 
 from __future__ import annotations

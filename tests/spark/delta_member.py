@@ -30,8 +30,8 @@ from pyspark.sql.types import StructType
 
 from pyspark_zkgroup import delta, stop
 from pyspark_zkgroup.delta import lock
+from tests.harness.waiting import wait_until
 from tests.spark.processes import find_below, send
-from tests.waiting import wait_until
 
 HOLD_S_MAX = 300.0
 PLANNER_MODULE = "python_streaming_source_runner"

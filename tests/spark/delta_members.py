@@ -13,10 +13,10 @@ from pathlib import Path
 
 from pyspark_zkgroup.delta.jars import delta_jars
 from pyspark_zkgroup.delta.planned import ranges_in
-from tests.delta_table import records
-from tests.oracle import Record, Verdict, judge
+from tests.harness.delta_table import records
+from tests.harness.oracle import Record, Verdict, judge
+from tests.harness.waiting import wait_until
 from tests.spark.processes import family, send
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.demo.spark_jobs import SparkJobs
 from zkgroup_sandbox.produce import produce

@@ -23,8 +23,8 @@ from pyspark_zkgroup.delta import append, lock
 from pyspark_zkgroup.delta.keys import Keys
 from pyspark_zkgroup.delta.ranges import Box
 from pyspark_zkgroup.delta.table import Table
-from tests.delta_table import records
-from tests.waiting import wait_until
+from tests.harness.delta_table import records
+from tests.harness.waiting import wait_until
 
 Fresh = Callable[[DataFrame, Table, Keys, tuple[Box, ...]], DataFrame]
 unplanted_fresh: Fresh = append.fresh_rows

@@ -19,9 +19,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tests.harness.waiting import wait_until
 from tests.spark.job import Job
 from tests.spark.processes import exists, family, find_below, send
-from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 START_DEADLINE_S = 120.0

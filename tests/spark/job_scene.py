@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark_zkgroup.delta.jars import delta_jars
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.demo.driver import Driver
 from zkgroup_sandbox.demo.spark_jobs import JOBS, SparkJobs

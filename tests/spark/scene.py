@@ -18,11 +18,11 @@ from kazoo.exceptions import NoNodeError
 
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, decode
-from tests.oracle import Record, Verdict, judge
+from tests.harness.oracle import Record, Verdict, judge
+from tests.harness.waiting import wait_until
 from tests.spark.drivers import Driver, Drivers
 from tests.spark.job import Job
 from tests.spark.sink import Delivery, Sink
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.produce import Paced, Produced, produce
 

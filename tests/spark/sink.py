@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
-from tests.oracle import Record
+from tests.harness.oracle import Record
 
 Ranges = dict[TopicPartition, tuple[OffsetRange, ...]]
 

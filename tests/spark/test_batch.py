@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 from kazoo.client import KazooClient
 
-from tests.retention import delete_records
+from tests.harness.retention import delete_records
 from tests.spark.peer import BatchRead, Peer, Sent, differences
 from zkgroup_sandbox import Sandbox
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.harness.waiting import wait_until
 from tests.spark.drivers import Driver
 from tests.spark.job import AVAILABLE_NOW, ONCE
 from tests.spark.scene import PATIENCE_S, Member, Scene
-from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

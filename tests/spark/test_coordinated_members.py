@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import parse_candidacy
+from tests.harness.waiting import wait_until
 from tests.spark.scene import PATIENCE_S, Scene
-from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 

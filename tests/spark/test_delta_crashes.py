@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.waiting import wait_until
 from tests.spark.delta_members import PATIENCE_S, DeltaScene, delta_scene
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(3000)]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.delta_table import records
-from tests.oracle import judge
+from tests.harness.delta_table import records
+from tests.harness.oracle import judge
+from tests.harness.waiting import wait_until
 from tests.spark.job_scene import DEADLINE_S, JobScene, job_scene
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.ports import LOOPBACK, free_ports
 

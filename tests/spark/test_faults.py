@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.oracle import Record
+from tests.harness.oracle import Record
+from tests.harness.waiting import wait_until
 from tests.spark.drivers import Driver
 from tests.spark.scene import PATIENCE_S, Member, Scene
-from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 

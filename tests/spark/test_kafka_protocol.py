@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.oracle import Record, judge
+from tests.harness.waiting import wait_until
 from tests.kafka.plain_consumers import JavaConsumer
-from tests.oracle import Record, judge
 from tests.spark.job import AVAILABLE_NOW, Job
 from tests.spark.scene import PATIENCE_S, Member, Scene
-from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.spark,

@@ -12,9 +12,9 @@ import pytest
 from kazoo.exceptions import NoNodeError
 
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import parse_candidacy
-from tests.planted_secrets import COORDINATOR_TOKEN
+from tests.harness.planted_secrets import COORDINATOR_TOKEN
+from tests.harness.waiting import wait_until
 from tests.spark.scene import PATIENCE_S, Scene
-from tests.waiting import wait_until
 from zkgroup_sandbox.ports import free_ports
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]

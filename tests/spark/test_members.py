@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.model import TopicPartition
-from tests.oracle import Record
+from tests.harness.oracle import Record
+from tests.harness.waiting import wait_until
 from tests.spark.scene import PATIENCE_S, Member, Owner, Scene
 from tests.spark.sink import Delivery
-from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

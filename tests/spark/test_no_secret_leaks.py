@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.model import TopicPartition
-from tests.all_secrets import locked, to_brokers, to_zookeeper, with_locked_key, znodes
-from tests.planted_secrets import (
+from tests.harness.all_secrets import locked, to_brokers, to_zookeeper, with_locked_key, znodes
+from tests.harness.planted_secrets import (
     KEY_MARK,
     KEY_PASSWORD,
     PASSWORD,
@@ -27,7 +27,7 @@ from tests.planted_secrets import (
     leaks_of,
     redaction,
 )
-from tests.producing import produce
+from tests.harness.producing import produce
 from zkgroup_sandbox import Sandbox, access
 from zkgroup_sandbox.certificates import Certificates
 

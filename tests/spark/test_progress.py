@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.harness.waiting import wait_until
 from tests.spark.scene import Scene
-from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -10,11 +10,11 @@ import pytest
 
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
-from tests.oracle import judge
+from tests.harness.oracle import judge
+from tests.harness.waiting import wait_until
 from tests.spark.drivers import Drivers
 from tests.spark.scene import PATIENCE_S, Member, Scene, scene_on
 from tests.spark.sink import Ranges
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

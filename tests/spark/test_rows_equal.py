@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.harness.waiting import wait_until
 from tests.spark.peer import Peer, Read, Sent, differences
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

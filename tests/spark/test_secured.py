@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.model import TopicPartition
-from tests.planted_secrets import PASSWORD, WRONG_PASSWORD, leaks_in, leaks_of, redaction
-from tests.producing import produce
+from tests.harness.planted_secrets import PASSWORD, WRONG_PASSWORD, leaks_in, leaks_of, redaction
+from tests.harness.producing import produce
 from zkgroup_sandbox import Sandbox, access
 from zkgroup_sandbox.certificates import Certificates
 from zkgroup_sandbox.sessions import session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracle import judge
+from tests.harness.oracle import judge
 from tests.spark.scene import Member, Scene
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

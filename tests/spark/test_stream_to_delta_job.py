@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.delta_table import records
-from tests.oracle import judge
+from tests.harness.delta_table import records
+from tests.harness.oracle import judge
+from tests.harness.waiting import wait_until
 from tests.spark.job_scene import DEADLINE_S, JobScene, job_scene
 from tests.spark.processes import find_all_below
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.oracle import judge
+from tests.harness.oracle import judge
+from tests.harness.waiting import wait_until
 from tests.spark.job import AVAILABLE_NOW, ONCE
 from tests.spark.scene import PATIENCE_S, Member, Scene
-from tests.waiting import wait_until
 
 LONG_TRIGGER = "60"
 

@@ -10,10 +10,10 @@ from itertools import pairwise
 
 import pytest
 
-from tests.oracle import Record
+from tests.harness.oracle import Record
+from tests.harness.waiting import wait_until
 from tests.spark.scene import PATIENCE_S, Member, Scene
 from tests.spark.test_faults import PARTITIONS, PER_SECOND, finish
-from tests.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.cut import Cut
 from zkgroup_sandbox.kafka_config import CHROOT

@@ -14,7 +14,7 @@ from pyspark_zkgroup.kafka.receiving import Frame
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 from pyspark_zkgroup.security.sasl import Kerberos, Password, Sasl, TokenFunction
 from pyspark_zkgroup.security.secret import Secret
-from tests.planted_secrets import PASSWORD, leaks_of
+from tests.harness.planted_secrets import PASSWORD, leaks_of
 
 ALICE = Sasl("SCRAM-SHA-256", Password("alice", Secret(PASSWORD)))
 

@@ -34,7 +34,7 @@ def test_a_platform_without_it_has_pythons_own(monkeypatch: pytest.MonkeyPatch) 
     assert before <= clock.monotonic() <= time.monotonic()
 
 
-@pytest.mark.parametrize("room", ["zk", "light", "membership", "coordinator"])
+@pytest.mark.parametrize("room", ["zk", "protocols"])
 def test_whatever_measures_a_lease_asks_that_clock(room: str) -> None:
     others = [
         str(path.relative_to(PACKAGE))

@@ -12,7 +12,7 @@ from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView
-from tests.given_options import LEAST
+from tests.harness.given_options import LEAST
 
 NAMED = {**LEAST, "kafka.bootstrap.servers": "k1:9092"}
 

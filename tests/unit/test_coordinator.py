@@ -19,7 +19,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.decisions import (
 )
 from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from pyspark_zkgroup.protocols.coordinator.rules.rebalance import GroupRead, Member
-from tests.coordinated import World
+from tests.harness.coordinated import World
 
 T = Subscription.static({"t": 1})
 

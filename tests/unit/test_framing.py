@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from pyspark_zkgroup.kafka.framing import Frames, FramingError, frames
-from tests.record_batches import CONTROL_BIT, GZIP, Record, batch, old_messages
+from tests.harness.record_batches import CONTROL_BIT, GZIP, Record, batch, old_messages
 
 FIRST = batch([Record(10), Record(11), Record(12)])
 SECOND = batch([Record(20)], last_offset=29)  # its tail was compacted away

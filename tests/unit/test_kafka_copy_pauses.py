@@ -17,7 +17,7 @@ from pyspark_zkgroup.protocols.owned.holdings import Holdings
 from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from tests.fakes.still_clock import StillClock
-from tests.given_options import LEAST
+from tests.harness.given_options import LEAST
 
 P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
 

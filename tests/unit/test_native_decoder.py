@@ -22,7 +22,16 @@ from pyspark_zkgroup.records.choice import decoder, slow_because
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.native import NativeDecoder
 from pyspark_zkgroup.schema import arrow_schema
-from tests.record_batches import CODECS, NONE, ZSTD, Record, batch, compress, old_messages, seal
+from tests.harness.record_batches import (
+    CODECS,
+    NONE,
+    ZSTD,
+    Record,
+    batch,
+    compress,
+    old_messages,
+    seal,
+)
 
 TP = TopicPartition("orders", 3)
 OTHER = TopicPartition("payments", 0)

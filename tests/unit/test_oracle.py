@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
-from tests.oracle import judge
+from tests.harness.oracle import judge
 from tests.spark.sink import Sink, deliver
 
 PRODUCED = [("t", partition, offset) for partition in (0, 1) for offset in range(3)]

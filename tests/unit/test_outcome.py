@@ -14,7 +14,7 @@ from pyspark_zkgroup.kafka.outcome import (
 )
 from pyspark_zkgroup.kafka.wire import BrokerError, FetchedPartition
 from pyspark_zkgroup.model import TopicPartition
-from tests.record_batches import Record, batch
+from tests.harness.record_batches import Record, batch
 
 TP = TopicPartition("t", 0)
 DATA = batch([Record(10), Record(11)])

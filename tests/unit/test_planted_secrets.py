@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.planted_secrets import KEY_MARK, PASSWORD, TOKEN, leaks_in, leaks_of
+from tests.harness.planted_secrets import KEY_MARK, PASSWORD, TOKEN, leaks_in, leaks_of
 
 
 @pytest.mark.parametrize("ahead", ["", "x", "xy", "xyz"])

@@ -13,7 +13,7 @@ from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.schema import arrow_schema
-from tests.record_batches import (
+from tests.harness.record_batches import (
     APPEND_TIME_BIT,
     CODECS,
     CONTROL_BIT,

@@ -8,7 +8,7 @@ from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.schema import arrow_schema
-from tests.record_batches import CODECS, GZIP, Record, batch, old_messages
+from tests.harness.record_batches import CODECS, GZIP, Record, batch, old_messages
 
 TP = TopicPartition("orders", 3)
 LIMITS = Limits(rows_max=1000, bytes_max=1 << 20, unpacked_bytes_max=1 << 20)

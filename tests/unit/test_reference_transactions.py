@@ -6,7 +6,7 @@ from pyspark_zkgroup.errors import FetchError
 from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
-from tests.record_batches import CONTROL_BIT, TRANSACTIONAL_BIT, Record, batch, marker
+from tests.harness.record_batches import CONTROL_BIT, TRANSACTIONAL_BIT, Record, batch, marker
 
 TP = TopicPartition("orders", 3)
 LIMITS = Limits(rows_max=1000, bytes_max=1 << 20, unpacked_bytes_max=1 << 20)

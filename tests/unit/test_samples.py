@@ -5,7 +5,7 @@ import pytest
 from pyspark_zkgroup.kafka.samples import sample_of
 from pyspark_zkgroup.kafka.wire import FetchedPartition
 from pyspark_zkgroup.model import Sample, TopicPartition
-from tests.record_batches import GZIP, Record, batch, old_messages
+from tests.harness.record_batches import GZIP, Record, batch, old_messages
 
 FIRST = batch([Record(10), Record(11), Record(12), Record(19)])
 SECOND = batch([Record(20)], last_offset=29)  # its tail was compacted away

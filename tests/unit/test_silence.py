@@ -6,7 +6,7 @@ import pytest
 
 from pyspark_zkgroup.planning.silence import Silence, watch
 from tests.fakes.still_clock import StillClock
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 
 class Member:

@@ -20,7 +20,7 @@ from pyspark.sql.types import (
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.schema import spark_ddl
 from pyspark_zkgroup.spark.source import DefaultSource
-from tests.given_options import LEAST
+from tests.harness.given_options import LEAST
 
 COLUMNS = (
     StructType()

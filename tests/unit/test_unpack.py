@@ -12,7 +12,7 @@ from pyspark_zkgroup.records.unpack import (
     unpack_old_lz4,
 )
 from pyspark_zkgroup.records.xxhash import xxh32_short
-from tests.record_batches import compress
+from tests.harness.record_batches import compress
 
 TEXT = b"the same words, the same words, the same words; " * 40
 

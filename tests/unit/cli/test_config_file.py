@@ -13,7 +13,7 @@ from pyspark_zkgroup.cli.reach import access_given, bootstrap_option, zookeeper_
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.security.sasl import Password
 from pyspark_zkgroup.security.secret import Secret
-from tests.planted_secrets import PASSWORD, ZOOKEEPER_PASSWORD, leaks_of
+from tests.harness.planted_secrets import PASSWORD, ZOOKEEPER_PASSWORD, leaks_of
 
 DIGEST = "org.apache.zookeeper.server.auth.DigestLoginModule required"
 

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.harness.waiting import wait_until
 from tests.spark.processes import exists
-from tests.waiting import wait_until
 from zkgroup_sandbox.demo.driver import Driver
 
 # Starts a child, as a driver starts its JVM, and writes both ids once SIGTERM would be answered.

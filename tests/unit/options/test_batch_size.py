@@ -7,7 +7,7 @@ import pytest
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.options.batch_size import BatchLimits
 from pyspark_zkgroup.ranges.splitting import Splitting
-from tests.given_options import LEAST, refusal
+from tests.harness.given_options import LEAST, refusal
 
 DURATION = (
     "a whole number and a unit (us, ms, s, m or min, h, d), such as 30s or 15m; milliseconds "

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.options.parse import TABLE
-from tests.given_options import CONNECT, LEAST, WITHOUT_TOPICS, refusal
+from tests.harness.given_options import CONNECT, LEAST, WITHOUT_TOPICS, refusal
 
 NAME = "one or more letters, digits, '.', '_' and '-' of ASCII"
 GROUP = f"{NAME}, except the reserved coordinator and groups"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.options import parse
-from tests.given_options import LEAST, refusal
+from tests.harness.given_options import LEAST, refusal
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from pyspark_zkgroup.security.kafka_security import OPEN, KafkaSecurity
 from pyspark_zkgroup.security.sasl import Password, Sasl, TokenFunction
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.tls import Tls, context
-from tests.given_options import LEAST as LEAST_OF_ALL
-from tests.given_options import refusal
-from tests.planted_secrets import PASSWORD, leaks_of, redaction
+from tests.harness.given_options import LEAST as LEAST_OF_ALL
+from tests.harness.given_options import refusal
+from tests.harness.planted_secrets import PASSWORD, leaks_of, redaction
 from zkgroup_sandbox.certificates import KEY_PASSWORD, Certificates
 
 # Without them a login is refused, as tests/security/test_where_logins_go.py has it.

@@ -12,7 +12,7 @@ from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.options.light import LightOptions
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
-from tests.planted_secrets import redaction
+from tests.harness.planted_secrets import redaction
 
 GIVEN = {
     "protocol": "light",

@@ -27,7 +27,7 @@ from pyspark_zkgroup.ranges.positions import StartingOffsets, StartingTimes
 from pyspark_zkgroup.ranges.splitting import Splitting
 from pyspark_zkgroup.security.kafka_security import OPEN
 from pyspark_zkgroup.zk.port import SessionSettings
-from tests.given_options import AUTH, LEAST, WITHOUT_TOPICS, refusal
+from tests.harness.given_options import AUTH, LEAST, WITHOUT_TOPICS, refusal
 
 
 def test_the_least_that_must_be_given_and_every_default() -> None:

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tests.fuzzed_options import case, check
+from tests.harness.fuzzed_options import case, check
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.options import parse
-from tests.given_options import LEAST
+from tests.harness.given_options import LEAST
 
 COORDINATED = {**LEAST, "protocol": "coordinator"}
 

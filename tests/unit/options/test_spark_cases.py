@@ -9,7 +9,7 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.options.parse import Use
 from pyspark_zkgroup.ranges.positions import Starting, StartingOffsets, StartingTimes
-from tests.given_options import WITHOUT_TOPICS
+from tests.harness.given_options import WITHOUT_TOPICS
 
 P0, P1 = (TopicPartition("orders", n) for n in range(2))
 WAYS = {

@@ -12,7 +12,7 @@ from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.options.parse import Use
 from pyspark_zkgroup.ranges.endings import TO_LATEST, EndingOffsets, EndingTimes
 from pyspark_zkgroup.ranges.positions import LATEST, Starting, StartingOffsets, StartingTimes
-from tests.given_options import LEAST
+from tests.harness.given_options import LEAST
 
 P0 = TopicPartition("orders", 0)
 BATCH = {"zookeeper.connect": "zk1", "subscribe": "orders"}

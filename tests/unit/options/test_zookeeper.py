@@ -14,11 +14,11 @@ from pyspark_zkgroup.security.sasl import Kerberos, Password
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.tls import context
 from pyspark_zkgroup.security.zookeeper_security import OPEN, ZooKeeperSecurity
-from tests.given_options import LEAST, refusal
-from tests.planted_secrets import (
+from tests.harness.given_options import LEAST, refusal
+from tests.harness.planted_secrets import (
     KEY_PASSWORD as PLANTED_KEY_PASSWORD,
 )
-from tests.planted_secrets import (
+from tests.harness.planted_secrets import (
     PASSWORD,
     WRONG_PASSWORD,
     ZOOKEEPER_PASSWORD,

@@ -20,7 +20,7 @@ from pyspark_zkgroup.protocols.port import Position, Standing
 from pyspark_zkgroup.ranges.gaps import Gap
 from tests.fakes.brokers import FakeBrokers
 from tests.fakes.still_clock import StillClock
-from tests.given_options import LEAST
+from tests.harness.given_options import LEAST
 
 P0, P1 = (TopicPartition("orders", n) for n in range(2))
 Offset = dict[str, Any]

@@ -27,7 +27,7 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
 from pyspark_zkgroup.protocols.light.rules.wire import decode_from_coordinator, encode
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
-from tests.planted_secrets import COORDINATOR_TOKEN
+from tests.harness.planted_secrets import COORDINATOR_TOKEN
 
 
 class Talk:

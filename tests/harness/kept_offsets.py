@@ -10,8 +10,8 @@ from kafka import KafkaConsumer
 from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as TheirPartition
 
-from tests.group import Group
-from tests.waiting import wait_until
+from tests.harness.group import Group
+from tests.harness.waiting import wait_until
 
 
 def kept(group: Group, topic: str, partitions: int = 2) -> dict[int, int | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.record_batches import Record
+from tests.harness.record_batches import Record
 
 TEXTS = st.none() | st.binary(max_size=40)
 TIMES = st.integers(-(2**40), 2**45)

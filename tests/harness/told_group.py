@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.group import Group
-from tests.spark_order import Query
-from tests.waiting import wait_until
+from tests.harness.group import Group
+from tests.harness.spark_order import Query
+from tests.harness.waiting import wait_until
 
 
 class ToldGroup(Group):

@@ -1,7 +1,7 @@
 """Record batches with a few bytes changed, most of them with a checksum that fits again: a decoder
 that looks at the checksum first would otherwise never see them.
 
-    python -m tests.mutations --seconds 600 [--seed N] [--extension FILE]
+    python -m tests.harness.mutations --seconds 600 [--seed N] [--extension FILE]
 
 compares the native decoder with the reference on as many as there is time for; `make fuzz` is the
 same. `--extension` takes the native decoder from a file instead of from where it is installed. What
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
-from tests.record_batches import (
+from tests.harness.record_batches import (
     APPEND_TIME_BIT,
     CODECS,
     CONTROL_BIT,
@@ -37,7 +37,7 @@ from tests.record_batches import (
 )
 
 if TYPE_CHECKING:
-    from tests.decoders import Fed  # which imports the native decoder
+    from tests.harness.decoders import Fed  # which imports the native decoder
 
 GOLDEN = Path(__file__).parent / "golden"
 EXTENSION = "pyspark_zkgroup.records._decoder"
@@ -64,7 +64,7 @@ class Case:
 
     @property
     def fed(self) -> Fed:
-        from tests.decoders import Fed
+        from tests.harness.decoders import Fed
 
         return Fed(_TP, OffsetRange(self.start, self.until), self.data, self.aborted)
 
@@ -205,7 +205,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.extension is not None:
         load(asked.extension)
-    from tests.decoders import disagreement
+    from tests.harness.decoders import disagreement
 
     deadline = time.monotonic() + asked.seconds
     print(f"seed {asked.seed}", flush=True)

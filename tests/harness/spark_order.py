@@ -26,7 +26,7 @@ from pyspark_zkgroup.planning.silence import watch
 from pyspark_zkgroup.protocols.choice import membership
 from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
 from pyspark_zkgroup.tasks import reading as task
-from tests.waiting import REAL_TIME
+from tests.harness.waiting import REAL_TIME
 
 Row = tuple[str, int, int]
 

@@ -49,7 +49,7 @@ _FORMS = {form: secret for secret in (*PLANTED, KEY_MARK) for form in _forms(sec
 
 def redaction() -> str:
     """What docs/security.md says to give to spark.sql.redaction.string.regex."""
-    page = Path(__file__).parents[1] / "docs" / "security.md"
+    page = Path(__file__).parents[2] / "docs" / "security.md"
     (line,) = (x for x in page.read_text().splitlines() if x.strip().startswith("(?is)"))
     return line.strip()
 

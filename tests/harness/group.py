@@ -12,9 +12,9 @@ from typing import Any
 from kazoo.client import KazooClient
 
 from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
-from tests.produced_topics import ProducedTopics
-from tests.spark_order import Checkpoint, Query, Row
-from tests.waiting import wait_until
+from tests.harness.produced_topics import ProducedTopics
+from tests.harness.spark_order import Checkpoint, Query, Row
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 

@@ -13,9 +13,9 @@ from pyspark_zkgroup.options import Options, parse
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.tasks import reading as task
-from tests.planted_secrets import PASSWORD
-from tests.producing import produce
-from tests.waiting import wait_until
+from tests.harness.planted_secrets import PASSWORD
+from tests.harness.producing import produce
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox, access
 from zkgroup_sandbox.certificates import KEY_PASSWORD, Certificates
 

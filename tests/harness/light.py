@@ -14,10 +14,10 @@ from pyspark_zkgroup.protocols.light.listening_candidate import LightOffice
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import SessionSettings
-from tests.planted_secrets import COORDINATOR_TOKEN
-from tests.spark_order import Query, abandon
-from tests.told_group import ToldGroup
-from tests.waiting import wait_until
+from tests.harness.planted_secrets import COORDINATOR_TOKEN
+from tests.harness.spark_order import Query, abandon
+from tests.harness.told_group import ToldGroup
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 TOKEN = StreamAccess(Secret(COORDINATOR_TOKEN))

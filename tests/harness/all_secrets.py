@@ -6,8 +6,8 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization
 
-from tests.planted_secrets import KEY_PASSWORD, ZOOKEEPER_LOGIN, ZOOKEEPER_PASSWORD
-from tests.secured_brokers import SCRAM
+from tests.harness.planted_secrets import KEY_PASSWORD, ZOOKEEPER_LOGIN, ZOOKEEPER_PASSWORD
+from tests.harness.secured_brokers import SCRAM
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.certificates import Certificates
 from zkgroup_sandbox.sessions import session

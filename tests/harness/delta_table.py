@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 
-from tests.oracle import Record
+from tests.harness.oracle import Record
 
 
 def records(table: Path) -> list[Record]:

@@ -1,6 +1,6 @@
 """The rooms of the package as the import contracts order them: the block in DESIGN.md.
 
-    python -m tests.rooms          writes it
+    python -m tests.harness.rooms          writes it
 
 A room is above what it may import; `|` marks rooms on one level, which know nothing of each other.
 """
@@ -12,10 +12,10 @@ import configparser
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "pyspark_zkgroup"
 DESIGN = ROOT / "DESIGN.md"
-BEGIN, END = "<!-- rooms: made by python -m tests.rooms -->", "<!-- end of rooms -->"
+BEGIN, END = "<!-- rooms: made by python -m tests.harness.rooms -->", "<!-- end of rooms -->"
 
 
 def drawn() -> str:

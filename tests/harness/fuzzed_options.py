@@ -1,6 +1,6 @@
 """Random options, right and wrong, and what must hold of whatever comes of them.
 
-python -m tests.fuzzed_options 100000
+python -m tests.harness.fuzzed_options 100000
 """
 
 from __future__ import annotations
