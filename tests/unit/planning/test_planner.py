@@ -409,6 +409,21 @@ def test_a_loss_waits_until_its_member_vouches_for_the_position_and_is_found_aga
     assert [(gap.kind, gap.lost) for gap in d.group.skipped] == [("passed", 3)]
 
 
+def test_a_partition_that_is_lost_while_its_position_is_proved_is_not_planned(
+    d: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The proof finds that an operator has moved the offset: the member drops the partition."""
+
+    def drop() -> bool:
+        d.group.positions.pop(P0, None)
+        return False
+
+    monkeypatch.setattr(d.group, "vouches", drop)
+    d.brokers.starts[P0] = 8
+    assert ranges(d.next(d.planner.initial_offset())) == {P1: (7, 10)}
+    assert d.group.skipped == []
+
+
 def test_a_partition_without_an_end_is_left_for_the_next_time(
     d: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
