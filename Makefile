@@ -51,7 +51,7 @@ help:
 	@echo "make exercise SEED=7  six groups, each with a fault for an operator to name; what is wrong stands in a key, for afterwards"
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
 	@echo "make bench      beside Spark's own Kafka source: about 20 minutes on two cores that have nothing else to do"
-	@echo "make bench-short  five cases of it, in five minutes; make bench-publish shows the newest bench in the README"
+	@echo "make bench-short  five cases of it, in five minutes; make bench-publish puts the newest results into README.md and docs/benchmarks.md"
 	@echo "make check      format, lint, types, import contracts, and the Rust sources; each is a target of its own too"
 	@echo "make wheel      the source distributions, and from them the wheels, of the package and its sandbox, into dist/"
 	@echo "make audit      known vulnerabilities of what is pinned (needs uv, cargo-audit and their databases)"

@@ -1,4 +1,4 @@
-"""The results as tables: for the terminal, and as Markdown for the README."""
+"""The results as tables: for the terminal, and as Markdown for docs/benchmarks.md and README.md."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ from rich.table import Table
 from tests.bench.cases import DECODE, MEMORY, TRIGGER
 from tests.bench.results import environment, others, throughput
 
+SUMMARY = (
+    "100B-none-noop",
+    "100B-zstd-parquet",
+    "1kB-none-noop",
+    "1kB-zstd-parquet",
+    "10kB-lz4-parquet",
+)
+"""The cases that README.md shows."""
 HOW = (
     "Rows per second are those of the micro-batch that reads the whole topic (addBatch: the tasks "
     "read, the sink takes), the median of the runs after a warm-up, in turns on one broker and in "
@@ -70,19 +78,23 @@ def show(results: Sequence[Mapping[str, Any]], console: Console) -> None:
 
 
 def markdown(results: Sequence[Mapping[str, Any]]) -> str:
-    """For the README: every table, and where it was measured."""
+    """Return every table, and the conditions of the run, for docs/benchmarks.md."""
     parts = []
     for grid in grids(results, spread=False):
-        lines = [
-            f"**{grid.title}**",
-            "",
-            _line(grid.columns),
-            _line(["---", *("---:" for _ in grid.columns[1:])]),
-            *map(_line, grid.rows),
-        ]
-        parts.append("\n".join(lines))
+        parts += [f"**{grid.title}**", _table(grid.columns, grid.rows)]
     parts.append("\n".join(f"- {line}" for line in head(results)))
     return "\n\n".join(parts)
+
+
+def summary(results: Sequence[Mapping[str, Any]]) -> str:
+    """Return a few rows of the throughput table, for README.md."""
+    whole = _throughput([r for r in throughput(results) if r["case"] in SUMMARY])
+    return _table(("rows per second", *whole.columns[1:]), whole.rows)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rule = ["---", *("---:" for _ in columns[1:])]
+    return "\n".join(map(_line, (columns, rule, *rows)))
 
 
 def _line(cells: Iterable[str]) -> str:

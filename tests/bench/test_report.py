@@ -15,6 +15,7 @@ from tests.bench.decode import Decoded
 from tests.bench.machine import Machine
 from tests.bench.memory import Memory
 from tests.bench.publish import BEGIN, END, publish, with_table
+from tests.bench.report import SUMMARY
 from tests.bench.throughput import Compared, Run, timed
 from tests.bench.topics import Topic
 from tests.bench.trigger import Latency, Who
@@ -114,34 +115,44 @@ def test_no_result_shows_nothing() -> None:
 
 
 def test_published_results_stand_between_the_marks_once(tmp_path: Path) -> None:
-    readme, build = tmp_path / "README.md", tmp_path / "build"
-    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    readme, page, build = tmp_path / "README.md", tmp_path / "docs" / "b.md", tmp_path / "build"
+    page.parent.mkdir()
+    for path in (readme, page):
+        path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     results.write(everything(), build / "bench.json")
     chart.draw(results.throughput(everything()), "two cores", build / "bench.png")
 
-    publish(readme, tmp_path / "docs", build)
-    once = readme.read_text()
-    publish(readme, tmp_path / "docs", build)
+    publish(readme, page, build)
+    once = page.read_text()
+    publish(readme, page, build)
 
-    assert readme.read_text() == once
+    assert page.read_text() == once
     assert once.startswith(f"before\n{BEGIN}\n")
     assert once.endswith(f"{END}\nafter\n")
     assert "| 100B-lz4-noop | 2.00 M |" in once
-    assert "old" not in once
-    assert (tmp_path / "docs" / "bench.png").read_bytes()[:4] == b"\x89PNG"
+    assert "old" not in once + readme.read_text()
+    assert (page.parent / "bench.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_readme_shows_only_some_cases() -> None:
+    shown = report.summary(everything())
+    assert [line.split(" ")[1] for line in shown.splitlines()[2:]] == [
+        result["case"] for result in results.throughput(everything()) if result["case"] in SUMMARY
+    ]
 
 
 @pytest.mark.parametrize("text", ["nothing", f"{END} {BEGIN}", BEGIN])
-def test_a_readme_without_a_place_is_not_touched(text: str) -> None:
+def test_a_page_without_a_place_is_not_touched(text: str) -> None:
     with pytest.raises(BenchError, match="no place"):
         with_table(text, "table")
 
 
 def test_nothing_measured_is_nothing_to_publish(tmp_path: Path) -> None:
     with pytest.raises(BenchError, match=r"bench.json is not there. Run: make bench"):
-        publish(tmp_path / "README.md", tmp_path, tmp_path)
+        publish(tmp_path / "README.md", tmp_path / "page.md", tmp_path)
 
 
-def test_the_readme_of_this_project_has_a_place() -> None:
-    readme: Any = Path(__file__).resolve().parents[2] / "README.md"
-    assert with_table(readme.read_text(encoding="utf-8"), "table")
+@pytest.mark.parametrize("name", ["README.md", "docs/benchmarks.md"])
+def test_the_pages_of_this_project_have_a_place(name: str) -> None:
+    page: Any = Path(__file__).resolve().parents[2] / name
+    assert with_table(page.read_text(encoding="utf-8"), "table")

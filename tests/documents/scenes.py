@@ -11,6 +11,10 @@ from tests.documents.steps import NotRun, Printed, Python, Scene, Shell
 README, CONTRIBUTING = "README.md", "CONTRIBUTING.md"
 BATCHES, COMING, DELTA = "docs/batch-reads.md", "docs/coming-from.md", "docs/delta.md"
 SECURITY, CLUSTER = "docs/security.md", "docs/cluster.md"
+JOBS = "docs/jobs.md"
+DRAIN = (
+    "python jobs/drain.py --zookeeper zk1:2181/kafka --group billing --subscribe orders,payments \\"
+)
 TRIED_THERE = "tried with two workers by tests/packages/test_cluster.py"
 
 # A page's next command is for a group that somebody is in: one that was drained is listed as well.
@@ -41,8 +45,8 @@ TRY_IT = Scene(
     (
         Printed(
             README,
-            "make demo    # real ZooKeeper, Kafka and Spark; members join, leave and die; "
-            "nothing lost, nothing twice in Delta",
+            "make demo    # starts ZooKeeper, Kafka and Spark; members join, leave and die; "
+            "checks every record",
             first_rows=r"in Delta [1-9]",
         ),
     ),
@@ -61,20 +65,26 @@ INSTALL = Scene(
 )
 
 README_SCENES = (
-    Scene(
-        "the first block",
-        (
-            Printed(
-                README,
-                "orders = (",
-                given="spark = story.spark()",
-                proof="""\
+    *(
+        Scene(
+            f"the quick start {name}",
+            (
+                Printed(
+                    README,
+                    opening,
+                    given="spark = story.spark()",
+                    proof="""\
 with story.paced("orders"):
     story.wait_for(lambda: spark.table("billing_events").count() > 0, "rows", query)
     story.stop(query)
 print("rows:", spark.table("billing_events").count())""",
+                ),
             ),
-        ),
+        )
+        for name, opening in {
+            "with KRaft": "# KRaft: the brokers coordinate the group",
+            "with ZooKeeper": "# ZooKeeper: the group uses the nodes of the old consumers",
+        }.items()
     ),
     Scene(
         "the writer of the README",
@@ -92,13 +102,13 @@ print("rows:", spark.table("billing_events").count())""",
         (
             Printed(
                 README,
-                "export PYSPARK_PYTHON=$(which python)          "
-                "# or the workers start some other Python of the machine",
+                "export PYSPARK_PYTHON=$(which python)    # driver and executors use this Python",
             ),
+            Printed(README, DRAIN),
+            Printed(JOBS, DRAIN),
             Printed(
-                README,
-                "python jobs/drain.py --zookeeper zk1:2181/kafka --group billing "
-                "--subscribe orders,payments \\",
+                JOBS,
+                'spark-submit --jars "$(python -m pyspark_zkgroup.delta.jars)" jobs/drain.py \\',
             ),
             Python(
                 'spark = story.spark(delta=True)\ntable = story.data("billing")\n'

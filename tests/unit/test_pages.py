@@ -75,16 +75,29 @@ def test_every_command_and_its_options_are_there(page: Path) -> None:
     assert {line: why for line in lines if (why := wrong(line))} == {}
 
 
-def test_every_page_is_linked_from_the_readme() -> None:
-    text = (PROJECT / "README.md").read_text(encoding="utf-8")
-    linked = {link.partition("#")[0] for link in _LINK.findall(text)}
-    pages = {str(page.relative_to(PROJECT)) for page in PAGES} - {"README.md"}
-    assert pages - linked == set()
+def linked(page: Path) -> set[Path]:
+    """Return the pages that a page links."""
+    found = _LINK.findall(_CODE.sub("", page.read_text(encoding="utf-8")))
+    return {(page.parent / link.partition("#")[0]).resolve() for link in found}
+
+
+def test_the_readme_links_the_pages_beside_it_and_the_home_page_links_all_others() -> None:
+    home = PROJECT / "docs" / "index.md"
+    beside = linked(PROJECT / "README.md")
+    assert set(PROJECT.glob("*.md")) - {PROJECT / "README.md"} - beside == set()
+    assert home in beside
+    assert set((PROJECT / "docs").glob("*.md")) - {home} - linked(home) == set()
+
+
+def test_the_readme_is_short_and_its_lines_are_narrow() -> None:
+    lines = (PROJECT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 150
+    assert [line for line in lines if len(line) > 100] == []
 
 
 def test_what_is_not_there_would_be_found() -> None:
     readme = PROJECT / "README.md"
-    assert dead(readme, "[a](docs/none.md) [b](docs/delta.md#none) [c](#versions)") == [
+    assert dead(readme, "[a](docs/none.md) [b](docs/delta.md#none) [c](#why)") == [
         "docs/none.md",
         "docs/delta.md#none",
     ]
