@@ -9,7 +9,7 @@ from typing import Final
 
 from pyspark_zkgroup.errors import ZkgroupError
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.options.parse import Use
+from pyspark_zkgroup.options.missing import Use
 
 # Which option of the reader an argument stands for.
 _OPTIONS: Final = {
@@ -48,9 +48,13 @@ def add_servers(parser: argparse.ArgumentParser) -> None:
     add(
         "--zookeeper",
         metavar="HOSTS[/CHROOT]",
-        help="ZooKeeper, as in zookeeper.connect; not with --option protocol=kafka",
+        help="ZooKeeper, as in zookeeper.connect; leave it out for a Kafka without ZooKeeper",
     )
-    add("--bootstrap-servers", metavar="HOSTS", help="brokers, if ZooKeeper does not know them")
+    add(
+        "--bootstrap-servers",
+        metavar="HOSTS",
+        help="brokers; without --zookeeper they also coordinate the group",
+    )
     add(
         "--option",
         action="append",

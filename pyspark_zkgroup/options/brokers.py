@@ -23,8 +23,8 @@ CONNECTIONS: Final = Section(__name__, "Connections to the brokers")
 BOOTSTRAP: Final[Option[tuple[str, ...]]] = FETCHING.option(
     "kafka.bootstrap.servers", rules.ADDRESSES, (), default_text="those registered in ZooKeeper"
 )
-"""Some brokers of the cluster. Needed only when ZooKeeper does not know the brokers (KRaft), and
-with protocol=kafka.
+"""Some brokers of the cluster. Without zookeeper.connect, these brokers also coordinate the group
+(protocol=kafka). With it, needed only where ZooKeeper does not know the brokers (KRaft).
 """
 CLIENT_ID = FETCHING.optional("client.id", rules.NAME, default_text="that of group.id")
 """The name under which the brokers log this query's requests and count its quotas."""

@@ -125,7 +125,7 @@ def _cell(text: str) -> str:
 
 
 def _default(option: Option[Any]) -> str:
-    plain = option.required or option.default_text or option.default_shown == "none"
+    plain = option.default_text or option.default_shown == "none"
     return option.default_shown if plain else f"`{option.default_shown}`"
 
 

@@ -58,11 +58,7 @@ class Given:
         return list(self._values)
 
     def value(self, option: Option[T]) -> T:
-        if option in self._values:
-            return cast(T, self._values[option])
-        if option.required:
-            raise OptionError(f"Option {option.name!r} is missing", f"Give {option.rule.allowed}")
-        return option.default
+        return cast(T, self._values.get(option, option.default))
 
     def shown(self, option: Option[Any]) -> str:
         """`'name' is 'text'`, for messages: with the name and text given, or the default."""

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
-from pyspark_zkgroup.options.option import REQUIRED, Option, Section
+from pyspark_zkgroup.options.option import Option, Section
 from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.options.topics import ASSIGN
 
@@ -66,7 +66,7 @@ ASSIGNORS = rules.meaning_of(
 SECTION: Final = Section(__name__, "ZooKeeper and the group")
 
 GROUP_ID: Final[Option[str]] = SECTION.option(
-    "group.id", GROUP_NAME, REQUIRED, default_text="required, but not for a batch read"
+    "group.id", GROUP_NAME, "", default_text="required, but not for a batch read"
 )
 """The consumer group. Queries with the same group id, and JVM consumers with it, share the
 partitions and the committed offsets. A batch read joins nothing: it starts at the group's offsets,
@@ -165,11 +165,10 @@ class Group:
     rebalance_callback: str | None
 
 
-def group(given: Given, *, may_lack_group: bool, session_timeout_ms: int, in_kafka: bool) -> Group:
+def group(given: Given, *, session_timeout_ms: int, in_kafka: bool) -> Group:
     """Defaults depend on the protocol: on its session timeout, and on whether the brokers keep
     the group.
     """
-    has_group = GROUP_ID in given or not may_lack_group
     storage, dual_commit = given.value(OFFSETS_STORAGE), given.value(DUAL_COMMIT)
     if dual_commit and storage == "zookeeper":
         raise given.clash(
@@ -189,7 +188,7 @@ def group(given: Given, *, may_lack_group: bool, session_timeout_ms: int, in_kaf
     if in_kafka and MAX_POLL_INTERVAL not in given:
         poll_ms = _MAX_POLL_INTERVAL_IN_KAFKA_MS
     return Group(
-        id=given.value(GROUP_ID) if has_group else "",
+        id=given.value(GROUP_ID),
         member_id=given.value(MEMBER_ID),
         checkpoint_location=given.value(CHECKPOINT),
         strategy=given.value(STRATEGY),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pyspark_zkgroup.options.rules import Rule
 
@@ -15,9 +15,6 @@ InBatch = Literal["taken", "refused", "ignored", "only"]
 """What a batch read does with an option: `ignored` is with a warning, and `only` means that a
 stream refuses it.
 """
-
-REQUIRED: Final[Any] = object()
-"""The default of an option that must be given."""
 
 _SECRET_NAMES = re.compile("auth|credential|jaas|key|password|secret|token")
 
@@ -35,13 +32,9 @@ class Option(Generic[T_co]):
     in_batch: InBatch = "taken"
 
     @property
-    def required(self) -> bool:
-        return self.default is REQUIRED
-
-    @property
     def default_shown(self) -> str:
-        if self.default_text or self.required:
-            return self.default_text or "required"
+        if self.default_text:
+            return self.default_text
         if isinstance(self.default, bool):
             return str(self.default).lower()
         return str(self.default) if self.default or self.default == 0 else "none"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.options import (
@@ -22,14 +22,10 @@ from pyspark_zkgroup.options import (
     zookeeper,
 )
 from pyspark_zkgroup.options.given import Given
+from pyspark_zkgroup.options.missing import Use, check_required
 from pyspark_zkgroup.options.option import OldName, Table
 from pyspark_zkgroup.ranges.positions import Starting
 from pyspark_zkgroup.zk.port import SessionSettings
-
-Use = Literal["stream", "batch", "either"]
-"""At `load()` nobody can tell yet which of the two it will be. So what is wrong in both is found
-then, and what is wrong in one when the stream is started or the batch is read.
-"""
 
 TABLE: Final = Table(
     (
@@ -92,14 +88,11 @@ def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
     given = Given(options, TABLE)
     in_batch = use == "batch"
     _check_use(given, use)
+    check_required(given, use)
     chosen = protocol.protocol(given)
     session = zookeeper.session_settings(given, has_zookeeper=chosen.has_zookeeper)
-    member = group.group(
-        given,
-        may_lack_group=use != "stream",
-        session_timeout_ms=chosen.session_timeout_ms,
-        in_kafka=chosen.name == "kafka",
-    )
+    in_kafka = chosen.name == "kafka"
+    member = group.group(given, session_timeout_ms=chosen.session_timeout_ms, in_kafka=in_kafka)
     selection = topics.topic_selection(given)
     start = starting.starting(given, selection, in_batch=in_batch)
     return Options(

@@ -20,8 +20,10 @@ _COORDINATOR_SESSION_MS_MIN = 1000
 
 SECTION: Final = Section(__name__, "ZooKeeper and the group")
 
-PROTOCOL: Final[Option[ProtocolName]] = SECTION.option(
-    "protocol", one_of("zookeeper", "coordinator", "light", "kafka"), "zookeeper"
+PROTOCOL: Final[Option[ProtocolName | None]] = SECTION.optional(
+    "protocol",
+    one_of("zookeeper", "coordinator", "light", "kafka"),
+    default_text="zookeeper if zookeeper.connect is given, else kafka",
 )
 """Who decides which member reads what. zookeeper: every member for itself, all alike, as the JVM
 consumers do, which may be in the same group. coordinator: one elected coordinator tells each
@@ -69,6 +71,8 @@ class ChosenProtocol:
     """Of the session with ZooKeeper, with the brokers or with the coordinator."""
     kafka: KafkaGroupSettings
     light: light.LightOptions
+    by_default: str = ""
+    """Why this protocol, where the option is not given."""
 
     @property
     def has_zookeeper(self) -> bool:
@@ -87,7 +91,13 @@ class _Conflict:
 
 _OF_ZOOKEEPER: Final = (*zookeeper.OPTIONS, group.OFFSETS_STORAGE, group.DUAL_COMMIT)
 _CONFLICTS: Final = (
-    _Conflict(("kafka",), _OF_ZOOKEEPER, ", which needs no ZooKeeper", "Leave it out"),
+    _Conflict(
+        ("kafka",),
+        _OF_ZOOKEEPER,
+        ", which uses no ZooKeeper",
+        "Leave it out; or, for a group in ZooKeeper, give 'zookeeper.connect' and leave out "
+        "'protocol'",
+    ),
     _Conflict(
         ("light",),
         _OF_ZOOKEEPER,
@@ -143,15 +153,16 @@ _CONFLICTS: Final = (
 
 
 def protocol(given: Given) -> ChosenProtocol:
-    name, chosen = given.value(PROTOCOL), given.shown(PROTOCOL)
+    name, by_default = _chosen(given)
+    chosen = by_default or given.shown(PROTOCOL)
     for conflict in _CONFLICTS:
         if name in conflict.protocols:
             given.refuse(conflict.options, chosen + conflict.reason, conflict.remedy)
     if name != "kafka" and given.value(group.STRATEGY) == COOPERATIVE_STICKY:
         raise given.clash(
-            group.STRATEGY, PROTOCOL, "Use range or roundrobin, or set 'protocol' to kafka"
+            group.STRATEGY, chosen, "Use range or roundrobin, or set 'protocol' to kafka"
         )
-    _check_addresses(given, name, chosen)
+    _check_brokers(given, name, chosen)
     if name in ("kafka", "light"):
         timeout_ms = _session_timeout_ms(given)
     else:
@@ -162,20 +173,21 @@ def protocol(given: Given) -> ChosenProtocol:
         timeout_ms,
         _kafka_group(given, timeout_ms) if name == "kafka" else KafkaGroupSettings(),
         _light(given) if name == "light" else light.LightOptions(),
+        by_default,
     )
 
 
-def _check_addresses(given: Given, name: ProtocolName, chosen: str) -> None:
-    if name == "kafka" and not given.value(brokers.BOOTSTRAP):
-        raise OptionError(
-            f"Option {chosen}, but 'kafka.bootstrap.servers' is not given",
-            "Name some brokers: there is no ZooKeeper to ask for them",
-        )
-    if name == "light" and not given.value(light.ADDRESSES):
-        raise OptionError(
-            f"Option {chosen}, but {light.ADDRESSES.name!r} is not given",
-            "Name where `zkgroup coordinator --listen` runs: host:port[,host:port...]",
-        )
+def _chosen(given: Given) -> tuple[ProtocolName, str]:
+    """The protocol, and why it is the default where it is not given."""
+    name, connect = given.value(PROTOCOL), repr(zookeeper.CONNECT.name)
+    if name is not None:
+        return name, ""
+    if zookeeper.CONNECT not in given and brokers.BOOTSTRAP in given:
+        return "kafka", f"{PROTOCOL.name!r} is kafka by default ({connect} is not given)"
+    return "zookeeper", f"{PROTOCOL.name!r} is zookeeper by default"
+
+
+def _check_brokers(given: Given, name: ProtocolName, chosen: str) -> None:
     if name == "light" and not (given.value(light.TLS) or given.value(brokers.BOOTSTRAP)):
         raise OptionError(
             f"Option {chosen}, but neither 'kafka.bootstrap.servers' nor {light.TLS.name!r} is "

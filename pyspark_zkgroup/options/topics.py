@@ -121,8 +121,6 @@ def topic_selection(given: Given) -> TopicSelection:
 def _subscription(given: Given, assigned: tuple[TopicPartition, ...]) -> Subscription:
     allowed = "Give exactly one of 'subscribe', 'subscribePattern', 'excludePattern' and 'assign'"
     present = [source for source in SOURCES if source in given]
-    if not present:
-        raise OptionError("No option says which topics to read", allowed)
     if len(present) > 1:
         several = " and ".join(given.shown(source) for source in present)
         raise OptionError(f"Several options say which topics to read: {several}", allowed)

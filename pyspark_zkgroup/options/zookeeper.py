@@ -11,7 +11,7 @@ from typing import Final
 from pyspark_zkgroup.connect_string import ConnectString, parse_connect_string
 from pyspark_zkgroup.options import tls
 from pyspark_zkgroup.options.given import Given
-from pyspark_zkgroup.options.option import REQUIRED, Option, Section
+from pyspark_zkgroup.options.option import Option, Section
 from pyspark_zkgroup.options.rules import FLAG, Rule, duration_ms
 from pyspark_zkgroup.options.tls import NO_EFFECT, PemFile, TlsOptions
 from pyspark_zkgroup.security import placeholders
@@ -62,14 +62,13 @@ ENCRYPTION: Final = Section(__name__, "TLS and SASL to ZooKeeper")
 CERTIFICATES: Final = Section(__name__, "TLS and SASL to ZooKeeper")
 LOGIN: Final = Section(__name__, "TLS and SASL to ZooKeeper")
 
-CONNECT: Final[Option[ConnectString]] = SERVERS.option(
+CONNECT: Final[Option[ConnectString | None]] = SERVERS.optional(
     "zookeeper.connect",
     CONNECT_STRING,
-    REQUIRED,
-    default_text="required, but not with protocol=kafka or light",
+    default_text="required, unless kafka.bootstrap.servers is given, or protocol=light",
 )
 """The servers of the ensemble (some may be down), and the chroot below which brokers and consumers
-keep their nodes. The chroot must exist.
+keep their nodes. The chroot must exist. Leave it out for a Kafka without ZooKeeper.
 """
 SESSION_TIMEOUT = SESSION.option("zookeeper.session.timeout.ms", duration_ms(), 6000)
 """How long ZooKeeper keeps the claims of a member it no longer hears of. The servers may grant less

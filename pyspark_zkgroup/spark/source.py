@@ -129,6 +129,9 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             from pyspark_zkgroup.worker_log import log_to_stderr
 
             log_to_stderr()
+            chosen = self.options.protocol
+            if chosen.name == "kafka" and chosen.by_default:
+                _log.info("Using the brokers' group coordinator: %s", chosen.by_default)
             slow_because()  # the tasks say so too, but who looks into executors' logs?
             if (
                 not HAS_ADMISSION_CONTROL
@@ -142,11 +145,11 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     _limits(self.options),
                 )
             self._brokers = ClusterView(self.options)
-            chosen = membership(self.options, self._brokers)
-            self._planner = Planner(self.options, chosen, self._brokers, load=self._load)
+            member = membership(self.options, self._brokers)
+            self._planner = Planner(self.options, member, self._brokers, load=self._load)
             watch(self._planner.silence)
             self._leave_on_sigterm()
-            self._candidate = candidate_of(self.options, chosen.member)
+            self._candidate = candidate_of(self.options, member.member)
             if self._candidate is not None:
                 self._candidate.start()
         return self._planner

@@ -92,7 +92,7 @@ def test_what_is_missing_is_named(name: str, capsys: pytest.CaptureFixture[str])
     without_servers = [a for a in RIGHT[name] if a not in SERVERS[:2]]
     for arguments, told in (
         ([], "required: " if name != "compare" else "is required"),
-        (without_servers, "[ZKG-001] Option 'zookeeper.connect' is missing"),
+        (without_servers, "Option 'kafka.bootstrap.servers' (or 'zookeeper.connect') is missing"),
     ):
         with pytest.raises(SystemExit) as ended:
             job(name).main(arguments)

@@ -318,17 +318,9 @@ def test_the_message(options: dict[str, Any], message: str) -> None:
     assert refusal({**LEAST, **options}) == message
 
 
-@pytest.mark.parametrize("missing", ["zookeeper.connect", "group.id"])
-def test_a_required_option_is_missing(missing: str) -> None:
-    allowed = {"zookeeper.connect": CONNECT, "group.id": GROUP}[missing]
-    options = {name: text for name, text in LEAST.items() if name != missing}
-    assert refusal(options) == f"Option {missing!r} is missing. Give {allowed}"
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, f"No option says which topics to read. {ONE_SOURCE}"),
         (
             {"subscribePattern": "a.*", "excludePattern": "b"},
             (

@@ -59,7 +59,7 @@ def test_what_is_given_is_taken_and_no_secret_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"coordinator.addresses": None}, "'coordinator.addresses' is not given"),
+        ({"coordinator.addresses": None}, "(as 'protocol' is 'light') is missing"),
         ({"kafka.bootstrap.servers": None}, "has not shown a certificate"),
         ({"zookeeper.connect": "zk"}, "which needs no ZooKeeper"),
         ({"offsets.storage": "kafka"}, "which needs no ZooKeeper"),

@@ -7,7 +7,7 @@ import pytest
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.options.parse import Use
+from pyspark_zkgroup.options.missing import Use
 from pyspark_zkgroup.ranges.positions import Starting, StartingOffsets, StartingTimes
 from tests.harness.given_options import WITHOUT_TOPICS
 
@@ -54,7 +54,7 @@ def refusal(options: dict[str, str], use: Use = "stream") -> str:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "No option says which topics to read"),
+        ({}, "Option 'subscribe' (or "),
         ({"subscribe": "t", "subscribePattern": "t.*"}, "Several options say which topics"),
         ({"subscribe": "t", "assign": '{"a":[0]}'}, "Several options say which topics"),
         ({"assign": ""}, "Option 'assign' is '', which is not JSON"),

@@ -9,7 +9,7 @@ import pytest
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.options.parse import Use
+from pyspark_zkgroup.options.missing import Use
 from pyspark_zkgroup.ranges.endings import TO_LATEST, EndingOffsets, EndingTimes
 from pyspark_zkgroup.ranges.positions import LATEST, Starting, StartingOffsets, StartingTimes
 from tests.harness.given_options import LEAST

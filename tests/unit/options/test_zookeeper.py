@@ -144,7 +144,7 @@ def test_a_member_of_the_brokers_group_has_no_use_for_it(given: dict[str, str]) 
     alone = {"group.id": "billing", "subscribe": "orders", "protocol": "kafka"}
     text = refusal({**alone, "kafka.bootstrap.servers": "k1:9092", **given})
     assert f"Option {next(iter(given))!r} is" in text
-    assert "'protocol' is 'kafka', which needs no ZooKeeper" in text
+    assert "'protocol' is 'kafka', which uses no ZooKeeper" in text
     assert leaks_of(text) == []
 
 
