@@ -33,7 +33,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo quick test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise fuzz fuzz-planted check environment format lint types imports rust wheel audit notices lock clean
+.PHONY: help setup demo quick test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise fuzz fuzz-planted check environment format lint types imports rust wheel audit notices lock docs clean
 
 help:
 	@echo "make demo       three Spark drivers share a topic on a Kafka and a ZooKeeper of their own; one joins, leaves, is killed; all is counted"
@@ -54,6 +54,7 @@ help:
 	@echo "make bench-short  five cases of it, in five minutes; make bench-publish puts the newest results into README.md and docs/benchmarks.md"
 	@echo "make check      format, lint, types, import contracts, and the Rust sources; each is a target of its own too"
 	@echo "make wheel      the source distributions, and from them the wheels, of the package and its sandbox, into dist/"
+	@echo "make docs       the documentation site, into build/site, in an environment of its own; dead links and orphan pages fail it"
 	@echo "make audit      known vulnerabilities of what is pinned (needs uv, cargo-audit and their databases)"
 	@echo "make setup      only what the others need: .venv and the server jars"
 	@echo "make lock       pins the newest packages that setup.cfg allows (needs uv)"
@@ -173,9 +174,21 @@ wheel: environment
 	$(BIN)/python -m build --no-isolation --outdir dist sandbox
 	$(BIN)/python requirements/supply.py sbom dist
 
+# The site, in build/site. A warning is an error: a dead link, or a page that the home page does not list.
+DOCS := build/docs-environment
+docs: $(DOCS)/installed.txt
+	$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env docs build/site
+	@echo "the site is in build/site: open build/site/index.html"
+
+$(DOCS)/installed.txt: requirements/docs.txt
+	$(PYTHON) -m venv --clear $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	cp $< $@
+
 # Known vulnerabilities of what is pinned. The databases are on the network: neither command is part of the daily checks.
 audit: environment
 	uvx pip-audit --requirement requirements/dev.txt --disable-pip --require-hashes
+	uvx pip-audit --requirement requirements/docs.txt --disable-pip --require-hashes
 	cd pyspark_zkgroup/records/_native && cargo audit
 
 # After a change of Cargo.lock.
@@ -187,6 +200,8 @@ lock:
 	uv pip compile setup.cfg --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--extra spark --extra delta --extra dev --extra notebooks \
 		--custom-compile-command "make lock" --output-file requirements/dev.txt $(PIN_ARGS)
+	uv pip compile requirements/docs.in --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command "make lock" --output-file requirements/docs.txt $(PIN_ARGS)
 
 clean:
 	rm -rf build dist *.egg-info sandbox/build sandbox/*.egg-info .venv/native .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse

@@ -388,7 +388,7 @@ DEVELOPMENT = Scene(
                 "make try-documents": "is what runs this",
                 "make bench": "takes 20 minutes and wants a machine at rest",
                 "make exercise": "goes on until somebody has named what is ill",
-                ".ci/run": "make check and make test once more",
+                ".ci/run": "make check, docs and test once more",
             },
         ),
     ),
