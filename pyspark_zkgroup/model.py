@@ -11,6 +11,9 @@ Fence = NewType("Fence", str)
 Isolation = Literal["read_uncommitted", "read_committed"]
 """Which records count: all, or without those of aborted and open transactions."""
 
+BrokeredKind = Literal["classic", "consumer"]
+"""The protocol of a group that the brokers coordinate: the older one, or that of KIP-848."""
+
 
 class _TopicPartition(NamedTuple):
     topic: str
@@ -142,6 +145,52 @@ class BrokerMember:
 
     def __str__(self) -> str:
         return f"{self.client} at {self.host}" if self.host else self.client
+
+
+@dataclass(frozen=True, slots=True)
+class BrokeredMember:
+    """A member as its group's coordinator describes it to anybody who asks.
+
+    `assigned` and `topics` are empty while a classic group rebalances: its coordinator does not
+    tell them then. Only groups of the consumer protocol (KIP-848) have a `target`, the partitions
+    that the member is to get, and `is_classic` members, which still join the older way.
+    """
+
+    id: str
+    client: str = ""
+    host: str = ""
+    instance: str | None = None
+    topics: tuple[str, ...] = ()
+    regex: str = ""
+    assigned: frozenset[TopicPartition] = frozenset()
+    target: frozenset[TopicPartition] | None = None
+    is_zkgroup: bool = False
+    is_classic: bool = False
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokeredGroup:
+    """A group that the brokers coordinate. `kind` is its protocol, `state` the coordinator's word
+    for how it is; `trouble`: why it could not be described.
+    """
+
+    group: str
+    kind: BrokeredKind = "classic"
+    state: str = ""
+    assignor: str = ""
+    epoch: int | None = None
+    members: tuple[BrokeredMember, ...] = ()
+    coordinator: str = ""
+    trouble: str = ""
+
+    @property
+    def is_rebalancing(self) -> bool:
+        return bool(self.members) and self.state != "Stable"
+
+    @property
+    def shows_assignment(self) -> bool:
+        return self.kind == "consumer" or self.state == "Stable"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.requests import Kind, Request, is_over
-from pyspark_zkgroup.inspect.report import GroupReport, MemberRow
+from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.inspect.member_nodes import MemberState

@@ -16,32 +16,33 @@ from rich.text import Text
 from pyspark_zkgroup.cli.cells import add_row, cell, table_title
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.counted import counted
+from pyspark_zkgroup.cli.found import found_group
 from pyspark_zkgroup.cli.lag import lag_text
-from pyspark_zkgroup.cli.live import live_group
-from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
+from pyspark_zkgroup.cli.reach import json_option, place_options
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.inspect.age import age
 from pyspark_zkgroup.inspect.findings import far_behind, has_nothing
-from pyspark_zkgroup.inspect.report import GroupReport, MemberRow, PartitionRow
+from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow
+from pyspark_zkgroup.model import BrokeredGroup
 from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from pyspark_zkgroup.protocols.coordinator.rules.incumbent import Incumbent
 
 _NAMED = 5
 _NARROW = 100
+_TAIL, _TAIL_MAX = 8, 12
 _STATES = {
     "owned": ("", ""),
     "moving": ("moving", "cyan"),
     "free": ("free", "yellow"),
     "stuck": ("stuck", "red"),
-    "unread": ("unread", "dim"),
+    "unread": ("no reader", "dim"),
 }
 
 
 @click.command("describe")
 @click.argument("group", shell_complete=complete_group)
-@zookeeper_option
-@bootstrap_option
+@place_options
 @json_option
 @click.option("--include-internal-topics", is_flag=True, help="As patterns of the members do.")
 def describe(
@@ -49,11 +50,13 @@ def describe(
 ) -> None:
     """Show the members of GROUP, and for each partition its owner, offsets and lag.
 
-    A partition is owned by whom it shall be, moving from one member to another, free to be
-    claimed, stuck with an owner that is not registered, or unread by any member. A member waits
-    for what it shall have and another one still owns.
+    The states of a partition: owned; moving from one member to another; free, until a member
+    claims it; stuck with an owner that is not a member any more; no reader, where no member
+    subscribes to it.
+
+    Example: zkgroup describe billing --bootstrap-servers kafka1:9092
     """
-    with live_group(
+    with found_group(
         connect, bootstrap, group, exclude_internal=not include_internal_topics
     ) as live:
         seen = live.look()
@@ -69,6 +72,7 @@ def as_value(seen: GroupReport) -> dict[str, Any]:
         "protocol": seen.protocol,
         "generation": _text(seen.generation),
         "coordinator": None if seen.coordinator is None else _incumbent_value(seen.coordinator),
+        "brokered": None if seen.brokered is None else _brokered_value(seen.brokered),
         "lag": seen.lag,
         "partitions_without_lag": seen.unknown_lags,
         "members": [_member_value(member) for member in seen.members],
@@ -81,7 +85,7 @@ def _member_value(member: MemberRow) -> dict[str, Any]:
     return {
         "consumer": member.consumer,
         "kind": member.kind,
-        "session": f"{member.session:#x}",
+        "session": None if member.session is None else f"{member.session:#x}",
         "since_ms": member.since_ms,
         "owns": member.owns,
         "pattern": member.pattern,
@@ -99,6 +103,18 @@ def _member_value(member: MemberRow) -> dict[str, Any]:
             {"topic": w.partition.topic, "partition": w.partition.partition, "owner": w.owner}
             for w in member.waiting
         ],
+        "client": member.client,
+        "host": member.host,
+    }
+
+
+def _brokered_value(group: BrokeredGroup) -> dict[str, Any]:
+    return {
+        "kind": group.kind,
+        "state": group.state,
+        "assignor": group.assignor,
+        "epoch": group.epoch,
+        "coordinator": group.coordinator,
     }
 
 
@@ -159,28 +175,35 @@ def _table(title: str, *, is_narrow: bool) -> Table:
 
 def _members(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
     members = _table(_title(seen, now_ms), is_narrow=is_narrow)
+    short = _tails(seen.members) if is_narrow else {}
+    if short:
+        members.add_column("id", no_wrap=True)
     members.add_column("member", overflow="fold")
-    for name in ("kind", "since"):
-        members.add_column(name, no_wrap=name == "since")
+    if seen.brokered is None:
+        members.add_column("kind")
+        members.add_column("since", no_wrap=True)
+    else:
+        members.add_column("client", overflow="fold")
     members.add_column("reads", overflow="fold")
-    members.add_column("threads", min_width=len("threads"))
-    members.add_column("assigns by", min_width=len("assigns"))
+    if seen.brokered is None:
+        members.add_column("threads", min_width=len("threads"))
+        members.add_column("assigns by", min_width=len("assigns"))
     for name in ("owns", "waits for"):
         members.add_column(name, justify="right", min_width=len(name.split()[0]))
     for member in seen.members:
-        rule = f"{member.strategy} ({member.order})" if member.order else member.strategy or ""
         reads = ", ".join(member.subscription) if member.trouble is None else ""
-        add_row(
-            members,
-            member.consumer + (" (static)" if member.static else ""),
-            _kind(seen, member),
-            age(now_ms - member.since_ms),
-            f"{member.pattern} {reads}" if member.pattern != "static" else reads,
-            str(member.threads or ""),
-            rule,
-            str(member.owns),
-            "?" if member.waiting is None else str(len(member.waiting)),
-        )
+        reads = f"{member.pattern} {reads}".strip() if member.pattern != "static" else reads
+        who = [short.get(member.consumer, "")] if short else []
+        who.append(member.consumer + (" (static)" if member.static else ""))
+        counts = (str(member.owns), "?" if member.waiting is None else str(len(member.waiting)))
+        if seen.brokered is not None:
+            client = f"{member.kind} {member.client} at {member.host.lstrip('/')}"
+            add_row(members, *who, client, reads, *counts)
+            continue
+        rule = f"{member.strategy} ({member.order})" if member.order else member.strategy or ""
+        since = "" if member.since_ms is None else age(now_ms - member.since_ms)
+        threads = str(member.threads or "")
+        add_row(members, *who, _kind(seen, member), since, reads, threads, rule, *counts)
     return members
 
 
@@ -200,6 +223,8 @@ def _is_open(row: PartitionRow) -> bool:
 
 def _title(seen: GroupReport, now_ms: float) -> str:
     parts = [f"group {seen.group}: {counted(len(seen.members), 'member')}"]
+    if seen.brokered is not None:
+        return ", ".join([*parts, *_brokered_title(seen.brokered)]) + _where(seen.brokered)
     if seen.protocol is not None:
         text = "both protocols" if seen.protocol == "both" else f"protocol {seen.protocol}"
         parts.append(text)
@@ -214,6 +239,19 @@ def _title(seen: GroupReport, now_ms: float) -> str:
     return title
 
 
+def _brokered_title(group: BrokeredGroup) -> list[str]:
+    parts = [f"{group.kind} protocol", group.state or "no such group"]
+    if group.assignor:
+        parts.append(f"assignor {group.assignor}")
+    if group.epoch is not None:
+        parts.append(f"epoch {group.epoch}")
+    return parts
+
+
+def _where(group: BrokeredGroup) -> str:
+    return f"\ncoordinator {group.coordinator}" if group.coordinator else ""
+
+
 def _kind(seen: GroupReport, member: MemberRow) -> str:
     """With the protocol where not all members have the same."""
     if member.protocol is None or member.protocol == seen.protocol:
@@ -226,7 +264,7 @@ def _waits(seen: GroupReport) -> Iterator[str]:
     for member in seen.members:
         of_owners: dict[str, list[str]] = {}
         for waiting in member.waiting or ():
-            owner = consumer_of(waiting.owner) or waiting.owner
+            owner = waiting.member or waiting.owner
             of_owners.setdefault(owner, []).append(str(waiting.partition))
         for owner, partitions in of_owners.items():
             more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
@@ -254,11 +292,13 @@ def _partitions(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
     table.add_column("topic", overflow="fold")
     table.add_column("partition", justify="right", no_wrap=True)
     table.add_column("owner", overflow="fold")
-    table.add_column("for", no_wrap=True)
+    has_times = seen.brokered is None
+    if has_times:
+        table.add_column("for", no_wrap=True)
     if not settled:
         table.add_column("state", no_wrap=True)
         table.add_column("wanted by", overflow="fold")
-    for name in ("committed", "ago", "end", "lag"):
+    for name in ("committed", *(("ago",) if has_times else ()), "end", "lag"):
         table.add_column(name, justify="right", no_wrap=True)
     short = _tails(seen.members) if is_narrow else {}
     for row in seen.partitions:
@@ -268,29 +308,36 @@ def _partitions(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
             row.partition.topic,
             str(row.partition.partition),
             _shortened(row.owner or "-", short),
-            "" if row.since_ms is None else age(now_ms - row.since_ms),
+            *(_age(row.since_ms, now_ms) if has_times else ()),
             *(() if settled else (Text(*_STATES[row.state]), _shortened(wanted, short))),
             _number(row.committed),
-            "" if row.committed_ms is None else age(now_ms - row.committed_ms),
+            *(_age(row.committed_ms, now_ms) if has_times else ()),
             _number(row.end),
             _number(row.lag),
         )
     return table
 
 
+def _age(at_ms: int | None, now_ms: float) -> tuple[str]:
+    return ("" if at_ms is None else age(now_ms - at_ms),)
+
+
 def _tails(members: Sequence[MemberRow]) -> dict[str, str]:
-    """What ends the id of one member alone, by which commands know it too. The ids stand whole in
-    the table above.
+    """What ends the id of one member alone, by which commands know it too. The ids are whole in the
+    table of members.
     """
-    ends = Counter(member.consumer.rpartition("-")[2] for member in members)
-    return {
-        member.consumer: end
-        for member in members
-        if ends[end := member.consumer.rpartition("-")[2]] == 1
-    }
+    ends = Counter(_tail(member.consumer) for member in members)
+    return {member.consumer: end for member in members if ends[end := _tail(member.consumer)] == 1}
+
+
+def _tail(consumer: str) -> str:
+    end = consumer.rpartition("-")[2]
+    return end if len(end) <= _TAIL_MAX else end[-_TAIL:]
 
 
 def _shortened(thread: str, tails: Mapping[str, str]) -> str:
+    if thread in tails:
+        return tails[thread]
     consumer = consumer_of(thread)
     return f"{tails[consumer]}-{thread.rpartition('-')[2]}" if consumer in tails else thread
 

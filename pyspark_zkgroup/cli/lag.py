@@ -19,11 +19,11 @@ from rich.table import Table
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.counted import counted
-from pyspark_zkgroup.cli.live import LiveGroup, live_group
-from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
+from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
+from pyspark_zkgroup.cli.reach import json_option, place_options
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.inspect.age import clock_time
-from pyspark_zkgroup.inspect.report import GroupReport, PartitionRow
+from pyspark_zkgroup.inspect.rows import GroupReport, PartitionRow
 
 ABOVE = 3
 """Exit status when the lag is above --fail-above."""
@@ -46,8 +46,7 @@ class TopicLag:
 
 @click.command("lag")
 @click.argument("group", shell_complete=complete_group)
-@zookeeper_option
-@bootstrap_option
+@place_options
 @json_option
 @click.option(
     "--watch",
@@ -85,7 +84,7 @@ def lag(
     if watch:
         _watch(connect, bootstrap, group, interval)
         return
-    with live_group(connect, bootstrap, group) as live:
+    with found_group(connect, bootstrap, group) as live:
         seen = live.look()
     if as_json:
         click.echo(json.dumps(as_value(seen), indent=1))
@@ -206,7 +205,7 @@ def _watch(connect: str, bootstrap: str, group: str, interval: float) -> None:
     """Ctrl-C and SIGTERM are its regular end, whenever they come."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with live_group(connect, bootstrap, group) as live:
+        with found_group(connect, bootstrap, group) as live:
             _show_on(live, interval)
     except KeyboardInterrupt:
         return
@@ -214,7 +213,7 @@ def _watch(connect: str, bootstrap: str, group: str, interval: float) -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def _show_on(live: LiveGroup, interval: float) -> None:
+def _show_on(live: LiveOrBrokered, interval: float) -> None:
     """Until a signal comes."""
     out = console()
     if out.is_dumb_terminal or not sys.stdout.isatty():
@@ -229,7 +228,7 @@ def _show_on(live: LiveGroup, interval: float) -> None:
 
 
 def _looks(
-    live: LiveGroup, interval: float
+    live: LiveOrBrokered, interval: float
 ) -> Iterator[tuple[GroupReport, tuple[TopicLag, ...], Mapping[str, float]]]:
     """Without an end; with what each topic has committed a second since the look before."""
     before: dict[str, int] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,8 +13,9 @@ from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import OffsetRead
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.inspect.report import GroupFacts, GroupReport, report, topics_read
+from pyspark_zkgroup.inspect.report import GroupFacts, report, topics_read
 from pyspark_zkgroup.inspect.reset import LogSpan, Move, parents, writes
+from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class LiveGroup:
         exclude_internal: bool,
         may_be_new: bool,
     ) -> None:
-        self._store = store
+        self.store = store
         self._ends = ends
         self._exclude_internal = exclude_internal
         self._may_be_new = may_be_new
@@ -42,9 +43,9 @@ class LiveGroup:
     def facts(self) -> GroupFacts:
         from pyspark_zkgroup.inspect.group_reader import read_group, read_topics
 
-        facts = read_group(self._store, self.group, read_topics(self._store))
+        facts = read_group(self.store, self.group, read_topics(self.store))
         if not self._may_be_new:
-            refuse_missing(self._store, facts)
+            refuse_missing(self.store, facts)
         if not facts.topics:
             facts = replace(facts, topics=self._ends.topics())
         return facts
@@ -69,26 +70,10 @@ class LiveGroup:
         return facts, report(facts, ends, exclude_internal=self._exclude_internal)
 
     def spans(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, LogSpan]:
-        starts, ends = self._ends.starts(partitions), self._ends.read(partitions)
-        self._check_answered(partitions, starts, ends)
-        return {p: LogSpan(starts[p], ends[p]) for p in partitions}
+        return self._ends.spans(partitions)
 
     def at(self, partitions: Sequence[TopicPartition], at_ms: int) -> dict[TopicPartition, int]:
-        """The first record at or after a time; the end of the log where there is none."""
-        found, ends = self._ends.at(partitions, at_ms), self._ends.read(partitions)
-        self._check_answered(partitions, found, ends)
-        return {p: ends[p] if found[p] < 0 else found[p] for p in partitions}
-
-    def _check_answered(
-        self, partitions: Sequence[TopicPartition], *answers: Mapping[TopicPartition, int]
-    ) -> None:
-        absent = [p for p in partitions if any(p not in answer for answer in answers)]
-        if absent:
-            more = f", nor those of {len(absent) - 1} more" if len(absent) > 1 else ""
-            raise ServerError(
-                f"No broker tells the offsets of the log of {absent[0]}{more}",
-                "Check that the topic exists and that its leader runs",
-            )
+        return self._ends.at_or_end(partitions, at_ms)
 
     def in_kafka(self, partitions: Sequence[TopicPartition] | None) -> KafkaSide:
         """What Kafka has of these, or of all that it knows of the group."""
@@ -99,7 +84,7 @@ class LiveGroup:
         overwritten only if told so.
         """
         paths = GroupPaths(self.group)
-        nodes = self._store.nodes([paths.offset(move.partition) for move in wanted])
+        nodes = self.store.nodes([paths.offset(move.partition) for move in wanted])
         present = {
             move.partition: OffsetRead(node.data, node.node)
             for move, node in zip(wanted, nodes, strict=True)
@@ -113,9 +98,9 @@ class LiveGroup:
                     f"The offset of {move.partition} was {move.before} and is {now} by now",
                     "Somebody else changes the group's offsets: look again, and try again",
                 )
-        self._store.ensure(parents(self.group, wanted))
+        self.store.ensure(parents(self.group, wanted))
         parts = writes(self.group, wanted, present)
-        outcomes = self._store.commit([transaction for _, transaction in parts])
+        outcomes = self.store.commit([transaction for _, transaction in parts])
         for (part, _), outcome in zip(parts, outcomes, strict=True):
             if not isinstance(outcome, Done):
                 raise ServerError(

@@ -69,4 +69,4 @@ def _added() -> dict[str, EntryPoint]:
 @click.command(cls=CommandLine, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="zkgroup")
 def main() -> None:
-    """Tools around zkgroup, the Spark source that reads Kafka as a member of a ZooKeeper group."""
+    """Look at and change consumer groups, in ZooKeeper or coordinated by the brokers."""

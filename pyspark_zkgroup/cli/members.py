@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,13 +18,16 @@ from pyspark_zkgroup.cli.asking import (
     refuse_others,
     status_of,
 )
+from pyspark_zkgroup.cli.brokered_live import BrokeredLive
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
 from pyspark_zkgroup.cli.counted import counted
+from pyspark_zkgroup.cli.found import found_group
 from pyspark_zkgroup.cli.reach import (
     checked_group,
     facts_of,
     json_option,
+    place_options,
     store_of,
     zookeeper_option,
 )
@@ -35,7 +39,8 @@ from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.inspect.age import age
 from pyspark_zkgroup.inspect.eviction import Belongings, deletions, has_moved, why_not
-from pyspark_zkgroup.inspect.report import GroupReport, report
+from pyspark_zkgroup.inspect.report import report
+from pyspark_zkgroup.inspect.rows import GroupReport
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.inspect.member_nodes import MemberState
@@ -52,28 +57,53 @@ def members() -> None:
 
 @members.command("list")
 @_group
-@zookeeper_option
+@place_options
 @json_option
-def list_(group: str, connect: str, as_json: bool) -> None:
-    """List the members of GROUP, and those that were asked to stay outside of it."""
-    name = checked_group(group)
-    with store_of(connect) as store:
-        rows = _rows(store, report(facts_of(store, name), {}))
+def list_(group: str, connect: str, bootstrap: str, as_json: bool) -> None:
+    """List the members of GROUP, and those that were asked to stay outside of it.
+
+    Example: zkgroup members list billing --bootstrap-servers kafka1:9092
+    """
+    with found_group(connect, bootstrap, group) as live:
+        if isinstance(live, BrokeredLive):
+            rows = brokered_rows(live.look())
+        else:
+            rows = _rows(live.store, report(live.facts(), {}))
     if as_json:
-        click.echo(json.dumps({"group": name, "members": rows}, indent=1))
+        click.echo(json.dumps({"group": group, "members": rows}, indent=1))
         return
-    table = Table(title=table_title(f"group {name}: {counted(len(rows), 'member')}"))
-    for title in ("member", "kind", "state", "since", "session", "asked"):
+    table = Table(title=table_title(f"group {group}: {counted(len(rows), 'member')}"))
+    is_brokered = isinstance(live, BrokeredLive)
+    titles = ("client", "host") if is_brokered else ("state", "since", "session", "asked")
+    for title in ("member", "kind", *titles):
         table.add_column(title, overflow="fold")
     table.add_column("owns", justify="right")
     now_ms = time.time() * 1000
     for row in rows:
-        since = "" if row["since_ms"] is None else age(now_ms - row["since_ms"])
-        asked = row["request"]
-        said = "" if asked is None else f"{asked['kind']} by {asked['by']}"
-        cells = (row["consumer"], row["kind"], row["state"], since, row["session"], said)
-        add_row(table, *cells, str(row["owns"]))
+        cells = (row["client"], row["host"]) if is_brokered else _standing(row, now_ms)
+        add_row(table, row["consumer"], row["kind"], *cells, str(row["owns"]))
     console().print(table)
+
+
+def _standing(row: Mapping[str, Any], now_ms: float) -> tuple[str, ...]:
+    since = "" if row["since_ms"] is None else age(now_ms - row["since_ms"])
+    asked = row["request"]
+    said = "" if asked is None else f"{asked['kind']} by {asked['by']}"
+    return (row["state"], since, row["session"], said)
+
+
+def brokered_rows(seen: GroupReport) -> list[dict[str, Any]]:
+    return [
+        {
+            "consumer": member.consumer,
+            "kind": member.kind,
+            "client": member.client,
+            "host": member.host.lstrip("/"),
+            "owns": member.owns,
+            "static": member.static,
+        }
+        for member in seen.members
+    ]
 
 
 @members.command("drain")

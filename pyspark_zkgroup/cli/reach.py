@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,14 @@ from pyspark_zkgroup.cli.config_file import Access, read_access
 from pyspark_zkgroup.connect_string import parse_connect_string
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.inspect.report import GroupFacts
-from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
+from pyspark_zkgroup.inspect.reset import LogSpan
+from pyspark_zkgroup.model import (
+    BrokeredGroup,
+    BrokerMember,
+    CommitRefused,
+    StoredOffset,
+    TopicPartition,
+)
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
@@ -68,14 +75,34 @@ def zookeeper_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(config_option(command))
 
 
+def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Of commands for both kinds of group: one of the two places is required."""
+    return click.option(
+        "--zookeeper",
+        "connect",
+        metavar="HOSTS[/CHROOT]",
+        envvar="ZKGROUP_ZOOKEEPER",
+        default="",
+        help="As zookeeper.connect of the query, for groups in ZooKeeper; or set "
+        "ZKGROUP_ZOOKEEPER.",
+    )(bootstrap_option(config_option(command)))
+
+
+def check_places(connect: str, bootstrap: str) -> None:
+    if not connect.strip() and not bootstrap.strip():
+        raise click.UsageError(
+            "give --bootstrap-servers, or --zookeeper for groups in ZooKeeper (or set "
+            "ZKGROUP_BOOTSTRAP_SERVERS or ZKGROUP_ZOOKEEPER)"
+        )
+
+
 bootstrap_option = click.option(
     "--bootstrap-servers",
     "bootstrap",
     metavar="HOST:PORT,...",
     envvar="ZKGROUP_BOOTSTRAP_SERVERS",
     default="",
-    help="Some brokers, where ZooKeeper does not know them (KRaft); or set "
-    "ZKGROUP_BOOTSTRAP_SERVERS.",
+    help="Some brokers, as kafka.bootstrap.servers of the query; or set ZKGROUP_BOOTSTRAP_SERVERS.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -133,7 +160,8 @@ def refuse_missing(store: Store, facts: GroupFacts) -> None:
     if not facts.is_there and not read_asked(store, facts.group):
         raise OptionError(
             f"There is no group {facts.group!r}: no member, no owner, no offset",
-            "`zkgroup groups` lists all; check the chroot of --zookeeper",
+            "`zkgroup groups` lists all; check the chroot of --zookeeper, and for a group of "
+            "protocol=kafka give --bootstrap-servers",
         )
 
 
@@ -155,6 +183,10 @@ class LogEnds:
         servers = bootstrap.split(",") if self._given else registered
         self._addresses = tuple(server.strip() for server in servers)
         self._cluster: Any = None
+
+    @property
+    def are_known(self) -> bool:
+        return bool(self._addresses)
 
     def topics(self) -> Mapping[str, tuple[int, ...]]:
         """As the brokers know them; only these know where the cluster is a KRaft one."""
@@ -189,6 +221,20 @@ class LogEnds:
 
         return offsets.look_up(self._connected(), partitions, at_ms, timeout_s=_ANSWER_S).found
 
+    def spans(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, LogSpan]:
+        """ServerError where the log of one is not known."""
+        starts, ends = self.starts(partitions), self.read(partitions)
+        _check_answered(partitions, starts, ends)
+        return {p: LogSpan(starts[p], ends[p]) for p in partitions}
+
+    def at_or_end(
+        self, partitions: Sequence[TopicPartition], at_ms: int
+    ) -> dict[TopicPartition, int]:
+        """The first record at or after a time; the end of the log where there is none."""
+        found, ends = self.at(partitions, at_ms), self.read(partitions)
+        _check_answered(partitions, found, ends)
+        return {p: ends[p] if found[p] < 0 else found[p] for p in partitions}
+
     def stored(
         self, group: str, partitions: Collection[TopicPartition] | None
     ) -> Mapping[TopicPartition, StoredOffset]:
@@ -199,6 +245,12 @@ class LogEnds:
         self, group: str, offsets: Mapping[TopicPartition, int], note: str
     ) -> Mapping[TopicPartition, CommitRefused]:
         return self._group(group).commit(offsets, note, timeout_s=_ANSWER_S)
+
+    def groups(self, names: Collection[str] | None) -> tuple[BrokeredGroup, ...]:
+        """These groups as far as the brokers coordinate them, or all that they coordinate."""
+        from pyspark_zkgroup.kafka import brokered_groups
+
+        return brokered_groups.look(self._connected(), names, timeout_s=_ANSWER_S)
 
     def group_members(self, group: str) -> Collection[BrokerMember]:
         """Consumers in a group of that name that the brokers coordinate."""
@@ -240,3 +292,15 @@ class LogEnds:
     def close(self) -> None:
         if self._cluster is not None:
             self._cluster.close()
+
+
+def _check_answered(
+    partitions: Sequence[TopicPartition], *answers: Mapping[TopicPartition, int]
+) -> None:
+    absent = [p for p in partitions if any(p not in answer for answer in answers)]
+    if absent:
+        more = f", nor those of {len(absent) - 1} more" if len(absent) > 1 else ""
+        raise ServerError(
+            f"No broker tells the offsets of the log of {absent[0]}{more}",
+            "Check that the topic exists and that its leader runs",
+        )

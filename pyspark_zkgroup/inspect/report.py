@@ -9,29 +9,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from pyspark_zkgroup.group.ownership import consumer_of, parse_offset, thread_of
 from pyspark_zkgroup.group.paths import GroupPaths, coordinated_ids
 from pyspark_zkgroup.group.snapshot import Snapshot, expand, read_registrations
 from pyspark_zkgroup.inspect import remarks
+from pyspark_zkgroup.inspect.rows import (
+    GroupProtocol,
+    GroupReport,
+    MemberRow,
+    PartitionRow,
+    Protocol,
+    State,
+    Waiting,
+)
 from pyspark_zkgroup.inspect.wanted import Wanted, wanted_by_rule
 from pyspark_zkgroup.jvm.java_order import compare_key
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Command
-from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from pyspark_zkgroup.protocols.coordinator.rules.incumbent import (
-    Incumbent,
     incumbent_of,
     newest,
     standing,
     told,
 )
-
-State = Literal["owned", "moving", "free", "stuck", "unread"]
-Protocol = Literal["zookeeper", "coordinator", "light"]
-GroupProtocol = Literal["zookeeper", "coordinator", "both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,101 +81,6 @@ class GroupFacts:
     @property
     def is_there(self) -> bool:
         return bool(self.ids or self.offsets or self.owners)
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A partition that a member shall have, and the text of the node of whom it waits for."""
-
-    partition: TopicPartition
-    owner: str
-
-
-@dataclass(frozen=True, slots=True)
-class MemberRow:
-    """`trouble` is why nobody can assign it anything; then what it asks for is not known.
-
-    `generation` is the newest decision of a coordinator about it that is to be seen; `unanswered`,
-    how many commands it has not followed yet, is known of members of `coordinator`. `waiting` is
-    None where nobody says by which rule the group is assigned.
-    """
-
-    consumer: str
-    kind: Literal["zkgroup", "jvm", "unreadable"]
-    session: int
-    since_ms: int
-    owns: int
-    threads: int = 0
-    pattern: str = ""
-    subscription: Mapping[str, int] = field(default_factory=dict)
-    strategy: str | None = None
-    order: str | None = None
-    static: bool = False
-    trouble: str | None = None
-    protocol: Protocol | None = None
-    generation: Generation | None = None
-    unanswered: int | None = None
-    waiting: tuple[Waiting, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionRow:
-    """`state`: owned by whom it shall be; moving: owned by another member, or wanted by none any
-    more; free: nobody owns it yet; stuck: its owner is not registered; unread: no member wants it.
-    `committed_ms`: when its offset was last written, by a commit or a claim. `undecided`: why it is
-    not known who shall own it, or why nobody shall yet, though members read it.
-    """
-
-    partition: TopicPartition
-    state: State
-    owner: str | None
-    since_ms: int | None
-    wanted_by: str | None
-    committed: int | None
-    end: int | None
-    trouble: str | None = None
-    committed_ms: int | None = None
-    undecided: str | None = None
-
-    @property
-    def lag(self) -> int | None:
-        """As every lag tool counts it; unknown without a committed offset or an end."""
-        if self.committed is None or self.end is None or self.committed < 0:
-            return None
-        return max(0, self.end - self.committed)
-
-    @property
-    def member(self) -> str | None:
-        return None if self.owner is None else consumer_of(self.owner)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupReport:
-    """`protocol` is None where there is no member. `generation`: the newest that is to be seen.
-    `faults` are those of the notes that `group_findings` tells at length.
-    """
-
-    group: str
-    members: tuple[MemberRow, ...]
-    partitions: tuple[PartitionRow, ...]
-    notes: tuple[str, ...]
-    protocol: GroupProtocol | None = None
-    coordinator: Incumbent | None = None
-    faults: tuple[str, ...] = ()
-
-    @property
-    def generation(self) -> Generation | None:
-        found = [member.generation for member in self.members if member.generation is not None]
-        return max(found, default=None)
-
-    @property
-    def lag(self) -> int:
-        """Of the partitions whose lag is known."""
-        return sum(row.lag or 0 for row in self.partitions)
-
-    @property
-    def unknown_lags(self) -> int:
-        return sum(row.lag is None for row in self.partitions)
 
 
 def report(

@@ -13,7 +13,8 @@ import pytest
 from kazoo.client import KazooClient
 
 from pyspark_zkgroup.inspect.group_reader import opened, read_group
-from pyspark_zkgroup.inspect.report import GroupReport, report
+from pyspark_zkgroup.inspect.report import report
+from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.zk.store import Store
 from zkgroup_sandbox import Sandbox

@@ -18,7 +18,7 @@ from pyspark_zkgroup.cli.cells import add_row, cell, say, table_title
 from pyspark_zkgroup.cli.describe import show
 from pyspark_zkgroup.cli.offset_tables import committed_table
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.inspect.report import GroupReport, MemberRow, PartitionRow
+from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan, encode
 from pyspark_zkgroup.printable import printable

@@ -6,15 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pyspark_zkgroup.inspect.report import (
-    GroupFacts,
-    GroupReport,
-    Seen,
-    Waiting,
-    report,
-    stuck,
-    topics_read,
-)
+from pyspark_zkgroup.inspect.report import GroupFacts, Seen, report, stuck, topics_read
+from pyspark_zkgroup.inspect.rows import GroupReport, Waiting
 from pyspark_zkgroup.jvm.registration import (
     LightSeat,
     Registration,

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.inspect.age import age, clock_time
-from pyspark_zkgroup.inspect.report import GroupFacts, GroupReport, MemberRow, PartitionRow
+from pyspark_zkgroup.inspect.report import GroupFacts
+from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow
 from pyspark_zkgroup.model import TopicPartition
 
 _NAMED = 5
@@ -71,7 +71,7 @@ class Case:
         return [
             member.consumer
             for member in self.last.seen.members
-            if any(consumer_of(waits.owner) == consumer for waits in member.waiting or ())
+            if any(waits.member == consumer for waits in member.waiting or ())
         ]
 
     def lasting(self, ms: float) -> str:

@@ -9,7 +9,7 @@ from statistics import median
 
 from pyspark_zkgroup.inspect.age import age
 from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, named, partitions_of
-from pyspark_zkgroup.inspect.report import PartitionRow
+from pyspark_zkgroup.inspect.rows import PartitionRow
 from pyspark_zkgroup.model import TopicPartition
 
 _LAG_MIN = 1000

@@ -15,7 +15,8 @@ from pyspark_zkgroup.inspect.findings.case import (
     named,
     partitions_of,
 )
-from pyspark_zkgroup.inspect.report import MemberRow, snapshot_of
+from pyspark_zkgroup.inspect.report import snapshot_of
+from pyspark_zkgroup.inspect.rows import MemberRow
 from pyspark_zkgroup.inspect.wanted import published, rule_of
 from pyspark_zkgroup.jvm import patterns
 from pyspark_zkgroup.jvm.java_order import compare_key

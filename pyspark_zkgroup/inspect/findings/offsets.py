@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, named, partitions_of
-from pyspark_zkgroup.inspect.report import PartitionRow, Written
+from pyspark_zkgroup.inspect.report import Written
+from pyspark_zkgroup.inspect.rows import PartitionRow
 from pyspark_zkgroup.model import TopicPartition
 
 _APART_MS = 10_000

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, named, partitions_of
 from pyspark_zkgroup.inspect.findings.offsets import lacking
-from pyspark_zkgroup.inspect.report import PartitionRow
+from pyspark_zkgroup.inspect.rows import PartitionRow
 
 _AWAITED_S = 30.0
 _SILENT_S = 300.0

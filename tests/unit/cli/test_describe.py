@@ -7,7 +7,8 @@ import time
 import pytest
 
 from pyspark_zkgroup.cli.describe import as_value, show
-from pyspark_zkgroup.inspect.report import GroupFacts, GroupReport, Seen, Written, report
+from pyspark_zkgroup.inspect.report import GroupFacts, Seen, Written, report
+from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.jvm.registration import (
     LightSeat,
     Registration,
@@ -234,7 +235,8 @@ def test_names_fold_and_nothing_is_cut(
     assert "…" not in out
     assert max(map(len, out.splitlines())) <= columns
     words = set(out.replace("│", " ").replace("┃", " ").split())
-    assert {row.state for row in seen.partitions} - {"owned"} <= words
+    assert {row.state for row in seen.partitions} - {"owned", "unread"} <= words
+    assert ("no reader" in out) is any(row.state == "unread" for row in seen.partitions)
     assert {"partition", "state", "committed", "end", "lag", "owns", "threads"} <= words
     assert {"1,234,567", "1,334,567", "100,000"} <= words
 

@@ -16,7 +16,8 @@ from rich.console import Console
 
 from pyspark_zkgroup.cli import lag
 from pyspark_zkgroup.cli.main import main
-from pyspark_zkgroup.inspect.report import GroupFacts, GroupReport, report
+from pyspark_zkgroup.inspect.report import GroupFacts, report
+from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.model import TopicPartition
 
 
@@ -58,7 +59,7 @@ def ended_by_sigterm() -> Iterator[Callable[..., object]]:
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, told: Told) -> Result:
-    monkeypatch.setattr(lag, "live_group", told.open)
+    monkeypatch.setattr(lag, "found_group", told.open)
     arguments = ["lag", "g", "--zookeeper", "z:1", "--watch", "--interval", "0.1"]
     return CliRunner().invoke(main, arguments)
 

@@ -1,0 +1,78 @@
+"""Finds a group: in ZooKeeper, or among those that the brokers coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyspark_zkgroup.cli.brokered_live import BrokeredLive
+from pyspark_zkgroup.cli.live import LiveGroup
+from pyspark_zkgroup.cli.reach import LogEnds, access_given, check_places, checked_group, store_of
+from pyspark_zkgroup.errors import OptionError, ZkgroupError
+from pyspark_zkgroup.inspect.report import GroupFacts
+
+if TYPE_CHECKING:
+    from pyspark_zkgroup.zk.store import Store
+
+LiveOrBrokered: TypeAlias = LiveGroup | BrokeredLive
+
+
+@contextmanager
+def found_group(
+    connect: str,
+    bootstrap: str,
+    group: str,
+    *,
+    exclude_internal: bool = True,
+    may_be_new: bool = False,
+) -> Iterator[LiveOrBrokered]:
+    """In ZooKeeper if it has members there, else where the brokers have members of it, else where
+    anything of it is. A new one is where --zookeeper says, if it is given.
+    """
+    check_places(connect, bootstrap)
+    if not group:
+        raise OptionError("The name of the group is empty", "Give group.id as the queries have it")
+    if not connect.strip():
+        with closing(LogEnds(bootstrap, ())) as brokers:
+            yield BrokeredLive(group, brokers, may_be_new=may_be_new)
+        return
+    from pyspark_zkgroup.inspect.group_reader import read_brokers
+
+    name = checked_group(group)
+    with store_of(connect) as store:
+        registered = () if bootstrap else read_brokers(store, access_given().kafka.protocol)
+        with closing(LogEnds(bootstrap, registered)) as brokers:
+            if is_brokered(store, name, brokers):
+                yield BrokeredLive(name, brokers, may_be_new=may_be_new)
+            else:
+                yield LiveGroup(
+                    store,
+                    name,
+                    brokers,
+                    exclude_internal=exclude_internal,
+                    may_be_new=may_be_new,
+                )
+
+
+def is_brokered(store: Store, group: str, brokers: LogEnds) -> bool:
+    """A group that ZooKeeper has is shown as well where no broker answers."""
+    from pyspark_zkgroup.inspect.group_reader import read_group
+
+    facts = read_group(store, group, {})
+    if facts.ids or not brokers.are_known or _was_asked(store, facts):
+        return False
+    try:
+        found = brokers.groups([group])
+    except ZkgroupError:
+        if facts.is_there:
+            return False
+        raise
+    return any(one.members or not facts.is_there for one in found)
+
+
+def _was_asked(store: Store, facts: GroupFacts) -> bool:
+    """A group is there as well where all that is left of it was asked to stay outside."""
+    from pyspark_zkgroup.inspect.member_nodes import read_asked
+
+    return bool(read_asked(store, facts.group))
