@@ -17,8 +17,9 @@ from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.errors import PlanError, ServerError, StoppedError
 from pyspark_zkgroup.model import LogEnd, OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
-from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, decode, encode, task_inputs
+from pyspark_zkgroup.plan import Plan, PlannedRange, TaskInput, encode, task_inputs
 from pyspark_zkgroup.planning.batch_size import BatchSize
+from pyspark_zkgroup.planning.checkpoint import checkpoint_plan
 from pyspark_zkgroup.planning.drain import Drain, DrainBox
 from pyspark_zkgroup.planning.evidence import batch_is_committed
 from pyspark_zkgroup.planning.fixed_ends import FixedEnds
@@ -113,7 +114,7 @@ class Planner:
                 "Spark asks for a batch that this query has not planned",
                 "If two queries run on this checkpoint, stop one of them",
             )
-        plan = self._read(end)
+        plan = checkpoint_plan(end, start, self.options, self.membership.protocol)
         self._trust(plan)
         included = self.membership.replay(plan)
         self._start, self._end = start, end
@@ -189,7 +190,7 @@ class Planner:
                 self._run, self._tasks, self._end = {}, [], None
                 self.batch_size.not_taken()
         elif not self._arrived:
-            plan = self._read(start)
+            plan = checkpoint_plan(start, start, self.options, self.membership.protocol)
             if plan.ranges:
                 self._trust(plan)
                 self.membership.resume(plan)
@@ -200,18 +201,6 @@ class Planner:
     def _trust(self, plan: Plan) -> None:
         self._is_restart = True
         self.logs.trust({r.partition: (r.range.until, r.mark) for r in plan.ranges})
-
-    def _read(self, offset: Offset) -> Plan:
-        plan = decode(offset)
-        if (plan.group, plan.protocol) != (self.options.group.id, self.membership.protocol):
-            raise PlanError(
-                f"The checkpoint was written by group {plan.group!r} with protocol "
-                f"{plan.protocol!r}, this query is of group {self.options.group.id!r} with "
-                f"protocol {self.membership.protocol!r}",
-                "Use a new checkpointLocation for another group or protocol: its committed offsets "
-                "decide where the query begins",
-            )
-        return plan
 
     def _boundary(self, done: Mapping[TopicPartition, int]) -> None:
         before = self._standing.positions

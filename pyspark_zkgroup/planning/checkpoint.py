@@ -1,0 +1,64 @@
+"""Reads the offsets in a query's checkpoint as plans of this query."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark_zkgroup.errors import PlanError
+from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.plan import Plan, decode
+
+
+def checkpoint_plan(
+    offset: Mapping[str, Any], finished: Mapping[str, Any], options: Options, protocol: str
+) -> Plan:
+    """PlanError where a query of another source, group or protocol wrote it. `finished` is the end
+    of the last finished batch.
+    """
+    if is_of_kafka_source(offset):
+        raise PlanError(
+            'The checkpoint was written by Spark\'s Kafka source, format("kafka"), and zkgroup '
+            "cannot continue from it",
+            _import(finished, options)
+            if is_of_kafka_source(finished)
+            else "Start the query with a new checkpointLocation: no batch in this one is finished",
+        )
+    plan = decode(offset)
+    if (plan.group, plan.protocol) != (options.group.id, protocol):
+        raise PlanError(
+            f"The checkpoint was written by group {plan.group!r} with protocol "
+            f"{plan.protocol!r}, this query is of group {options.group.id!r} with "
+            f"protocol {protocol!r}",
+            "Use a new checkpointLocation for another group or protocol: its committed offsets "
+            "decide where the query begins",
+        )
+    return plan
+
+
+def is_of_kafka_source(offset: Mapping[str, Any]) -> bool:
+    """{"topic": {"partition": offset}}, and nothing else."""
+    return bool(offset) and all(
+        isinstance(partitions, dict)
+        and all(number.isdecimal() and isinstance(at, int) for number, at in partitions.items())
+        for partitions in offset.values()
+    )
+
+
+def _import(finished: Mapping[str, Any], options: Options) -> str:
+    place = json.dumps(finished, separators=(",", ":"))
+    if not options.protocol.has_zookeeper:
+        return (
+            "Start the query with a new checkpointLocation, and for a group without offsets with "
+            f"startingOffsets={place}"
+        )
+    connect = options.zookeeper.hosts + options.zookeeper.chroot
+    brokers = ",".join(options.fetch.bootstrap)
+    more = f" --bootstrap-servers {shlex.quote(brokers)}" if brokers else ""
+    return (
+        "Import its offsets into the group, then start the query with a new checkpointLocation: "
+        f"echo {shlex.quote(place)} | zkgroup offsets import {options.group.id} - "
+        f"--zookeeper {shlex.quote(connect)}{more} --execute"
+    )
