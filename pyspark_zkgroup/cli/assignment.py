@@ -20,6 +20,7 @@ from pyspark_zkgroup.cli.reach import config_option, store_of
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.assignors import STRATEGIES
+from pyspark_zkgroup.group.balance import BALANCED
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.inspect.jvm_consumers import imitate
 from pyspark_zkgroup.inspect.jvm_version import NEWEST, JvmVersion
@@ -199,8 +200,8 @@ def _check_rule(assignor: str | None, version: str | None) -> None:
     """Before any server is asked."""
     if version is not None:
         JvmVersion.parse(version).strategy(assignor or "range")
-    elif assignor is not None and assignor not in STRATEGIES:
-        bad("--assignor", assignor, " or ".join(STRATEGIES))
+    elif assignor is not None and assignor not in (BALANCED, *STRATEGIES):
+        bad("--assignor", assignor, " or ".join((BALANCED, *STRATEGIES)))
 
 
 def _by_their_rule(facts: GroupFacts, exclude_internal: bool) -> Answer:

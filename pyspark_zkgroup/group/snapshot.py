@@ -42,6 +42,13 @@ class Snapshot:
         """Whether the list of all topics matters, not only those that are named."""
         return any(member.subscription.is_wildcard for member in self.members.values())
 
+    @property
+    def is_balanced(self) -> bool:
+        """Whether equal shares apply: only when every member announces them. A JVM member, or a
+        zkgroup member of an older release, computes its strategy whatever the others do.
+        """
+        return all(member.balanced for member in self.members.values())
+
 
 def read_snapshot(
     group: str, ids: Mapping[str, bytes | None], topics: Mapping[str, tuple[int, ...]]

@@ -300,7 +300,7 @@ def _member(
         max(entries.values(), default=0),
         registration.subscription.pattern,
         entries,
-        registration.strategy,
-        registration.order,
+        registration.rule,
+        registration.order if registration.strategy != "range" else None,
         registration.static_id,
     )

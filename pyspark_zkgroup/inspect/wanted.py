@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.errors import AssignmentError
+from pyspark_zkgroup.group.balance import STICKY, balanced
 from pyspark_zkgroup.group.snapshot import Snapshot, expand
 from pyspark_zkgroup.group.target import target
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
-from pyspark_zkgroup.protocols.coordinator.rules.sticky import STICKY, assign_sticky
 
 _ASSUMED = ("range", "new")
 _MIXED = "unknown: members of two protocols"
@@ -64,7 +64,7 @@ def wanted_by_rule(
         if strategy == STICKY:
             threads = expand(snapshot, exclude_internal)
             partitions = {topic: snapshot.topics.get(topic, ()) for topic in threads}
-            wanted = assign_sticky(partitions, threads, current)
+            wanted = balanced(partitions, threads, current)
         else:
             wanted = target(snapshot, strategy, order, exclude_internal)
     except AssignmentError as error:

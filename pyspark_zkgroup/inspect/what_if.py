@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pyspark_zkgroup.errors import AssignmentError
+from pyspark_zkgroup.group.balance import BALANCED
 from pyspark_zkgroup.inspect.report import GroupFacts, Seen, snapshot_of
 from pyspark_zkgroup.jvm.java_order import compare_key
-from pyspark_zkgroup.jvm.registration import encode_registration
+from pyspark_zkgroup.jvm.registration import Registration, encode_registration
 from pyspark_zkgroup.jvm.topics import legal_name
 
 
@@ -86,8 +87,13 @@ def _by(facts: GroupFacts, ids: Mapping[str, Seen], strategy: str) -> dict[str, 
         )
     readable = snapshot_of(replace(facts, ids=ids)).members
     return {
-        consumer: replace(seen, data=encode_registration(replace(member, strategy=strategy)))
+        consumer: replace(seen, data=encode_registration(_assigning_by(member, strategy)))
         if (member := readable.get(consumer)) is not None and member.is_zkgroup
         else seen
         for consumer, seen in ids.items()
     }
+
+
+def _assigning_by(member: Registration, rule: str) -> Registration:
+    is_balanced = rule == BALANCED
+    return replace(member, strategy="range" if is_balanced else rule, balanced=is_balanced)

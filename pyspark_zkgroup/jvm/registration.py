@@ -110,6 +110,7 @@ class LightSeat:
 class Registration:
     """One member's registration. `strategy` and what follows is None or False for JVM members.
 
+    `balanced`: equal shares instead of `strategy`, as soon as every member of the group says so.
     `internal`: its pattern means the brokers' own topics too, which a coordinator has to know.
     `light`: that of a member whose session a coordinator keeps, in place of ZooKeeper.
     """
@@ -118,6 +119,7 @@ class Registration:
     timestamp: str
     strategy: str | None = None
     order: str | None = None
+    balanced: bool = False
     static_id: bool = False
     internal: bool = False
     light: LightSeat | None = None
@@ -125,6 +127,11 @@ class Registration:
     @property
     def is_zkgroup(self) -> bool:
         return self.strategy is not None
+
+    @property
+    def rule(self) -> str | None:
+        """As users know it: the value of partition.assignment.strategy."""
+        return "balanced" if self.balanced else self.strategy
 
 
 def encode_registration(registration: Registration) -> bytes:
@@ -138,6 +145,7 @@ def encode_registration(registration: Registration) -> bytes:
         value["zkgroup"] = {
             "strategy": registration.strategy,
             "order": registration.order or "",
+            **({"balanced": "true"} if registration.balanced else {}),
             "static": "true" if registration.static_id else "false",
             **({"internal": "true"} if registration.internal else {}),
             **(_light_texts(registration.light) if registration.light else {}),
@@ -175,6 +183,7 @@ def parse_registration(path: str, data: bytes | None) -> Registration:
         str(value.get("timestamp", "")),
         strategy=own["strategy"] if own else None,
         order=(own.get("order") or None) if own else None,
+        balanced=own is not None and own.get("balanced") == "true",
         static_id=own is not None and own.get("static") == "true",
         internal=own is not None and own.get("internal") == "true",
         light=_light_of(own) if own else None,

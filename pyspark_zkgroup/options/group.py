@@ -53,6 +53,7 @@ FUNCTION_NAME = rules.matching(
     "module:function, such as our_caches:moved",
     "is not the name of a module, a colon and the name of a function",
 )
+BALANCED = "balanced"
 ASSIGNORS = rules.meaning_of(
     {
         "range": "range",
@@ -89,14 +90,16 @@ before it leaves; without it, it leaves that batch uncommitted.
 """
 STRATEGY = SECTION.option(
     "partition.assignment.strategy",
-    rules.one_of("range", "roundrobin", "cooperative-sticky"),
-    "range",
-    default_text="range; with protocol=kafka cooperative-sticky",
+    rules.one_of(BALANCED, "range", "roundrobin", "cooperative-sticky"),
+    BALANCED,
+    default_text="balanced; with protocol=kafka cooperative-sticky",
     in_batch="refused",
 )
-"""How partitions are given to the threads of the group (with protocol=kafka: to its members). All
-members must use the same. cooperative-sticky, which moves as little as it must and lets members
-read on meanwhile, is for protocol=kafka only.
+"""How partitions are assigned. balanced gives members equal shares of all topics together. It
+applies when every member of the group uses it; until then the group is assigned by range. range and
+roundrobin assign to threads as JVM consumers do, and must be the same in all members.
+cooperative-sticky, which moves as few partitions as possible and lets members read on meanwhile, is
+for protocol=kafka only.
 """
 ORDER = SECTION.option(
     "partition.assignment.order", rules.one_of("new", "old"), "new", in_batch="refused"
@@ -151,12 +154,15 @@ ends nothing; while it runs, the query waits.
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Only a batch read may have no group: the id is empty then."""
+    """Only a batch read may have no group: the id is empty then. `balanced`: by equal shares, once
+    all members of the group announce it, and by `strategy` until then.
+    """
 
     id: str
     member_id: str | None
     checkpoint_location: str | None
     strategy: str
+    balanced: bool
     order: str
     offsets_storage: OffsetsStorage
     dual_commit: bool
@@ -182,6 +188,7 @@ def group(given: Given, *, session_timeout_ms: int, in_kafka: bool) -> Group:
             f"{given.shown(ASSIGN)}: assigned partitions never move",
             "Leave 'rebalance.callback' out",
         )
+    strategy = given.value(STRATEGY)
     wait_ms, poll_ms = given.value(REBALANCE_WAIT), given.value(MAX_POLL_INTERVAL)
     if wait_ms is None:
         wait_ms = session_timeout_ms + _REBALANCE_WAIT_BEYOND_SESSION_MS
@@ -191,7 +198,8 @@ def group(given: Given, *, session_timeout_ms: int, in_kafka: bool) -> Group:
         id=given.value(GROUP_ID),
         member_id=given.value(MEMBER_ID),
         checkpoint_location=given.value(CHECKPOINT),
-        strategy=given.value(STRATEGY),
+        strategy="range" if strategy == BALANCED else strategy,
+        balanced=strategy == BALANCED,
         order=given.value(ORDER),
         offsets_storage=storage,
         dual_commit=storage == "kafka" if dual_commit is None else dual_commit,

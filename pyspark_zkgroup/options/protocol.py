@@ -158,10 +158,13 @@ def protocol(given: Given) -> ChosenProtocol:
     for conflict in _CONFLICTS:
         if name in conflict.protocols:
             given.refuse(conflict.options, chosen + conflict.reason, conflict.remedy)
-    if name != "kafka" and given.value(group.STRATEGY) == COOPERATIVE_STICKY:
-        raise given.clash(
-            group.STRATEGY, chosen, "Use range or roundrobin, or set 'protocol' to kafka"
-        )
+    strategy = given.value(group.STRATEGY)
+    if name != "kafka" and strategy == COOPERATIVE_STICKY:
+        remedy = "Use balanced, range or roundrobin, or set 'protocol' to kafka"
+        raise given.clash(group.STRATEGY, chosen, remedy)
+    if name == "kafka" and strategy == group.BALANCED and group.STRATEGY in given:
+        remedy = "Leave it out, or use cooperative-sticky, range or roundrobin"
+        raise given.clash(group.STRATEGY, chosen, remedy)
     _check_brokers(given, name, chosen)
     if name in ("kafka", "light"):
         timeout_ms = _session_timeout_ms(given)

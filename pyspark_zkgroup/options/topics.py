@@ -91,7 +91,7 @@ subscribe are never left out.
 THREADS = SECTION.option("threads", rules.whole_number(1, THREADS_MAX), 4)
 """Consumer threads for each topic: the most Spark tasks of this query that read at a time, unless
 minPartitions or maxRecordsPerPartition cut them. Also the query's weight in the group: partitions
-are shared out by threads.
+are shared out in proportion to threads.
 """
 TOPIC_THREADS = SECTION.option("topic.threads", THREADS_BY_TOPIC, NO_THREADS)
 """Threads for single topics of subscribe, in place of threads. Not with a pattern."""

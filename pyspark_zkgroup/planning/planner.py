@@ -345,8 +345,7 @@ class Planner:
         if found and not self.membership.vouches():
             self.logs.put_off(found)
             found = []
-            # The proof may have dropped partitions: what is no longer held must not be planned.
-            self._boundary({})
+            self._boundary({})  # The proof may have dropped partitions, which must not be planned.
         for partition in self.logs.doubted:
             self._latest.pop(partition, None)
         latest = self._latest if ends else {}

@@ -26,9 +26,10 @@ class Emptiness:
         mine: Collection[TopicPartition],
         missing: Collection[str],
         subscribed: Callable[[], Collection[TopicPartition]],
+        why: Callable[[], tuple[str, str]] | None = None,
     ) -> None:
-        """At each rebalance: what this member shall have, and what of its subscription there is
-        not.
+        """At each rebalance: what is assigned to this member, which topics of its subscription do
+        not exist, and `why` nothing is assigned, with the remedy.
         """
         self._untold_since = None
         before, self._said = self._said, "; ".join(missing)
@@ -36,8 +37,10 @@ class Emptiness:
             _log.warning("[ZKG-182] %s: nothing of it is read in group %s", self._said, self.group)
         elif not mine and not self._said:
             self._said = f"all {len(subscribed())} partitions of its topics belong to other members"
+            if why is not None:
+                self._said = ". ".join(why())
             if self._said != before:
-                _log.info("nothing to read in group %s: %s", self.group, self._said)
+                _log.info("Nothing to read in group %s: %s", self.group, self._said)
 
     def untold(self) -> None:
         """At each boundary of a member that a coordinator should tell what to read, and has not."""

@@ -13,6 +13,7 @@ import grpc
 import pytest
 
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError
+from pyspark_zkgroup.group.balance import STICKY
 from pyspark_zkgroup.group.ops import Check, Create, Refused, SetData, Transaction
 from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.jvm.registration import (
@@ -23,7 +24,6 @@ from pyspark_zkgroup.jvm.registration import (
     parse_registration,
 )
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.protocols.coordinator.rules.sticky import STICKY
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,

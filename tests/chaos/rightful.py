@@ -30,7 +30,9 @@ class Rightful:
         self._changes = [m.at for m in self._memberships]
         self._born, self._options = born, options
         self._partitions = frozenset(partitions)
-        self._registration = Registration(options.topics.subscription, "")
+        self._registration = Registration(
+            options.topics.subscription, "", balanced=options.group.balanced
+        )
         self._target = cache(self._assigned)
 
     def during(self, partition: TopicPartition, span: Span) -> list[Right]:

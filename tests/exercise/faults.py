@@ -134,7 +134,7 @@ def small_topics(scene: Scene) -> Answer:
     """Range deals each topic alone: of one partition each, the first member gets all."""
     for index in range(3):
         scene.topic(index, 1, _PER_SECOND)
-    members = [scene.member() for _ in range(2)]
+    members = [scene.member(partition_assignment_strategy="range") for _ in range(2)]
     scene.wait_owned(1)
     for member in members:
         _consumer(scene, member)
@@ -143,7 +143,7 @@ def small_topics(scene: Scene) -> Answer:
     return Answer(
         f"{', '.join(idle)} owns nothing: range gives the first member the one partition of each "
         "of 3 topics",
-        "partition.assignment.strategy=roundrobin in all members (or more partitions)",
+        "partition.assignment.strategy left at its default in all members (or more partitions)",
     )
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import grpc
 
+from pyspark_zkgroup.group.balance import STICKY
 from pyspark_zkgroup.jvm.registration import (
     LightSeat,
     Registration,
     Subscription,
     encode_registration,
 )
-from pyspark_zkgroup.protocols.coordinator.rules.sticky import STICKY
 from pyspark_zkgroup.protocols.light.access import METHOD, metadata, open_channel
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules.messages import (

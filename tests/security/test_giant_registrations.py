@@ -7,6 +7,7 @@ import json
 import pytest
 
 from pyspark_zkgroup.errors import BadZnodeError, SubscriptionError
+from pyspark_zkgroup.group.balance import balanced
 from pyspark_zkgroup.group.snapshot import (
     GROUP_THREADS_MAX,
     PLACES_MAX,
@@ -23,7 +24,6 @@ from pyspark_zkgroup.jvm.registration import (
 )
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.protocols.coordinator.rules.command_json import PARTITIONS_MAX, decode_command
-from pyspark_zkgroup.protocols.coordinator.rules.sticky import assign_sticky
 from tests.security.spent import MIB, spent_on
 
 ORDERS = TopicPartition("orders", 0)
@@ -104,7 +104,7 @@ def test_members_within_their_bounds_cost_no_more_together(strategy: str) -> Non
         assert snapshot.skipped == {}
         if strategy == "sticky":
             threads = expand(snapshot, True)
-            assert assign_sticky({t: topics[t] for t in threads}, threads, {})
+            assert balanced({t: topics[t] for t in threads}, threads, {})
         else:
             assert len(target(snapshot, strategy, "new", True)) == 2001
 

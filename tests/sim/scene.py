@@ -43,7 +43,7 @@ class Scene:
         self.checkers = Checkers(self.world, self.server, self.kafka, GROUP)
         self.counts: Counter[str] = self.checkers.counts
         self.kraft = rng.random() < 0.15
-        self.strategy = rng.choice(["range", "range", "roundrobin"])
+        self.strategy = rng.choice(["balanced", "range", "roundrobin"])
         self.order = rng.choice(["old", "new"])
         self.starting = rng.choice(["earliest", "earliest", "latest"])
         self.session_ms = rng.choice([2000, 4000, 6000])
@@ -144,7 +144,7 @@ class Scene:
 
     def new_jvm(self) -> None:
         self._numbers += 1
-        strategy = self.strategy
+        strategy = "range" if self.strategy == "balanced" else self.strategy
         self.jvms.append(
             JvmMember(
                 self.world,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyspark_zkgroup.group.balance import STICKY
 from pyspark_zkgroup.group.paths import CoordinatedPaths, GroupPaths
 from pyspark_zkgroup.inspect.report import GroupFacts, Seen, report
 from pyspark_zkgroup.jvm.registration import (
@@ -13,7 +14,6 @@ from pyspark_zkgroup.jvm.registration import (
     parse_registration,
 )
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.protocols.coordinator.rules.sticky import STICKY
 
 
 def test_owners_and_offsets_lie_where_every_tool_looks() -> None:

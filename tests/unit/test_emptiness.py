@@ -37,7 +37,7 @@ def test_that_others_have_everything_is_said_once_each_time_it_becomes_so(
     with caplog.at_level("INFO", "pyspark_zkgroup.group"):
         for mine in ([], [], T[:1], [], []):
             emptiness.look(mine, [], lambda: T)
-    line = "nothing to read in group g: all 3 partitions of its topics belong to other members"
+    line = "Nothing to read in group g: all 3 partitions of its topics belong to other members"
     assert caplog.messages == [line, line]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pyspark_zkgroup.inspect.findings import needs_second_look
 from pyspark_zkgroup.inspect.report import Seen, Written
-from pyspark_zkgroup.jvm.registration import Subscription
+from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy, encode_candidacy
 from tests.unit.faulty_group import NOW_MS, Group, T, codes, found, fresh, member, owner
@@ -197,8 +197,20 @@ def test_a_member_too_many_is_a_spare_and_no_illness() -> None:
     wide = member(Subscription.static({"t": 2}))
     owners = dict(zip(T, map(owner, "aabb"), strict=True))
     (said,) = found(Group(ids={"a": wide, "b": wide, "c": wide}, owners=owners))
-    assert said.text.startswith("[ZKG-209] c owns nothing: its topics have 4 partitions, and the")
+    assert said.text.startswith("[ZKG-209] c owns nothing: range assigns each topic alone, to")
     assert "6 threads" in said.text
+    assert not said.is_ill
+
+
+def test_more_members_than_partitions_leave_a_spare() -> None:
+    registration = Registration(Subscription.static({"t": 1}), "1", "range", "new", balanced=True)
+    ids = {
+        name: replace(Group().ids["a"], data=encode_registration(registration)) for name in "abcde"
+    }
+    owners = dict(zip(T, map(owner, "abcd"), strict=True))
+    (said,) = found(Group(ids=ids, owners=owners))
+    assert said.text.startswith("[ZKG-209] e owns nothing: its topics have 4 partitions, and 5 mem")
+    assert "add partitions" in said.remedy
     assert not said.is_ill
 
 
@@ -213,8 +225,8 @@ def test_a_member_that_range_leaves_out_of_small_topics() -> None:
         ends=dict.fromkeys(each, 100),
     )
     (said,) = found(group)
-    assert said.text.startswith("[ZKG-209] b owns nothing: range deals each of its 3 topics alone")
-    assert "roundrobin in all members" in said.remedy
+    assert said.text.startswith("[ZKG-209] b owns nothing: range assigns each topic alone")
+    assert "at its default (balanced) in all members" in said.remedy
 
 
 def test_a_member_whose_registration_nobody_reads_owns_nothing() -> None:

@@ -50,9 +50,13 @@ def test_what_is_written_can_be_read(registration: Registration) -> None:
 
 
 def test_our_own_keys_hold_texts_only() -> None:
-    registration = Registration(Subscription.static({"t": 1}), "5", "range", "new", True)
+    registration = Registration(Subscription.static({"t": 1}), "5", "range", "new", static_id=True)
     own = json.loads(encode_registration(registration))["zkgroup"]
     assert own == {"strategy": "range", "order": "new", "static": "true"}
+    announced = encode_registration(replace(registration, balanced=True))
+    assert json.loads(announced)["zkgroup"]["balanced"] == "true"
+    assert parse_registration("/r", announced).balanced
+    assert not parse_registration("/r", encode_registration(registration)).balanced
 
 
 def test_only_zkgroup_members_have_a_strategy() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 
 from pyspark_zkgroup.group.ownership import consumer_of
-from pyspark_zkgroup.group.snapshot import Snapshot, expand, topics_of
+from pyspark_zkgroup.group.snapshot import Snapshot, topics_of
+from pyspark_zkgroup.group.spare import why_spare
 from pyspark_zkgroup.inspect.findings.case import (
     Case,
     GroupFinding,
@@ -148,29 +148,7 @@ def _why_idle(member: MemberRow, snapshot: Snapshot) -> tuple[str, str, bool]:
     present = [t for t in _topics(registration, snapshot) if snapshot.topics.get(t)]
     if not present:
         return _nothing_there(registration, snapshot)
-    readers = expand(snapshot, not registration.internal)
-    threads = {thread for topic in present for thread in readers.get(topic, ())}
-    sizes = Counter({topic: len(snapshot.topics[topic]) for topic in present})
-    total = sum(sizes.values())
-    remedy = (
-        "As a spare it does no harm, and takes over when another member ends. To give it work, "
-        "add partitions, or take threads from the others"
-    )
-    if member.strategy == "range" and len(threads) <= total:
-        return (
-            f"range deals each of its {len(present)} topics alone, and none of them has enough "
-            f"partitions (at most {max(sizes.values())}) for {len(threads)} threads: the last ones "
-            "get none of any",
-            "Set partition.assignment.strategy to roundrobin in all members at once: it deals all "
-            "topics together. Or leave it as a spare",
-            False,
-        )
-    return (
-        f"its topics have {total} partitions, and the members that read them {len(threads)} "
-        "threads: the others have them all",
-        remedy,
-        False,
-    )
+    return (*why_spare(snapshot, registration), False)
 
 
 def _topics(registration: Registration, snapshot: Snapshot) -> list[str]:

@@ -6,12 +6,12 @@ member registers, and that its target is what it was told.
 
 from __future__ import annotations
 
+from pyspark_zkgroup.group.balance import STICKY
 from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.coordinator.command_channel import CommandChannel
 from pyspark_zkgroup.protocols.coordinator.commanded_target import CommandedTarget
-from pyspark_zkgroup.protocols.coordinator.rules.sticky import STICKY
 from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.owned.assembly import basis
 from pyspark_zkgroup.protocols.owned.joining import Entry

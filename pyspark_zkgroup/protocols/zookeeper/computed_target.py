@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from pyspark_zkgroup.group.agreement import conflict
 from pyspark_zkgroup.group.snapshot import Snapshot, partitions_of
+from pyspark_zkgroup.group.spare import why_spare
 from pyspark_zkgroup.group.target import target
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
@@ -130,7 +132,8 @@ class ComputedTarget:
         missing = notes.missing_topics(
             self.options.topics.subscription, self.subscribed, self.snapshot
         )
-        self.emptiness.look(mine, missing, self.subscribed)
+        why = partial(why_spare, self.snapshot, self.registration)
+        self.emptiness.look(mine, missing, self.subscribed, why)
         return moved
 
     def conclude(self, context: MemberContext, waiting: Collection[TopicPartition]) -> None:

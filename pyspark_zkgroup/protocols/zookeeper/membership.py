@@ -29,6 +29,7 @@ def zookeeper_membership(
         "",
         strategy=options.group.strategy,
         order=options.group.order,
+        balanced=options.group.balanced,
         static_id=options.group.member_id is not None,
     )
     reader = GroupReader(paths, options.topics.subscription, base.topic_reader())

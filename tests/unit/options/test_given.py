@@ -146,7 +146,7 @@ COMMITS = (
             (
                 "Option 'partition.assignment.strategy' is 'sticky', which is not an "
                 "allowed value. "
-                "Allowed: range or roundrobin or cooperative-sticky"
+                "Allowed: balanced or range or roundrobin or cooperative-sticky"
             ),
         ),
         (

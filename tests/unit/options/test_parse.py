@@ -38,6 +38,7 @@ def test_the_least_that_must_be_given_and_every_default() -> None:
             member_id=None,
             checkpoint_location=None,
             strategy="range",
+            balanced=True,
             order="new",
             offsets_storage="zookeeper",
             dual_commit=False,
@@ -115,6 +116,7 @@ CLIENT: list[tuple[str, str, dict[str, Any]]] = [
     ("kafkaConsumer.pollTimeoutMs", "512", {"fetch.deadline_s": 0.512}),
 ]
 
+ROUND_ROBIN = {"group.strategy": "roundrobin", "group.balanced": False}
 _REPLACED = {"kafka.group.id": "group.id", "assign": "subscribe"}
 
 GIVEN: list[tuple[str, str, dict[str, Any]]] = [
@@ -151,12 +153,20 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
     ("kafka.client.id", "me", {"fetch.client_id": "me"}),
     ("checkpointLocation", "/c/p", {"group.checkpoint_location": "/c/p"}),
     ("checkpointLocation", "file:///c/p", {"group.checkpoint_location": "file:///c/p"}),
-    ("partition.assignment.strategy", "RoundRobin", {"group.strategy": "roundrobin"}),
-    ("kafka.partition.assignment.strategy", "RoundRobin", {"group.strategy": "roundrobin"}),
+    (
+        "partition.assignment.strategy",
+        "RoundRobin",
+        ROUND_ROBIN,
+    ),
+    (
+        "kafka.partition.assignment.strategy",
+        "RoundRobin",
+        ROUND_ROBIN,
+    ),
     (
         "kafka.partition.assignment.strategy",
         "org.apache.kafka.clients.consumer.RoundRobinAssignor",
-        {"group.strategy": "roundrobin"},
+        ROUND_ROBIN,
     ),
     ("partition.assignment.order", "old", {"group.order": "old"}),
     ("protocol", " Coordinator", {"protocol.name": "coordinator", "protocol.by_default": ""}),

@@ -73,8 +73,13 @@ def test_the_other_protocols_have_a_session_of_zookeeper(name: str) -> None:
 
 
 def test_the_other_protocols_know_no_cooperative_sticky() -> None:
-    with pytest.raises(OptionError, match="Use range or roundrobin"):
+    with pytest.raises(OptionError, match="Use balanced, range or roundrobin"):
         parse({**IN_ZOOKEEPER, "partition.assignment.strategy": "cooperative-sticky"})
+
+
+def test_equal_shares_are_called_cooperative_sticky_there() -> None:
+    with pytest.raises(OptionError, match="use cooperative-sticky"):
+        parse({**GIVEN, "partition.assignment.strategy": "balanced"})
 
 
 def test_heartbeats_are_a_third_of_the_session_apart_at_most() -> None:

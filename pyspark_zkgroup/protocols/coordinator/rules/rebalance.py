@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from pyspark_zkgroup.group.balance import balanced
 from pyspark_zkgroup.group.snapshot import threads_by_topic, topics_of
 from pyspark_zkgroup.jvm.patterns import INTERNAL_TOPICS
 from pyspark_zkgroup.jvm.registration import Subscription
@@ -29,7 +30,6 @@ from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Stopped,
 )
 from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
-from pyspark_zkgroup.protocols.coordinator.rules.sticky import assign_sticky
 
 Topics = Mapping[str, tuple[int, ...]]
 Commands = tuple[tuple[str, Command], ...]
@@ -121,7 +121,7 @@ def look(state: GroupState, read: GroupRead, topics: Topics) -> tuple[GroupState
         state,
         members=dict(read.members),
         subscribed=_subscribed(read.members, topics),
-        target=assign_sticky({topic: topics[topic] for topic in threads}, threads, current),
+        target=balanced({topic: topics[topic] for topic in threads}, threads, current),
         holders=holders,
         stopping=stopping,
         starting={c: g for c, g in state.starting.items() if c not in ended},
