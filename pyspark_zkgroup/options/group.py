@@ -113,7 +113,7 @@ OFFSETS_STORAGE: Final[Option[OffsetsStorage]] = SECTION.option(
 """kafka: the group's offsets are kept in Kafka too, where kafka-consumer-groups and lag exporters
 look. Each commit is first made in ZooKeeper, which fences it, then copied. Where ZooKeeper has no
 offset of a partition, or an older one than somebody else has committed to Kafka, a query begins at
-Kafka's. More in docs/operations.md.
+Kafka's. See docs/offsets-in-kafka.md.
 """
 DUAL_COMMIT = SECTION.optional(
     "dual.commit.enabled", rules.FLAG, default_text="true if offsets.storage is kafka, else false"

@@ -11,6 +11,7 @@ from tests.documents.steps import NotRun, Printed, Python, Scene, Shell
 README, CONTRIBUTING = "README.md", "CONTRIBUTING.md"
 BATCHES, COMING, DELTA = "docs/batch-reads.md", "docs/coming-from.md", "docs/delta.md"
 SECURITY, CLUSTER = "docs/security.md", "docs/cluster.md"
+COORDINATOR, STOP = "docs/security-coordinator.md", "docs/stop.md"
 JOBS = "docs/jobs.md"
 DRAIN = (
     "python jobs/drain.py --zookeeper zk1:2181/kafka --group billing --subscribe orders,payments \\"
@@ -310,6 +311,34 @@ frame = spark.read.format("zkgroup").options(**given).load()""",
     ),
 )
 
+STOP_SCENES = (
+    Scene(
+        "stop, and set offsets",
+        (
+            Printed(
+                STOP,
+                "import pyspark_zkgroup",
+                given="""\
+spark = story.spark()
+query = (
+    story.orders(spark)
+    .writeStream.format("memory")
+    .queryName("rows")
+    .option("checkpointLocation", story.data("checkpoints/billing-1"))
+    .start()
+)
+story.wait_for(lambda: spark.table("rows").count() >= story.records(), "all rows", query)""",
+                proof="story.expect(query.isActive, False)",
+            ),
+            Printed(
+                STOP,
+                "zkgroup offsets reset billing --to-earliest --zookeeper zk1:2181/kafka"
+                "    # shows the change",
+            ),
+        ),
+    ),
+)
+
 SECURITY_SCENES = (
     Scene(
         "TLS and logins",
@@ -326,8 +355,8 @@ SECURITY_SCENES = (
                 given="spark = story.spark()",
                 proof=_READS.format(stream="orders"),
             ),
-            Printed(SECURITY, "(umask 077; openssl rand -hex 32 > coordinator.token)"),
-            Printed(SECURITY, "zookeeper.connect=zk1:2281/kafka"),
+            Printed(COORDINATOR, "(umask 077; openssl rand -hex 32 > coordinator.token)"),
+            Printed(COORDINATOR, "zookeeper.connect=zk1:2281/kafka"),
             Shell("zkgroup describe billing --config client.properties"),
             Shell("zkgroup doctor --config client.properties --group billing"),
         ),
@@ -402,6 +431,7 @@ PAGES = (
     *BATCH_SCENES,
     *COMING_SCENES,
     *DELTA_SCENES,
+    *STOP_SCENES,
     *SECURITY_SCENES,
     *OTHER_SCENES,
 )
