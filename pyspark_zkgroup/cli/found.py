@@ -10,7 +10,6 @@ from pyspark_zkgroup.cli.brokered_live import BrokeredLive
 from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.reach import LogEnds, access_given, check_places, checked_group, store_of
 from pyspark_zkgroup.errors import OptionError, ZkgroupError
-from pyspark_zkgroup.inspect.report import GroupFacts
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.zk.store import Store
@@ -28,7 +27,8 @@ def found_group(
     may_be_new: bool = False,
 ) -> Iterator[LiveOrBrokered]:
     """In ZooKeeper if it has members there, else where the brokers have members of it, else where
-    anything of it is. A new one is where --zookeeper says, if it is given.
+    anything of it is. One that may be new is in ZooKeeper if --zookeeper is given: so offsets of a
+    group of the brokers are moved there.
     """
     check_places(connect, bootstrap)
     if not group:
@@ -43,7 +43,7 @@ def found_group(
     with store_of(connect) as store:
         registered = () if bootstrap else read_brokers(store, access_given().kafka.protocol)
         with closing(LogEnds(bootstrap, registered)) as brokers:
-            if is_brokered(store, name, brokers):
+            if not may_be_new and is_brokered(store, name, brokers):
                 yield BrokeredLive(name, brokers, may_be_new=may_be_new)
             else:
                 yield LiveGroup(
@@ -57,22 +57,17 @@ def found_group(
 
 def is_brokered(store: Store, group: str, brokers: LogEnds) -> bool:
     """A group that ZooKeeper has is shown as well where no broker answers."""
-    from pyspark_zkgroup.inspect.group_reader import read_group
+    from pyspark_zkgroup.inspect.group_reader import read_traces
+    from pyspark_zkgroup.inspect.member_nodes import read_asked
 
-    facts = read_group(store, group, {})
-    if facts.ids or not brokers.are_known or _was_asked(store, facts):
+    traces = read_traces(store, group)
+    # What was drained is outside of the group, and may come back.
+    if traces.has_members or not brokers.are_known or read_asked(store, group):
         return False
     try:
         found = brokers.groups([group])
     except ZkgroupError:
-        if facts.is_there:
+        if traces.is_there:
             return False
         raise
-    return any(one.members or not facts.is_there for one in found)
-
-
-def _was_asked(store: Store, facts: GroupFacts) -> bool:
-    """A group is there as well where all that is left of it was asked to stay outside."""
-    from pyspark_zkgroup.inspect.member_nodes import read_asked
-
-    return bool(read_asked(store, facts.group))
+    return any(one.members or not traces.is_there for one in found)

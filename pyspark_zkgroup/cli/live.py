@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.cli.counted import counted, listed
 from pyspark_zkgroup.cli.kafka_side import KafkaSide, kafka_side
-from pyspark_zkgroup.cli.reach import LogEnds, access_given, checked_group, refuse_missing, store_of
-from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.cli.reach import LogEnds, refuse_missing
+from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.group.ops import Done
-from pyspark_zkgroup.group.ownership import OffsetRead
+from pyspark_zkgroup.group.ownership import OffsetRead, parse_offset
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.inspect.report import GroupFacts, report, topics_read
-from pyspark_zkgroup.inspect.reset import LogSpan, Move, parents, writes
+from pyspark_zkgroup.inspect.reset import KeptOffsets, LogSpan, Move, parents, writes
 from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.model import TopicPartition
 
@@ -69,6 +69,21 @@ class LiveGroup:
             return facts, replace(seen, notes=(*seen.notes, f"no ends, so no lag: {error}"))
         return facts, report(facts, ends, exclude_internal=self._exclude_internal)
 
+    def kept(self) -> KeptOffsets:
+        facts = self.facts()
+        committed = {p: parse_offset(raw) for p, raw in facts.offsets.items()}
+        members = tuple(sorted(facts.ids))
+        return KeptOffsets(self.group, members, committed, facts.topics, topics_read(facts))
+
+    def refuse_members(self, members: Sequence[str], *, force: bool) -> None:
+        if members and not force:
+            raise OptionError(
+                f"Group {self.group!r} has {counted(len(members), 'live member')}: "
+                f"{listed(members)}",
+                "Stop them first, or give --force: zkgroup members go on from the new offsets, JVM "
+                "members overwrite them with theirs",
+            )
+
     def spans(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, LogSpan]:
         return self._ends.spans(partitions)
 
@@ -108,26 +123,3 @@ class LiveGroup:
                     f"somebody changed one of them meanwhile, or no answer came ({outcome})",
                     "Look at them with `zkgroup offsets show`, and try again",
                 )
-
-
-@contextmanager
-def live_group(
-    connect: str,
-    bootstrap: str,
-    group: str,
-    *,
-    exclude_internal: bool = True,
-    may_be_new: bool = False,
-) -> Iterator[LiveGroup]:
-    from pyspark_zkgroup.inspect.group_reader import read_brokers
-
-    name = checked_group(group)
-    with store_of(connect) as store:
-        protocol = access_given().kafka.protocol
-        ends = LogEnds(bootstrap, () if bootstrap else read_brokers(store, protocol))
-        try:
-            yield LiveGroup(
-                store, name, ends, exclude_internal=exclude_internal, may_be_new=may_be_new
-            )
-        finally:
-            ends.close()

@@ -12,29 +12,28 @@ from pathlib import Path
 from typing import IO, Any
 
 import click
-from rich.console import Console
 
 from pyspark_zkgroup.cli.cells import say
 from pyspark_zkgroup.cli.completion import complete_group
-from pyspark_zkgroup.cli.live import LiveGroup, live_group
+from pyspark_zkgroup.cli.counted import cut, listed
+from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
+from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.offset_file import is_there, read_file, save_new, written
 from pyspark_zkgroup.cli.offset_tables import committed_table, kafka_table, moves_table, outcome
-from pyspark_zkgroup.cli.reach import bootstrap_option, json_option, zookeeper_option
+from pyspark_zkgroup.cli.reach import json_option, place_options
+from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import OptionError, ServerError
-from pyspark_zkgroup.group.ownership import parse_offset
-from pyspark_zkgroup.inspect.report import GroupFacts, topics_read
-from pyspark_zkgroup.inspect.reset import Move, moves, shifted
+from pyspark_zkgroup.inspect.reset import KeptOffsets, Move, moves, shifted
 from pyspark_zkgroup.model import TopicPartition
 
 _TOPIC = re.compile(r"([a-zA-Z0-9._-]+)(?::([0-9]{1,10}(?:,[0-9]{1,10})*))?")
 # A number below is a time before 1973, or seconds. Above are the years that have five digits.
 _MS_MIN, _MS_MAX = 10**11, 253_402_300_799_999
 _TIME = "Give a time with its zone, such as 2026-11-23T02:08:20Z, or milliseconds since 1970"
-_SHOWN_MAX = 200
 _in_kafka_option = click.option(
     "--in-kafka",
     is_flag=True,
-    help="Those that Kafka has of this group, whoever wrote them; not those in ZooKeeper.",
+    help="Those that Kafka has of a group in ZooKeeper, whoever wrote them.",
 )
 
 
@@ -45,36 +44,40 @@ def offsets() -> None:
 
 @offsets.command("show")
 @click.argument("group", shell_complete=complete_group)
-@zookeeper_option
-@bootstrap_option
+@place_options
 @_in_kafka_option
 @json_option
 def show(group: str, connect: str, bootstrap: str, in_kafka: bool, as_json: bool) -> None:
-    """Show the committed offsets of GROUP as its nodes hold them, and those that Kafka has."""
-    with live_group(connect, bootstrap, group, may_be_new=in_kafka) as live:
-        found = _all_in_kafka(live) if in_kafka else _committed(live.facts())
+    """Show the committed offsets of GROUP; of one in ZooKeeper also those that Kafka has.
+
+    Example: zkgroup offsets show billing --bootstrap-servers kafka1:9092
+    """
+    with found_group(connect, bootstrap, group, may_be_new=in_kafka) as live:
+        found = _found(live, in_kafka=in_kafka)
         if as_json:
             click.echo(json.dumps(written(found), indent=1))
             return
-        if in_kafka:
-            Console().print(kafka_table(group, found))
+        if in_kafka or not isinstance(live, LiveGroup):
+            console().print(kafka_table(group, found))
             return
         side = live.in_kafka(None)
     if side.untold:
         say(f"Offsets in Kafka are not shown: {side.untold}", err=True)
-    Console().print(committed_table(group, found, side.stored))
+    console().print(committed_table(group, found, side.stored))
 
 
 @offsets.command("export")
 @click.argument("group", shell_complete=complete_group)
-@zookeeper_option
-@bootstrap_option
+@place_options
 @_in_kafka_option
 @click.option("--to", "file", type=click.File("w"), default="-", help="A file; - is stdout.")
 def export(group: str, connect: str, bootstrap: str, in_kafka: bool, file: IO[str]) -> None:
-    """Write the committed offsets of GROUP as JSON: {"topic": {"partition": offset}}."""
-    with live_group(connect, bootstrap, group, may_be_new=in_kafka) as live:
-        found = _all_in_kafka(live) if in_kafka else _committed(live.facts())
+    """Write the committed offsets of GROUP as JSON: {"topic": {"partition": offset}}.
+
+    Example: zkgroup offsets export billing --to billing.json
+    """
+    with found_group(connect, bootstrap, group, may_be_new=in_kafka) as live:
+        found = _found(live, in_kafka=in_kafka)
     json.dump(written({p: n for p, n in found.items() if n is not None}), file, indent=1)
     file.write("\n")
 
@@ -83,7 +86,7 @@ def _writing(command: Any) -> Any:
     """The options of every command that sets offsets."""
     for option in (
         click.option("--execute", is_flag=True, help="Do it; without this it is only shown."),
-        click.option("--force", is_flag=True, help="Also while members live."),
+        click.option("--force", is_flag=True, help="Also while members live, in ZooKeeper."),
         click.option(
             "--also-kafka",
             is_flag=True,
@@ -96,8 +99,7 @@ def _writing(command: Any) -> Any:
             help="A new file for the offsets as they were [GROUP-<time>.undo.json].",
         ),
         json_option,
-        bootstrap_option,
-        zookeeper_option,
+        place_options,
     ):
         command = option(command)
     return command
@@ -120,16 +122,19 @@ def import_(
 ) -> None:
     """Set the offsets of GROUP to those of FILE, as export, an undo file or Spark write them.
 
-    Partitions that FILE does not name stay as they are.
+    Partitions that FILE does not name stay as they are. With --zookeeper the offsets in ZooKeeper
+    are set; without it those of a group that the brokers coordinate.
+
+    Example: zkgroup offsets import billing billing.json --execute
     """
     asked = read_file(file.read(), getattr(file, "name", "-"))
-    with live_group(connect, bootstrap, group, may_be_new=True) as live:
-        facts = live.facts()
+    with found_group(connect, bootstrap, group, may_be_new=True) as live:
+        kept = live.kept()
         named: dict[str, set[int]] = {}
         for partition in asked:
             named.setdefault(partition.topic, set()).add(partition.partition)
         for topic, numbers in sorted(named.items()):
-            _check_there(facts, topic, numbers)
+            _check_there(kept, topic, numbers)
         _set(
             live,
             asked,
@@ -176,7 +181,10 @@ def reset(
 
     An offset beyond a log's end or below its start is drawn to there. Members notice at their next
     boundary, or after some seconds where they have nothing to read; the batch that is running then
-    comes out all the same.
+    comes out all the same. With --zookeeper the offsets in ZooKeeper are set; without it those of a
+    group that the brokers coordinate, which must have no member then.
+
+    Example: zkgroup offsets reset billing --topic orders --to-time 2026-11-23T02:00:00Z
     """
     chosen = [value for value in (to_time, to_offset, shift_by) if value is not None]
     if len(chosen) + to_earliest + to_latest != 1:
@@ -184,12 +192,12 @@ def reset(
             "give one of --to-earliest, --to-latest, --to-time, --to-offset, --shift-by"
         )
     at_ms = None if to_time is None else _time_ms(to_time)
-    with live_group(connect, bootstrap, group, may_be_new=True) as live:
-        facts = live.facts()
-        if not facts.ids and not facts.offsets:
+    with found_group(connect, bootstrap, group, may_be_new=True) as live:
+        kept = live.kept()
+        if not kept.members and not kept.committed:
             say(f"group {group} has no offsets and no members yet", err=True)
-        partitions = _chosen(facts, topics)
-        committed = _committed(facts)
+        partitions = _chosen(kept, topics)
+        committed = kept.committed
         if to_offset is not None:
             asked = dict.fromkeys(partitions, to_offset)
         elif shift_by is not None:
@@ -210,42 +218,40 @@ def reset(
         )
 
 
-def _all_in_kafka(live: LiveGroup) -> dict[TopicPartition, int | None]:
+def _found(live: LiveOrBrokered, *, in_kafka: bool) -> Mapping[TopicPartition, int | None]:
+    if not in_kafka or not isinstance(live, LiveGroup):
+        return live.kept().committed
     side = live.in_kafka(None)
     if side.untold:
         raise ServerError(f"The offsets in Kafka are not known: {side.untold}", "Try again")
     return {p: stored.offset for p, stored in side.stored.items()}
 
 
-def _committed(facts: GroupFacts) -> dict[TopicPartition, int | None]:
-    return {p: parse_offset(raw) for p, raw in facts.offsets.items()}
-
-
-def _chosen(facts: GroupFacts, topics: tuple[str, ...]) -> list[TopicPartition]:
+def _chosen(kept: KeptOffsets, topics: tuple[str, ...]) -> list[TopicPartition]:
     """All partitions of the topics named, or of all that the group reads or has read."""
     if not topics:
-        named: Mapping[str, set[int]] = {topic: set() for topic in topics_read(facts)}
+        named: Mapping[str, set[int]] = {topic: set() for topic in kept.read}
     else:
         named = dict(_topic(text) for text in topics)
     found = []
     for topic, numbers in sorted(named.items()):
-        if not topics and not facts.topics.get(topic):
+        if not topics and not kept.topics.get(topic):
             continue  # read once, deleted since
-        present = _check_there(facts, topic, numbers)
+        present = _check_there(kept, topic, numbers)
         found += [TopicPartition(topic, n) for n in sorted(numbers or present)]
     if not found:
         raise OptionError(
-            f"Group {facts.group!r} reads no topic that is there", "Name topics with --topic"
+            f"Group {kept.group!r} reads no topic that is there", "Name topics with --topic"
         )
     return found
 
 
-def _check_there(facts: GroupFacts, topic: str, numbers: Collection[int]) -> tuple[int, ...]:
+def _check_there(kept: KeptOffsets, topic: str, numbers: Collection[int]) -> tuple[int, ...]:
     """All partitions of a topic that has those numbers."""
-    present = facts.topics.get(topic)
+    present = kept.topics.get(topic)
     if not present:
         raise OptionError(
-            f"There is no topic {topic!r}", f"Topics there are: {_listed(facts.topics)}"
+            f"There is no topic {topic!r}", f"Topics there are: {listed(kept.topics)}"
         )
     absent = sorted(set(numbers) - set(present))
     if absent:
@@ -254,14 +260,6 @@ def _check_there(facts: GroupFacts, topic: str, numbers: Collection[int]) -> tup
             f"It has {len(present)}: {min(present)} to {max(present)}",
         )
     return present
-
-
-def _listed(topics: Mapping[str, object]) -> str:
-    return _cut(", ".join(sorted(topics)) or "none")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "..."
 
 
 def _topic(text: str) -> tuple[str, set[int]]:
@@ -297,18 +295,18 @@ def _number_ms(text: str) -> int:
     digits = text.lstrip("0") or "0"
     if len(digits) > len(str(_MS_MAX)) or int(digits) > _MS_MAX:
         raise OptionError(
-            f"--to-time {_cut(text)} is no number of milliseconds: it is after the year 9999", _TIME
+            f"--to-time {cut(text)} is no number of milliseconds: it is after the year 9999", _TIME
         )
     if int(digits) < _MS_MIN:
         raise OptionError(
-            f"--to-time {_cut(text)} is before 1973 as milliseconds: most probably it is seconds",
+            f"--to-time {cut(text)} is before 1973 as milliseconds: most probably it is seconds",
             _TIME,
         )
     return int(digits)
 
 
 def _set(
-    live: LiveGroup,
+    live: LiveOrBrokered,
     asked: Mapping[TopicPartition, int],
     *,
     execute: bool,
@@ -317,27 +315,22 @@ def _set(
     as_json: bool,
     also_kafka: bool,
 ) -> None:
-    facts = live.facts()
-    wanted = moves(asked, _committed(facts), live.spans(sorted(asked)))
-    side = live.in_kafka(sorted(asked))
-    copies = side.copies(wanted, also=also_kafka)
+    kept = live.kept()
+    wanted = moves(asked, kept.committed, live.spans(sorted(asked)))
+    side = live.in_kafka(sorted(asked)) if isinstance(live, LiveGroup) else None
+    copies = {} if side is None else side.copies(wanted, also=also_kafka)
     if not as_json:
-        Console().print(moves_table(live.group, wanted, side.stored))
-    left_out = side.left_out(wanted, copies)
+        console().print(moves_table(live.group, wanted, {} if side is None else side.stored))
+    left_out = "" if side is None else side.left_out(wanted, copies)
     if left_out:
         say(left_out, err=True)
     if execute:
-        if facts.ids and not force:
-            raise OptionError(
-                f"Group {live.group!r} has {len(facts.ids)} live members: {_listed(facts.ids)}",
-                "Stop them first, or give --force: zkgroup members go on from the new offsets, JVM "
-                "members overwrite them with theirs",
-            )
-        if copies:
+        live.refuse_members(kept.members, force=force)
+        if side is not None and copies:
             side.refuse_live_group()
         back = _save(live.group, wanted, undo)
         live.write(wanted, whatever_is_there=force)
-        if copies:
+        if side is not None and copies:
             side.write(copies)
         say(f"{outcome(wanted, len(copies))}. {back}", err=True)
     else:

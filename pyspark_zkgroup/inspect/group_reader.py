@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from pyspark_zkgroup.connect_string import parse_connect_string
@@ -68,6 +68,21 @@ def read_groups(store: Store) -> tuple[str, ...]:
     listed, coordinated = store.children([CONSUMERS, COORDINATED])
     names = set(_names(listed)) | set(_names(coordinated))
     return tuple(sorted(names - {node.rpartition("/")[2] for node in (COORDINATED, COORDINATOR)}))
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What is there of a group, by the names of nodes alone."""
+
+    has_members: bool
+    is_there: bool
+
+
+def read_traces(store: Store, group: str) -> Traces:
+    paths = GroupPaths(group)
+    nodes = [paths.ids, coordinated_ids(group), paths.owners, paths.offsets]
+    ids, coordinated, *others = [bool(_names(listed)) for listed in store.children(nodes)]
+    return Traces(ids or coordinated, ids or coordinated or any(others))
 
 
 def read_group(store: Store, group: str, topics: Mapping[str, tuple[int, ...]]) -> GroupFacts:

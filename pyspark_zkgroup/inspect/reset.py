@@ -26,6 +26,19 @@ class LogSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptOffsets:
+    """What a group has before it is changed. `topics` are the cluster's, `read` those that its
+    members read or have read.
+    """
+
+    group: str
+    members: tuple[str, ...]
+    committed: Mapping[TopicPartition, int | None]
+    topics: Mapping[str, tuple[int, ...]]
+    read: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """One partition's offset, before and after; `note` says when it is not what was asked for."""
 

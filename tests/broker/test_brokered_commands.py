@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,3 +83,54 @@ def test_a_group_that_is_nowhere_is_refused_with_the_places_to_look(group: Kafka
     said = run(group, "describe", "nowhere", status=1).stderr
     assert "The brokers coordinate no group 'nowhere'" in said
     assert "--zookeeper" in said
+
+
+def offsets_of(group: KafkaGroup) -> dict[str, int]:
+    return dict(json.loads(run(group, "offsets", "export", group.name).stdout).popitem()[1])
+
+
+def read_once(group: KafkaGroup, topic: str) -> None:
+    query = group.query(topic)
+    settle(query)
+    query.stop()
+
+
+def test_offsets_are_reset_and_the_undo_file_leads_back(group: KafkaGroup, tmp_path: Path) -> None:
+    topic = group.topic(2)
+    group.produce(topic, EACH)
+    read_once(group, topic)
+    assert offsets_of(group) == {"0": EACH, "1": EACH}
+    undo = str(tmp_path / "undo.json")
+    reset = ("offsets", "reset", group.name, "--to-offset", "4", "--undo", undo)
+    assert "Nothing was changed" in run(group, *reset).stderr
+    assert offsets_of(group) == {"0": EACH, "1": EACH}
+    run(group, *reset, "--execute")
+    assert value(group, "offsets", "show", group.name) == {topic: {"0": 4, "1": 4}}
+    again = group.query(topic)
+    settle(again)
+    again.stop()
+    assert sorted(again.rows) == [(topic, p, n) for p in (0, 1) for n in range(4, EACH)]
+    run(group, "offsets", "import", group.name, undo, "--execute", "--undo", str(tmp_path / "2"))
+    assert offsets_of(group) == {"0": EACH, "1": EACH}
+
+
+def test_offsets_of_a_new_group_are_imported(group: KafkaGroup, tmp_path: Path) -> None:
+    topic = group.topic(2)
+    group.produce(topic, EACH)
+    file = tmp_path / "offsets.json"
+    file.write_text(json.dumps({topic: {"0": 5, "1": 999}}))
+    shown = run(group, "offsets", "import", group.name, str(file), "--execute")
+    assert "999 is beyond the log's end" in " ".join(shown.stdout.split())
+    assert offsets_of(group) == {"0": 5, "1": EACH}
+
+
+def test_offsets_under_live_members_are_refused_with_their_names(group: KafkaGroup) -> None:
+    topic = group.topic(2)
+    group.produce(topic, EACH)
+    settle(group.query(topic))
+    reset = ("offsets", "reset", group.name, "--to-earliest", "--execute")
+    for more in ((), ("--force",)):
+        said = " ".join(run(group, *reset, *more, status=1).stderr.split())
+        assert "has 1 live member" in said
+        assert group.name in said
+    assert offsets_of(group) == {"0": EACH, "1": EACH}

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from pyspark_zkgroup.cli.live import live_group
+from pyspark_zkgroup.cli.found import found_group
+from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.group.ops import Create, Done
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.inspect.group_reader import opened
@@ -59,7 +60,8 @@ def test_lag_over_ten_thousand_partitions(
     told = json.loads(shown)
     assert (told["lag"], told["partitions_without_lag"]) == (0, 0)
     assert len(told["topics"]) == len(partitions)
-    with live_group(connect, "", "many") as live:
+    with found_group(connect, "", "many") as live:
+        assert isinstance(live, LiveGroup)
         began = time.monotonic()
         live.look()
         look_s = time.monotonic() - began

@@ -67,7 +67,6 @@ class Members(Protocol):
         starting: str = "earliest",
         member_id: str = "",
         session_ms: int | None = None,
-        threads: int = 1,
     ) -> Query: ...
 
     def crash(self, query: Query) -> None:
@@ -99,11 +98,10 @@ class NodeMembers:
         starting: str = "earliest",
         member_id: str = "",
         session_ms: int | None = None,
-        threads: int = 1,
     ) -> Query:
         options = {
             "protocol": self.protocol,
-            "threads": str(threads),
+            "threads": "1",
             "starting": starting,
             "session": str(session_ms or SESSION_MS),
             **({"member_id": member_id} if member_id else {}),
@@ -175,10 +173,9 @@ class KafkaMembers:
         starting: str = "earliest",
         member_id: str = "",
         session_ms: int | None = None,
-        threads: int = 1,
     ) -> Query:
         changes = {
-            "threads": str(threads),
+            "threads": "1",
             "starting": starting,
             **({"session_timeout_ms": str(session_ms)} if session_ms else {}),
             **({"member_id": member_id} if member_id else {}),
