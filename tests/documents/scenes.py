@@ -9,7 +9,8 @@ from __future__ import annotations
 from tests.documents.steps import NotRun, Printed, Python, Scene, Shell
 
 README, CONTRIBUTING = "README.md", "CONTRIBUTING.md"
-BATCHES, COMING, DELTA = "docs/batch-reads.md", "docs/coming-from.md", "docs/delta.md"
+BATCHES, DELTA = "docs/batch-reads.md", "docs/delta.md"
+FROM_SPARK, FROM_UTILS = "docs/from-spark-kafka.md", "docs/from-kafkautils.md"
 SECURITY, CLUSTER = "docs/security.md", "docs/cluster.md"
 COORDINATOR, STOP = "docs/security-coordinator.md", "docs/stop.md"
 JOBS = "docs/jobs.md"
@@ -164,13 +165,13 @@ old = (
 story.expect(story.read(old, story.data("checkpoints/old")), story.records())
 story.produce("orders", 500)"""
             ),
-            Printed(COMING, "cd /data/checkpoints/old"),
+            Printed(FROM_SPARK, "cd /data/checkpoints/old"),
             Printed(
-                COMING,
+                FROM_SPARK,
                 "zkgroup offsets import billing /data/place.json --zookeeper zk1:2181/kafka",
             ),
             Printed(
-                COMING,
+                FROM_SPARK,
                 "events = (",
                 given="spark = story.spark()",
                 proof='story.expect(story.read(events, story.data("checkpoints/billing-1")), 500)',
@@ -182,10 +183,10 @@ story.produce("orders", 500)"""
                 beside=True,
             ),
             Shell(HAS_MEMBER),
-            Printed(COMING, "zkgroup stop billing --all --zookeeper zk1:2181/kafka"),
+            Printed(FROM_SPARK, "zkgroup stop billing --all --zookeeper zk1:2181/kafka"),
             Python('story.produce("orders", 100)'),
             Printed(
-                COMING,
+                FROM_SPARK,
                 'place = open("place.json").read()',
                 given="spark = story.spark(kafka=True)",
                 proof='story.expect(story.read(events, story.data("checkpoints/new")), 100)',
@@ -196,12 +197,12 @@ story.produce("orders", 500)"""
         "from KafkaUtils.createStream",
         (
             NotRun(
-                COMING,
+                FROM_UTILS,
                 "stream = KafkaUtils.createStream(",
                 "what was before: Spark 3 took KafkaUtils out",
             ),
             Printed(
-                COMING,
+                FROM_UTILS,
                 "rows = (",
                 given="spark = story.spark()\nsaved = []\n\n\n"
                 "def save(frame, batch_id):\n    saved.append(frame.count())",
@@ -209,7 +210,7 @@ story.produce("orders", 500)"""
                 "story.stop(query)\nstory.expect(sum(saved), story.records())",
             ),
             Printed(
-                COMING,
+                FROM_UTILS,
                 "zkgroup offsets reset billing --shift-by 1 --zookeeper zk1:2181/kafka"
                 "              # shows",
             ),
@@ -219,7 +220,7 @@ story.produce("orders", 500)"""
         "from KafkaUtils.createDirectStream",
         (
             Printed(
-                COMING,
+                FROM_UTILS,
                 "def save_and_note(rdd):",
                 # Of Spark 2 only this much of an RDD is needed.
                 given="""\
@@ -255,7 +256,7 @@ consumer.commit({TopicPartition("orders", 0): OffsetAndMetadata(1200, "", -1)})
 consumer.close()"""
             ),
             Printed(
-                COMING,
+                FROM_UTILS,
                 "zkgroup offsets export billing --in-kafka --zookeeper zk1:2181/kafka "
                 "--to place.json",
             ),

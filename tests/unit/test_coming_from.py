@@ -1,4 +1,4 @@
-"""docs/coming-from.md against the code: what it says of old properties, and the code it shows."""
+"""The guides for migration against the code: old properties, and the readers they show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark_zkgroup.options.parse import TABLE
 from pyspark_zkgroup.options.refusals import REFUSED
 from tests.unit.test_operations import PROJECT
 
-TEXT = (PROJECT / "docs" / "coming-from.md").read_text(encoding="utf-8")
+TEXT = "".join(path.read_text("utf-8") for path in sorted((PROJECT / "docs").glob("from-*.md")))
 PROPERTY = re.compile(r"^\| `([a-z.]+)` \| (same|refused|unknown|`[\w.]+`) \|", re.MULTILINE)
 PYTHON = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 # What kafka.consumer.ConsumerConfig of Kafka 1.1.1 and its parent read; the rest of a file is
