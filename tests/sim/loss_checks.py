@@ -57,8 +57,19 @@ class LossChecks(NodeChecks):
         if gap.kind == "anew" and seen < (gap.seen or 0):
             # In the second in which it was not seen, the new log was taken for the old one.
             self.counts["a loss told with the new log's end"] += 1
+        elif gap.lost > unread and (gap.cut_at, gap.lost) == (
+            at,
+            seen - self._group_is_at(gap, at),
+        ):
+            # Another member had read some of it in a batch that was never committed.
+            self.counts["a loss told with an uncommitted batch of another"] += 1
         elif (gap.cut_at, gap.lost) != (at, unread):
             self.world.fail(f"P1: {driver.name} tells of {gap}, but {unread} from {at} are lost")
+
+    def _group_is_at(self, gap: Gap, at: int) -> int:
+        node = self._offset_node(gap.partition)
+        committed = None if node is None else parse_offset(node.data)
+        return max(at, committed or 0)
 
     def _never_planned(self, partition: TopicPartition, start: int, until: int) -> int:
         """What a batch was planned with, its task has read, or has itself told to be gone."""

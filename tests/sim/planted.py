@@ -25,7 +25,7 @@ from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.owned import claims, commits
 from pyspark_zkgroup.protocols.owned.agenda import Agenda
 from pyspark_zkgroup.protocols.owned.claims import Claiming, Moved
-from pyspark_zkgroup.protocols.owned.group_view import GroupReader, GroupView
+from pyspark_zkgroup.protocols.owned.group_view import GroupReader, GroupView, read_owners
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
 from pyspark_zkgroup.protocols.owned.rules import outcomes
@@ -324,9 +324,9 @@ def _a_successors_node_has_the_version_of_ones_own() -> Patches:
         return 1
 
     def still_ours(
-        _context: MemberContext, partitions: Collection[TopicPartition]
-    ) -> set[TopicPartition]:
-        return set(partitions)
+        context: MemberContext, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, OwnerRead]:
+        return read_owners(context.store, context.paths, partitions) if partitions else {}
 
     return [
         put(claim, "taken_over_version", version),
@@ -342,9 +342,9 @@ def _rethread_by_the_version_alone() -> Patches:
         return (SetData(paths.owner(tp), str(thread).encode(), held.owner_version),)
 
     def still_ours(
-        _context: MemberContext, partitions: Collection[TopicPartition]
-    ) -> set[TopicPartition]:
-        return set(partitions)
+        context: MemberContext, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, OwnerRead]:
+        return read_owners(context.store, context.paths, partitions) if partitions else {}
 
     return [put(claim, "rethread_request", request), put(claims, "still_ours", still_ours)]
 

@@ -123,6 +123,25 @@ def test_f3_a_replay_is_replayed_by_another(step: str) -> None:
 
 
 @pytest.mark.parametrize("fate", ["executed", "dropped"])
+def test_a_move_between_own_threads_whose_answer_is_lost_is_made_in_the_end(fate: str) -> None:
+    """Nothing is produced meanwhile, so no proof before a plan finds the owner node rewritten."""
+    moved = TopicPartition(TOPIC, 2)
+    with Trace(partitions=4) as trace:
+        first = trace.begin(trace.query("z", threads="2"))
+        trace.read_all()
+        assert first.membership.holdings.held[moved].thread == 1
+        trace.at(
+            first.process,
+            f"multi Check {trace.paths.offset(moved)}, SetData {trace.paths.owner(moved)}",
+            lambda: setattr(first.process.access, "lose_next", fate),
+        )
+        trace.begin(trace.query("a"))
+        trace.go_until(lambda: first.membership.holdings.held[moved].thread == 0, 30.0)
+        trace.go(1.0)
+        assert len(first.membership.holdings.held) == 2
+
+
+@pytest.mark.parametrize("fate", ["executed", "dropped"])
 @pytest.mark.parametrize("pause_s", [2.5, 12.0])
 def test_f3_planned_on_while_a_commit_is_unanswered(fate: str, pause_s: float) -> None:
     """The fence may have been moved by A1's own commit when A1 plans on under its lease. A2 must

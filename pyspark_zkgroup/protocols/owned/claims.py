@@ -146,12 +146,12 @@ def release(context: MemberContext, partitions: Collection[TopicPartition], move
 
 def still_ours(
     context: MemberContext, partitions: Collection[TopicPartition]
-) -> set[TopicPartition]:
+) -> dict[TopicPartition, OwnerRead]:
     """No transaction compares the session of an owner node. Where all nodes of the group were lost
     and made again, another member's nodes have the versions that ours had.
     """
     owners = read_owners(context.store, context.paths, partitions) if partitions else {}
-    return {p for p, owner in owners.items() if owner.session == context.session}
+    return {p: owner for p, owner in owners.items() if owner.session == context.session}
 
 
 def _rethread(
@@ -163,7 +163,14 @@ def _rethread(
     between.
     """
     known, held = context.holdings.known, context.holdings.held
-    ours = sorted(still_ours(context, partitions))
+    ours: list[TopicPartition] = []
+    for partition, owner in sorted(still_ours(context, partitions).items()):
+        thread = target[partition]
+        if owner.text == str(context.thread(thread)):
+            # The request was executed before, and its answer lost.
+            context.holdings.held[partition] = Held(thread, owner.version)
+        else:
+            ours.append(partition)
     found = context.store.commit(
         [
             claim.rethread_request(context.paths, p, context.thread(target[p]), known[p], held[p])
