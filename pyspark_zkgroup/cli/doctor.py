@@ -12,23 +12,14 @@ from rich.text import Text
 
 from pyspark_zkgroup.cli.cells import add_row, say
 from pyspark_zkgroup.cli.finding import Finding
-from pyspark_zkgroup.cli.reach import bootstrap_option, config_option, json_option
+from pyspark_zkgroup.cli.reach import check_places, json_option, place_options
 from pyspark_zkgroup.cli.wide import console
 
 _MARKS = {"well": ("ok", "green"), "note": ("note", "yellow"), "ill": ("ill", "red")}
 
 
 @click.command("doctor")
-@click.option(
-    "--zookeeper",
-    "connect",
-    metavar="HOSTS[/CHROOT]",
-    envvar="ZKGROUP_ZOOKEEPER",
-    default="",
-    help="Look at these servers too, as zookeeper.connect names them; or set ZKGROUP_ZOOKEEPER.",
-)
-@config_option
-@bootstrap_option
+@place_options
 @click.option(
     "--group",
     "groups",
@@ -59,16 +50,19 @@ def doctor(
     brief: bool,
     as_json: bool,
 ) -> None:
-    """Check Java, Python, Spark, decoder, ZooKeeper, permissions, clock, brokers, and groups.
+    """Check this machine, the servers and the groups, and say what to do.
 
-    Exit status 0 when nothing is ill, 1 otherwise; notes are no illness.
+    Looks at Java, Python, Spark and the decoder; at ZooKeeper and the brokers that are named; and
+    at the groups that are named. Exit status 0 when nothing is ill, else 1; notes do not count.
+
+    Example: zkgroup doctor --bootstrap-servers kafka1:9092 --group billing
     """
     from pyspark_zkgroup.cli.health import of_servers, of_this_machine
 
     if groups and all_groups:
         raise click.UsageError("--all-groups has those of --group among them: give one of the two")
-    if (groups or all_groups) and not connect:
-        raise click.UsageError("to look at a group, give --zookeeper, or set ZKGROUP_ZOOKEEPER")
+    if groups or all_groups:
+        check_places(connect, bootstrap)
     findings = list(of_this_machine())
     if connect or bootstrap:
         findings += of_servers(connect, bootstrap, None if all_groups else groups, watch_s)

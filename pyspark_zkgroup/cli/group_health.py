@@ -7,79 +7,125 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.cli.brokered_live import BrokeredLive
 from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.finding import Finding, State
+from pyspark_zkgroup.cli.found import LiveOrBrokered, is_brokered
 from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.reach import checked_group
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.inspect.findings import Case, Look, group_findings, needs_second_look
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.inspect.report import GroupFacts
+from pyspark_zkgroup.model import BrokeredGroup, TopicPartition
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.cli.reach import LogEnds
     from pyspark_zkgroup.zk.store import Store
 
 
-_CHROOT = "If it should, check the chroot of --zookeeper: `zkgroup groups` lists what is there"
+_ELSEWHERE = (
+    "If it should, check the chroot of --zookeeper, and --bootstrap-servers: `zkgroup groups` "
+    "lists what is there"
+)
 # Said of a group of which all else may look well.
 _ALL_THERE = (
     "Are these all of its queries? One that was refused, or has ended, leaves nothing here: the "
     "last lines of its log say why"
 )
+_LOOK_AGAIN_S = 0.5
 
 
 def of_groups(
-    store: Store, wanted: Sequence[str] | None, ends: LogEnds, watch_s: float
+    store: Store | None, wanted: Sequence[str] | None, ends: LogEnds, watch_s: float
 ) -> Iterator[Finding]:
     """None for all that are there. Where something waits or moves, the second look tells what
     becomes of it; the time between the looks is the same for all.
     """
-    from pyspark_zkgroup.inspect.group_reader import read_groups
-
-    names = read_groups(store) if wanted is None else map(checked_group, wanted)
-    lives = {
-        name: LiveGroup(store, name, ends, exclude_internal=True, may_be_new=True)
-        for name in sorted(names)
-    }
-    firsts = {name: _first(live, ends) for name, live in lives.items()}
+    lives = _lives(store, wanted, ends)
+    firsts = {name: _first(live, ends) for name, live in sorted(lives.items())}
     if wanted is None:
         firsts = {name: first for name, first in firsts.items() if first != _nothing_in(name)}
         if not firsts:
-            yield Finding("groups", "note", "no group has members or offsets here", _CHROOT)
+            yield Finding("groups", "note", "no group has members or offsets here", _ELSEWHERE)
     moving = {n for n, at in firsts.items() if isinstance(at, Look) and needs_second_look(at)}
-    if watch_s and moving:
-        time.sleep(watch_s)
+    between = _watch(lives, moving, ends, watch_s) if watch_s and moving else {}
     for name, first in firsts.items():
         if isinstance(first, Finding):
             found = [first]
         else:
             last = _look(lives[name], ends) if watch_s and name in moving else first
-            found = list(_of_case(Case(first, last)))
+            found = list(_of_case(Case(first, last, between.get(name, ()))))
         for finding in found:
             thing = finding.thing if wanted and len(lives) == 1 else f"{name}: {finding.thing}"
             yield replace(finding, thing=thing)
 
 
-def _first(live: LiveGroup, ends: LogEnds) -> Look | Finding:
+def _lives(
+    store: Store | None, wanted: Sequence[str] | None, ends: LogEnds
+) -> dict[str, LiveOrBrokered]:
+    """Without members, a group of the brokers that ZooKeeper has too is the copy of its offsets."""
+    from pyspark_zkgroup.inspect.group_reader import read_groups
+
+    if wanted is not None:
+        return {
+            name: BrokeredLive(name, ends, may_be_new=True)
+            if store is None or is_brokered(store, checked_group(name), ends)
+            else _in_zookeeper(store, name, ends)
+            for name in wanted
+        }
+    names = () if store is None else read_groups(store)
+    lives: dict[str, LiveOrBrokered] = {
+        name: _in_zookeeper(store, name, ends) for name in names if store is not None
+    }
+    for group in ends.groups(None) if ends.are_known else ():
+        if group.group not in lives:
+            lives[group.group] = BrokeredLive(group.group, ends, may_be_new=True)
+    return lives
+
+
+def _in_zookeeper(store: Store, name: str, ends: LogEnds) -> LiveGroup:
+    return LiveGroup(store, name, ends, exclude_internal=True, may_be_new=True)
+
+
+def _watch(
+    lives: Mapping[str, LiveOrBrokered], moving: set[str], ends: LogEnds, watch_s: float
+) -> dict[str, tuple[BrokeredGroup, ...]]:
+    """How groups of the brokers were meanwhile: they keep no trace of a rebalance that is over."""
+    until = time.monotonic() + watch_s
+    names = [name for name in moving if isinstance(lives[name], BrokeredLive)]
+    found: dict[str, tuple[BrokeredGroup, ...]] = {}
+    while names and time.monotonic() + _LOOK_AGAIN_S < until:
+        time.sleep(_LOOK_AGAIN_S)
+        for group in ends.groups(names):
+            if not group.trouble:
+                found[group.group] = (*found.get(group.group, ()), group)
+    time.sleep(max(0.0, until - time.monotonic()))
+    return found
+
+
+def _first(live: LiveOrBrokered, ends: LogEnds) -> Look | Finding:
     try:
         look = _look(live, ends)
     except ServerError as error:
         return Finding("group", "ill", error.what, error.remedy)
-    return look if look.facts.is_there else _nothing_in(live.group)
+    group = look.seen.brokered
+    is_there = look.facts.is_there if group is None else bool(group.state or look.seen.partitions)
+    return look if is_there else _nothing_in(live.group)
 
 
 def _nothing_in(group: str) -> Finding:
-    return Finding("group", "note", f"{group!r} has neither members nor offsets here", _CHROOT)
+    return Finding("group", "note", f"{group!r} has neither members nor offsets here", _ELSEWHERE)
 
 
 def _of_case(case: Case) -> Iterator[Finding]:
-    facts = case.first.facts
-    members = counted(len(facts.ids), "member")
-    offsets = counted(len(facts.offsets), "partition")
+    seen = case.first.seen
+    members = counted(len(seen.members), "member")
+    offsets = counted(sum(row.committed is not None for row in seen.partitions), "partition")
+    where = "" if seen.brokered is None else ", coordinated by the brokers"
     yield Finding(
         "group",
         "well",
-        f"{case.first.seen.group!r} has {members} and offsets of {offsets}",
+        f"{seen.group!r} has {members} and offsets of {offsets}{where}",
         _ALL_THERE,
     )
     for finding in group_findings(case):
@@ -87,9 +133,13 @@ def _of_case(case: Case) -> Iterator[Finding]:
         yield Finding(finding.thing, state, finding.text, finding.remedy)
 
 
-def _look(live: LiveGroup, ends: LogEnds) -> Look:
+def _look(live: LiveOrBrokered, ends: LogEnds) -> Look:
     """Brokers that are away are found elsewhere: what the nodes tell is told all the same."""
-    facts, seen = live.both()
+    if isinstance(live, BrokeredLive):
+        brokered, seen = live.both()
+        facts = GroupFacts(live.group, topics=brokered.topics)
+    else:
+        facts, seen = live.both()
     starts: Mapping[TopicPartition, int] = {}
     committed = [row.partition for row in seen.partitions if row.committed is not None]
     try:

@@ -59,7 +59,10 @@ def of_servers(
 
     if not connect:
         with closing(LogEnds(bootstrap, ())) as ends:
-            yield _brokers(ends, "named")
+            found = _brokers(ends, "named")
+            yield found
+            if found.state == "well" and (groups is None or groups):
+                yield from of_groups(None, groups, ends, watch_s)
         return
     began = time.monotonic()
     try:

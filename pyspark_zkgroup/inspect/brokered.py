@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow, State, Waiting
+from pyspark_zkgroup.inspect.rows import (
+    GroupProtocol,
+    GroupReport,
+    MemberRow,
+    PartitionRow,
+    State,
+    Waiting,
+)
 from pyspark_zkgroup.jvm.java_order import compare_key
 from pyspark_zkgroup.model import BrokeredGroup, BrokeredMember, StoredOffset, TopicPartition
 
@@ -49,10 +56,9 @@ def brokered_report(facts: BrokeredFacts, ends: Mapping[TopicPartition, int]) ->
         for p in facts.partitions
     )
     members = tuple(_member(group, m, owners) for m in group.members)
-    return GroupReport(
-        group.group, members, rows, tuple(_notes(facts)), "kafka" if members else None,
-        brokered=group,
-    )  # fmt: skip
+    notes = tuple(_notes(facts))
+    protocol: GroupProtocol | None = "kafka" if members else None
+    return GroupReport(group.group, members, rows, notes, protocol, faults=notes, brokered=group)
 
 
 def _target(member: BrokeredMember) -> frozenset[TopicPartition]:

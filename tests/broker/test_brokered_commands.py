@@ -134,3 +134,21 @@ def test_offsets_under_live_members_are_refused_with_their_names(group: KafkaGro
         assert "has 1 live member" in said
         assert group.name in said
     assert offsets_of(group) == {"0": EACH, "1": EACH}
+
+
+def test_doctor_names_a_member_without_partitions(group: KafkaGroup) -> None:
+    topic = group.topic(1)
+    group.produce(topic, EACH)
+    settle(group.query(topic), group.query(topic))
+    asked = ("doctor", "--group", group.name, "--watch-seconds", "1")
+    texts = [f["text"] for f in value(group, *asked) if f["thing"] == "member"]
+    assert len(texts) == 1
+    assert "owns nothing: 2 members share 1 partitions of" in texts[0]
+
+
+def test_doctor_looks_at_all_groups_of_the_brokers(group: KafkaGroup) -> None:
+    topic = group.topic(1)
+    group.produce(topic, EACH)
+    read_once(group, topic)
+    found = value(group, "doctor", "--all-groups", "--watch-seconds", "0")
+    assert f"{group.name}: group" in {finding["thing"] for finding in found}

@@ -95,7 +95,7 @@ def test_all_groups_are_looked_at_each_by_its_name(group: Group) -> None:
 def test_a_group_without_zookeeper_is_wrong_usage(options: list[str]) -> None:
     result = CliRunner().invoke(main, ["doctor", *options], env={"ZKGROUP_ZOOKEEPER": None})
     assert result.exit_code == 2
-    assert "give --zookeeper, or set ZKGROUP_ZOOKEEPER" in result.stderr
+    assert "give --bootstrap-servers, or --zookeeper for groups in ZooKeeper" in result.stderr
 
 
 def test_what_is_wrong_with_a_group_is_found_and_its_remedy_mends_it(group: Group) -> None:

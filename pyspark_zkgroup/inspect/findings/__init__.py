@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pyspark_zkgroup.inspect.findings.brokered import (
+    eager,
+    kept_classic,
+    storm,
+    unreadable,
+    unsettled,
+    without_partitions,
+)
 from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, Look, has_nothing
 from pyspark_zkgroup.inspect.findings.lag import far_behind, lagging
 from pyspark_zkgroup.inspect.findings.members import divided, headless, idle, mixed, nobody
@@ -26,18 +34,27 @@ _KINDS = (
     *(missing, made_anew, deleted, beyond),
     idle,
 )
+_BROKERED_KINDS = (
+    *(unreadable, nobody, storm, unsettled, without_partitions),
+    *(eager, kept_classic, deleted, beyond),
+)
 
 
 def group_findings(case: Case) -> tuple[GroupFinding, ...]:
     """A partition that lags is named only where nothing else explains it."""
-    found = [finding for kind in _KINDS for finding in kind(case)]
+    kinds = _KINDS if case.last.seen.brokered is None else _BROKERED_KINDS
+    found = [finding for kind in kinds for finding in kind(case)]
     explained = frozenset(p for finding in found for p in finding.partitions)
     found += lagging(case, explained)
     return (*found, *_remarks(case))
 
 
 def needs_second_look(look: Look) -> bool:
-    """Whether it depends on what happens next: what moves is well."""
+    """Whether it depends on what happens next: what moves is well. Brokers keep no trace of a
+    rebalance, so that members there are watched in any case.
+    """
+    if look.seen.brokered is not None and look.seen.members:
+        return True
     return any(row.lag or row.state in ("free", "moving") for row in look.seen.partitions)
 
 

@@ -10,7 +10,7 @@ from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.inspect.age import age, clock_time
 from pyspark_zkgroup.inspect.report import GroupFacts
 from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.model import BrokeredGroup, TopicPartition
 
 _NAMED = 5
 
@@ -28,7 +28,9 @@ class GroupFinding:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`starts` of the logs, as far as they are known; `at_ms` by the clock of who looks."""
+    """`starts` of the logs, as far as they are known; `at_ms` by the clock of who looks. Of a group
+    that the brokers coordinate `facts` has only the topics: it has no nodes.
+    """
 
     facts: GroupFacts
     seen: GroupReport
@@ -38,10 +40,13 @@ class Look:
 
 @dataclass(frozen=True)
 class Case:
-    """`first` is `last` where it was looked at once."""
+    """`first` is `last` where it was looked at once. `between`: a group that the brokers coordinate
+    as it was described meanwhile.
+    """
 
     first: Look
     last: Look
+    between: tuple[BrokeredGroup, ...] = ()
 
     @property
     def apart_s(self) -> float:
@@ -50,6 +55,13 @@ class Case:
     @property
     def paths(self) -> GroupPaths:
         return GroupPaths(self.last.seen.group)
+
+    @property
+    def brokered(self) -> tuple[BrokeredGroup, ...]:
+        """In the order in which it was seen."""
+        ends = (self.first.seen.brokered, *self.between, self.last.seen.brokered)
+        seen = tuple(group for group in ends if group is not None)
+        return seen[:1] if self.first is self.last else seen
 
     @cached_property
     def before(self) -> dict[TopicPartition, PartitionRow]:

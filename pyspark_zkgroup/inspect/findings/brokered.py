@@ -1,0 +1,167 @@
+"""What is wrong with a group that the brokers coordinate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from itertools import pairwise
+
+from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, has_nothing, named
+from pyspark_zkgroup.inspect.rows import MemberRow
+from pyspark_zkgroup.model import BrokeredGroup, BrokeredMember
+
+_STORM_MIN = 3
+_COOPERATIVE = "cooperative-sticky"
+
+
+def unreadable(case: Case) -> Iterator[GroupFinding]:
+    for member in case.last.seen.members:
+        if member.trouble is not None:
+            yield GroupFinding(
+                "member",
+                f"The subscription of {_who(member)} cannot be read: {member.trouble}",
+                "Find out what that client is: it does not use the protocol of Kafka's consumers",
+            )
+
+
+def without_partitions(case: Case) -> Iterator[GroupFinding]:
+    group = case.last.seen.brokered
+    if group is None or not group.shows_assignment:
+        return
+    for member in case.last.seen.members:
+        if not has_nothing(member) or member.trouble is not None:
+            continue
+        reason, remedy, is_ill = _why_idle(case, member)
+        yield GroupFinding(
+            "member", f"[ZKG-209] {member.consumer} owns nothing: {reason}", remedy, is_ill=is_ill
+        )
+
+
+def _why_idle(case: Case, member: MemberRow) -> tuple[str, str, bool]:
+    topics, names = case.last.facts.topics, tuple(member.subscription)
+    there = [topic for topic in names if topic in topics]
+    if names and not there:
+        like = {n for name in names for n in get_close_matches(name, topics, 1)}
+        meant = f" (similar topics: {named(sorted(like))})" if like else ""
+        return (
+            f"the brokers have no topic {named(names)}, which it subscribes to{meant}",
+            f"Correct the subscription of {_who(member)}, or create the topic",
+            True,
+        )
+    if not names:
+        return f"no topic matches its {member.pattern}", "Correct the pattern", True
+    number = sum(len(topics[topic]) for topic in there)
+    readers = sum(bool({*m.subscription} & {*there}) for m in case.last.seen.members)
+    return (
+        f"{readers} members share {number} partitions of {named(there)}",
+        f"Add partitions to the topic, or stop {_who(member)}",
+        False,
+    )
+
+
+def eager(case: Case) -> Iterator[GroupFinding]:
+    """What else members offer is not told. A client that does not offer the group's assignor cannot
+    join, so that mixed settings are seen in its log alone.
+    """
+    group = case.last.seen.brokered
+    if group is None or group.kind != "classic" or len(group.members) < 2 or not group.assignor:
+        return
+    if group.assignor == _COOPERATIVE:
+        return
+    ours = sum(member.is_zkgroup for member in group.members)
+    mixed = f"{ours} zkgroup members and {len(group.members) - ours} other clients"
+    who = mixed if 0 < ours < len(group.members) else f"all {len(group.members)} members"
+    yield GroupFinding(
+        "assignor",
+        f"[ZKG-216] The group is assigned by {group.assignor!r}, which {who} offer: each rebalance "
+        "takes all partitions from all members",
+        f"Set partition.assignment.strategy={_COOPERATIVE} in all of them. A client that does not "
+        f"offer {group.assignor!r} cannot join: its log says InconsistentGroupProtocol",
+        is_ill=False,
+    )
+
+
+def storm(case: Case) -> Iterator[GroupFinding]:
+    looks = case.brokered
+    number = rebalances(looks)
+    if number < _STORM_MIN:
+        return
+    seen = Counter(member.id for look in looks for member in look.members)
+    clients = {member.id: _client(member) for look in looks for member in look.members}
+    passing = Counter(clients[name] for name, n in seen.items() if n < len(looks))
+    came = [
+        f"{client} ({n} member {'id' if n == 1 else 'ids'})"
+        for client, n in sorted(passing.items())
+    ]
+    moving = f"; not there all the time: {named(came)}" if came else ""
+    yield GroupFinding(
+        "rebalance",
+        f"[ZKG-217] The group rebalanced at least {number} times in {case.apart_s:.0f} s{moving}",
+        "See in the log of these clients why they leave: a session timeout that is shorter than "
+        "their pauses, a poll interval that is shorter than their batches, or a process that is "
+        "restarted over and over",
+    )
+
+
+def rebalances(looks: Sequence[BrokeredGroup]) -> int:
+    """At least so many have begun between the looks."""
+    return sum(_has_begun(before, now) for before, now in pairwise(looks))
+
+
+def _has_begun(before: BrokeredGroup, now: BrokeredGroup) -> bool:
+    if before.epoch is not None and now.epoch is not None:
+        return now.epoch > before.epoch
+    if now.is_rebalancing and not before.is_rebalancing:
+        return True
+    if now.is_rebalancing or before.is_rebalancing:
+        return False
+    return _shares(before) != _shares(now)
+
+
+def _shares(group: BrokeredGroup) -> set[tuple[str, frozenset[object]]]:
+    return {(member.id, frozenset(member.assigned)) for member in group.members}
+
+
+def unsettled(case: Case) -> Iterator[GroupFinding]:
+    looks = case.brokered
+    if len(looks) < 2 or not all(look.is_rebalancing for look in looks):
+        return
+    if rebalances(looks) >= _STORM_MIN:
+        return
+    state = looks[-1].state
+    yield GroupFinding(
+        "rebalance",
+        f"[ZKG-218] The group has been rebalancing for {case.apart_s:.0f} s or longer ({state}): "
+        "not all of its members have joined again, or released what they are to give up",
+        "A member joins again when its batch ends: see the logs of the members. Without an answer "
+        "for its session timeout, or for its poll interval, a member is removed",
+        is_ill=False,
+    )
+
+
+def kept_classic(case: Case) -> Iterator[GroupFinding]:
+    group = case.last.seen.brokered
+    classic = [] if group is None else [m for m in group.members if m.is_classic]
+    if not classic or group is None:
+        return
+    yield GroupFinding(
+        "protocol",
+        f"[ZKG-219] {named(_member(m) for m in classic)} still use the classic protocol in a "
+        f"group that the consumer protocol (KIP-848) coordinates for {len(group.members)} members",
+        "Set group.protocol=consumer in these clients and restart them. zkgroup members use the "
+        "classic protocol: give them a group.id of their own",
+        is_ill=False,
+    )
+
+
+def _who(member: MemberRow) -> str:
+    return f"{member.client} at {member.host.lstrip('/')}"
+
+
+def _member(member: BrokeredMember) -> str:
+    return f"{member.id} ({_client(member)})"
+
+
+def _client(member: BrokeredMember) -> str:
+    return f"{member.client} at {member.host.lstrip('/')}"
