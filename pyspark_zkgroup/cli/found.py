@@ -7,9 +7,11 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark_zkgroup.cli.brokered_live import BrokeredLive
+from pyspark_zkgroup.cli.counted import listed
 from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.reach import LogEnds, access_given, check_places, checked_group, store_of
 from pyspark_zkgroup.errors import OptionError, ZkgroupError
+from pyspark_zkgroup.inspect.rows import GroupReport
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.zk.store import Store
@@ -53,6 +55,28 @@ def found_group(
                     exclude_internal=exclude_internal,
                     may_be_new=may_be_new,
                 )
+
+
+@contextmanager
+def store_with_requests(connect: str, bootstrap: str, group: str) -> Iterator[Store]:
+    """ZooKeeper, where members look for what they are asked. The brokers keep no such thing: there
+    the command is refused, with the processes to end by hand.
+    """
+    with found_group(connect, bootstrap, group) as live:
+        if isinstance(live, BrokeredLive):
+            raise no_requests(live.look())
+        yield live.store
+
+
+def no_requests(seen: GroupReport) -> OptionError:
+    hosts = sorted({f"{m.client} at {m.host.lstrip('/')}" for m in seen.members})
+    where = f" ({listed(hosts)})" if hosts else ""
+    return OptionError(
+        f"Members of group {seen.group!r} accept no requests: the brokers coordinate it, and "
+        "carry none from one client to another",
+        f"Send SIGTERM to their jobs{where}: one that waits in pyspark_zkgroup.stop_on_sigterm() "
+        "ends its batch, commits and leaves",
+    )
 
 
 def is_brokered(store: Store, group: str, brokers: LogEnds) -> bool:

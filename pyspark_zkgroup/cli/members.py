@@ -22,14 +22,11 @@ from pyspark_zkgroup.cli.brokered_live import BrokeredLive
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
 from pyspark_zkgroup.cli.counted import counted
-from pyspark_zkgroup.cli.found import found_group
+from pyspark_zkgroup.cli.found import found_group, store_with_requests
 from pyspark_zkgroup.cli.reach import (
-    checked_group,
     facts_of,
     json_option,
     place_options,
-    store_of,
-    zookeeper_option,
 )
 from pyspark_zkgroup.cli.stop import timeout_option
 from pyspark_zkgroup.cli.wide import console
@@ -110,26 +107,29 @@ def brokered_rows(seen: GroupReport) -> list[dict[str, Any]]:
 @_group
 @_member
 @timeout_option
-@zookeeper_option
+@place_options
 @json_option
-def drain(group: str, member: str, timeout_s: float, connect: str, as_json: bool) -> None:
+def drain(
+    group: str, member: str, timeout_s: float, connect: str, bootstrap: str, as_json: bool
+) -> None:
     """Let MEMBER of GROUP finish its batch, commit, leave its partitions to others, stay outside.
 
     Its process lives on: end it, or let it join again with `zkgroup members resume`. Exit status 0
-    when it has left, 4 when it has not yet: the request stands.
+    when it has left, 4 when it has not yet: the request stands. For groups in ZooKeeper.
+
+    Example: zkgroup members drain billing vm1-7f3a --zookeeper zk1:2181/kafka
     """
     from pyspark_zkgroup.inspect.member_nodes import read_asked, read_standings
 
-    name = checked_group(group)
-    with store_of(connect) as store:
-        seen = report(facts_of(store, name), {})
-        standings = read_standings(store, name, read_asked(store, name))
+    with store_with_requests(connect, bootstrap, group) as store:
+        seen = report(facts_of(store, group), {})
+        standings = read_standings(store, group, read_asked(store, group))
         resting = {consumer: at for consumer, at in standings.items() if at.rests}
         wanted = chosen(seen, [member], resting)
         refuse_others(seen, wanted)
         outcomes = [one for c, at in resting.items() if c in wanted for one in _outside(c, at)]
         if not outcomes:
-            asking = Asking(store, name)
+            asking = Asking(store, group)
             asking.send("drain", wanted)
             outcomes = asking.wait("drain", wanted, timeout_s)
     _say(outcomes, as_json)
@@ -146,17 +146,19 @@ def _outside(consumer: str, at: MemberState) -> list[Outcome]:
 @members.command("resume")
 @_group
 @_member
-@zookeeper_option
+@place_options
 @json_option
-def resume(group: str, member: str, connect: str, as_json: bool) -> None:
-    """Withdraw what was asked of MEMBER: one that was drained joins GROUP again."""
+def resume(group: str, member: str, connect: str, bootstrap: str, as_json: bool) -> None:
+    """Withdraw what was asked of MEMBER: one that was drained joins GROUP again.
+
+    Example: zkgroup members resume billing vm1-7f3a --zookeeper zk1:2181/kafka
+    """
     from pyspark_zkgroup.inspect.member_nodes import read_asked
 
-    name = checked_group(group)
-    with store_of(connect) as store:
-        seen = report(facts_of(store, name), {})
-        (consumer,) = chosen(seen, [member], read_asked(store, name))
-        withdrawn = Asking(store, name).resume(consumer)
+    with store_with_requests(connect, bootstrap, group) as store:
+        seen = report(facts_of(store, group), {})
+        (consumer,) = chosen(seen, [member], read_asked(store, group))
+        withdrawn = Asking(store, group).resume(consumer)
     text = "it joins at its next boundary" if withdrawn else "nothing was asked of it"
     _say([Outcome(consumer, "withdrawn" if withdrawn else "untouched", text)], as_json)
 
@@ -166,22 +168,30 @@ def resume(group: str, member: str, connect: str, as_json: bool) -> None:
 @_member
 @click.option("--yes", is_flag=True, help="Do it without asking; wanted with --json.")
 @timeout_option
-@zookeeper_option
+@place_options
 @json_option
 def evict(
-    group: str, member: str, yes: bool, timeout_s: float, connect: str, as_json: bool
+    group: str,
+    member: str,
+    yes: bool,
+    timeout_s: float,
+    connect: str,
+    bootstrap: str,
+    as_json: bool,
 ) -> None:
     """Take MEMBER, dead or stuck, out of GROUP by force, so that others read its partitions.
 
     It is asked to drain first, and has until --timeout. If it has done nothing by then, its nodes
     are deleted: its batch under way comes twice, as after a crash, and it does not come back by
     itself. One that works is left alone. Exit status 0 when it is out, 3 when it was left alone.
+    For groups in ZooKeeper.
+
+    Example: zkgroup members evict billing vm1-7f3a --zookeeper zk1:2181/kafka
     """
     from pyspark_zkgroup.inspect.member_nodes import read_belongings
 
-    name = checked_group(group)
-    with store_of(connect) as store:
-        facts = facts_of(store, name)
+    with store_with_requests(connect, bootstrap, group) as store:
+        facts = facts_of(store, group)
         seen = report(facts, {})
         owners = {consumer_of(o.data.decode("utf-8", "replace")) for o in facts.owners.values()}
         (consumer,) = chosen(seen, [member], owners)
@@ -191,13 +201,13 @@ def evict(
             raise OptionError(
                 reason, "End its process: ZooKeeper's `cons` names the address of a session"
             )
-        paths = [path for path, _ in deletions(before, GroupPaths(name))]
+        paths = [path for path, _ in deletions(before, GroupPaths(group))]
         if not as_json:
             _show(before, paths)
         if not yes and (as_json or not click.confirm("Evict it?")):
             say("Nothing was changed: give --yes to evict it", err=True)
             raise SystemExit(ALONE)
-        outcome = _evict(store, before, name, timeout_s)
+        outcome = _evict(store, before, group, timeout_s)
     if as_json:
         value = {"deleted": paths if outcome.state == "evicted" else []}
         click.echo(json.dumps({**outcome_values([outcome])[0], **value}, indent=1))

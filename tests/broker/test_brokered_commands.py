@@ -152,3 +152,15 @@ def test_doctor_looks_at_all_groups_of_the_brokers(group: KafkaGroup) -> None:
     read_once(group, topic)
     found = value(group, "doctor", "--all-groups", "--watch-seconds", "0")
     assert f"{group.name}: group" in {finding["thing"] for finding in found}
+
+
+@pytest.mark.parametrize("command", [("stop",), ("members", "drain"), ("members", "evict")])
+def test_requests_to_members_are_refused_with_the_processes_to_end(
+    group: KafkaGroup, command: tuple[str, ...]
+) -> None:
+    topic = group.topic(1)
+    group.produce(topic, EACH)
+    settle(group.query(topic))
+    said = " ".join(run(group, *command, group.name, group.name, status=1).stderr.split())
+    assert "accept no requests: the brokers coordinate it" in said
+    assert f"Send SIGTERM to their jobs ({group.name} at 127.0.0.1)" in said

@@ -130,7 +130,7 @@ def test_a_query_is_stopped_from_outside_and_ends_by_saying_so(
         settle(query)
         group.produce(topic, 5)
         with turning(query) as raised:
-            (answer,) = told(zkgroup(group, "stop", group.name, "--all", "--json"))
+            (answer,) = told(zkgroup(group, "stop", group.name, "--all", "--yes", "--json"))
         assert answer["state"] == "ended"
         (error,) = raised
         assert isinstance(error, StoppedError)
@@ -288,7 +288,7 @@ def test_a_drained_query_that_is_stopped_has_ended_as_asked(
         settle(query)
         with turning(query) as raised:
             told(zkgroup(group, "members", "drain", group.name, query.membership.member, "--json"))
-            (answer,) = told(zkgroup(group, "stop", group.name, "--all", "--json"))
+            (answer,) = told(zkgroup(group, "stop", group.name, "--all", "--yes", "--json"))
         assert answer["state"] == "ended"
         assert "its query has ended" in answer["text"]
         assert [type(error) for error in raised] == [StoppedError]
@@ -302,7 +302,7 @@ def test_a_drained_query_that_is_stopped_has_ended_as_asked(
         ("members", "drain", "nobodys", "one"),
         ("members", "resume", "nobodys", "one"),
         ("members", "evict", "nobodys", "one", "--yes"),
-        ("stop", "nobodys", "--all"),
+        ("stop", "nobodys", "--all", "--yes"),
         ("stop", "nobodys", "one"),
     ],
     ids=" ".join,
@@ -325,8 +325,23 @@ def test_a_group_without_members_is_there(group: Group) -> None:
         group.client.create(path, b"0", makepath=True)
         assert members(group) == {}
         assert "0 members" in zkgroup(group, "members", "list", group.name).stdout
-        stopped = zkgroup(group, "stop", group.name, "--all")
+        stopped = zkgroup(group, "stop", group.name, "--all", "--yes")
         assert (stopped.exit_code, "has no zkgroup member" in stopped.stdout) == (0, True)
         assert zkgroup(group, "describe", group.name).exit_code == 0
         group.client.delete(path)
     assert zkgroup(group, "members", "list", group.name).exit_code == 1
+
+
+def test_stop_all_asks_first_and_names_the_members(group: Group) -> None:
+    topic = group.topic(1)
+    query = group.query(topic)
+    settle(query)
+    environment = {"ZKGROUP_ZOOKEEPER": group.sandbox.kafka_zookeeper_connect}
+    asked = ["stop", group.name, "--all"]
+    refused = CliRunner().invoke(main, asked, env=environment, input="n\n")
+    assert refused.exit_code == 1
+    assert query.membership.member in refused.stdout
+    assert f"Stop 1 member of group {group.name}? [y/N]" in refused.stdout
+    assert "No member was asked" in refused.stderr
+    assert members(group)[query.membership.member]["request"] is None
+    assert zkgroup(group, *asked, "--json").exit_code == 1

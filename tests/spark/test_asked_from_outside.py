@@ -43,7 +43,7 @@ def test_queries_follow_the_command_line_and_nothing_comes_twice(scene: Scene) -
     scene.wait_shares(topic, {"a": 6, "b": 6}, "a to be back")
     scene.end_producing()
     scene.wait_all_delivered()
-    ended = told(scene, "stop", scene.group, "--all")
+    ended = told(scene, "stop", scene.group, "--all", "--yes")
     assert [one["state"] for one in ended] == ["ended", "ended"]
     # The drivers were told, and have stopped their queries themselves.
     for member in (a, b):
