@@ -17,12 +17,23 @@ JOBS = "docs/jobs.md"
 DRAIN = (
     "python jobs/drain.py --zookeeper zk1:2181/kafka --group billing --subscribe orders,payments \\"
 )
+FIRST, TWO, ONCE = "docs/first-query.md", "docs/two-members.md", "docs/exactly-once.md"
+UNTIL_ENDED = "goes on until it is ended: the scene runs it beside what follows"
+SHARED = (
+    "python jobs/stream_to_delta.py --bootstrap-servers broker1:9092 --group shared "
+    "--subscribe tutorial --table /data/shared --checkpoint /data/checkpoints/shared"
+)
 TRIED_THERE = "tried with two workers by tests/packages/test_cluster.py"
 
 # A page's next command is for a group that somebody is in: one that was drained is listed as well.
 HAS_MEMBER = (
     "until zkgroup members list billing --zookeeper zk1:2181/kafka --json "
     """| grep -q '"state": "member"'; do sleep 1; done"""
+)
+HAS_TWO_MEMBERS = (
+    "until zkgroup describe shared --bootstrap-servers broker1:9092 --json "
+    """| python -c 'import json, sys; sys.exit(len(json.load(sys.stdin)["members"]) != 2)'; """
+    "do sleep 1; done"
 )
 # How scenes see that rows came. The fixed part of it is in story.py.
 _ALL_IN_DELTA = """\
@@ -65,6 +76,10 @@ INSTALL = Scene(
     servers="none",
     in_clone=True,
 )
+
+_EACH_ONCE = """\
+story.expect(table.select("topic", "partition", "offset").distinct().count(), rows)
+assert rows > 0"""
 
 README_SCENES = (
     *(
@@ -312,6 +327,35 @@ frame = spark.read.format("zkgroup").options(**given).load()""",
     ),
 )
 
+TUTORIAL_SCENES = (
+    Scene(
+        "the tutorials",
+        (
+            NotRun(FIRST, "# prints the addresses of the servers", "the scene has servers"),
+            Printed(FIRST, "from kafka import KafkaProducer"),
+            Printed(FIRST, "from pyspark.sql import SparkSession"),
+            Printed(FIRST, "zkgroup lag tutorial --bootstrap-servers broker1:9092"),
+            NotRun(TWO, "# terminal 1", UNTIL_ENDED),
+            Shell(f"{SHARED}-1", beside=True),
+            Printed(TWO, "zkgroup describe shared --bootstrap-servers broker1:9092"),
+            NotRun(TWO, "# terminal 2", UNTIL_ENDED),
+            Shell(f"{SHARED}-2", beside=True),
+            Shell(HAS_TWO_MEMBERS),
+            Printed(
+                ONCE,
+                "python jobs/stream_to_delta.py --bootstrap-servers broker1:9092 --group once \\",
+            ),
+            Printed(
+                ONCE, "zkgroup offsets reset once --to-earliest --bootstrap-servers broker1:9092"
+            ),
+            Printed(ONCE, "# reads every record a second time"),
+            Printed(ONCE, "from pyspark_zkgroup import delta", proof=_EACH_ONCE),
+            Printed(TWO, "from pyspark_zkgroup import delta", proof=_EACH_ONCE),
+        ),
+        in_clone=True,
+    ),
+)
+
 STOP_SCENES = (
     Scene(
         "stop, and set offsets",
@@ -429,6 +473,7 @@ DEVELOPMENT = Scene(
 
 PAGES = (
     *README_SCENES,
+    *TUTORIAL_SCENES,
     *BATCH_SCENES,
     *COMING_SCENES,
     *DELTA_SCENES,
