@@ -67,6 +67,7 @@ class Members(Protocol):
         starting: str = "earliest",
         member_id: str = "",
         session_ms: int | None = None,
+        threads: int = 1,
     ) -> Query: ...
 
     def crash(self, query: Query) -> None:
@@ -98,10 +99,11 @@ class NodeMembers:
         starting: str = "earliest",
         member_id: str = "",
         session_ms: int | None = None,
+        threads: int = 1,
     ) -> Query:
         options = {
             "protocol": self.protocol,
-            "threads": "1",
+            "threads": str(threads),
             "starting": starting,
             "session": str(session_ms or SESSION_MS),
             **({"member_id": member_id} if member_id else {}),
@@ -173,9 +175,10 @@ class KafkaMembers:
         starting: str = "earliest",
         member_id: str = "",
         session_ms: int | None = None,
+        threads: int = 1,
     ) -> Query:
         changes = {
-            "threads": "1",
+            "threads": str(threads),
             "starting": starting,
             **({"session_timeout_ms": str(session_ms)} if session_ms else {}),
             **({"member_id": member_id} if member_id else {}),

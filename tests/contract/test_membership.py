@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pyspark_zkgroup.errors import OffsetBeyondEndError, PlanError
+from pyspark_zkgroup.options.topics import THREADS
 from pyspark_zkgroup.plan import decode
 from tests.contract.memberships import DIFFERENCES, KINDS, ON_SERVERS, Members, settle
 from tests.contract.simulated_queries import SimulatedQuery
@@ -103,6 +104,19 @@ def test_members_share_and_what_stays_is_read_on(members: Members) -> None:
     members.made.produce(topic, EACH)
     settle(first, second, partitions=4)
     assert missing(members, first, second) == [] == twice(all_rows(first, second))
+
+
+def test_two_members_with_default_options_have_equal_shares(members: Members) -> None:
+    """Each has as many threads as the topic has partitions, or more: the first could keep all."""
+    for partitions in (1, 2, 3, 4, 6, 7, 12):
+        topic = filled(members, partitions)
+        first = members.query(topic, threads=THREADS.default)
+        settle(first, partitions=partitions)
+        second = members.query(topic, threads=THREADS.default)
+        settle(first, second, partitions=partitions)
+        assert not first.held & second.held
+        for query in (first, second):
+            query.stop()
 
 
 def test_a_plan_names_what_is_held_and_commits_come_with_the_next_boundary(
