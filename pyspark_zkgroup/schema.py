@@ -1,23 +1,77 @@
-"""The columns of a record, as Spark's own Kafka source names and types them."""
+"""The columns of rows, as Spark's own Kafka source names and types them, and types as plain values.
+
+A scalar type is Spark's name of it (`bigint`, `timestamp_ntz`). Nothing here is NOT NULL.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_COLUMNS = (
-    ("key", "binary"),
-    ("value", "binary"),
-    ("topic", "string"),
-    ("partition", "int"),
-    ("offset", "bigint"),
-    ("timestamp", "timestamp"),
-    ("timestampType", "int"),
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    element: Type
+
+    def __str__(self) -> str:
+        return f"array<{self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    key: Type
+    value: Type
+
+    def __str__(self) -> str:
+        return f"map<{self.key},{self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    fields: tuple[Column, ...]
+
+    def __str__(self) -> str:
+        return f"struct<{','.join(f'{one.name}:{one.type}' for one in self.fields)}>"
+
+
+Type = str | Decimal | Array | Map | Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, or a field of a struct."""
+
+    name: str
+    type: Type
+
+
+KEY: Final = Column("key", "binary")
+VALUE: Final = Column("value", "binary")
+HEADERS: Final = Column("headers", Array(Struct((Column("key", "string"), VALUE))))
+COLUMNS: Final = (
+    KEY,
+    VALUE,
+    Column("topic", "string"),
+    Column("partition", "int"),
+    Column("offset", "bigint"),
+    Column("timestamp", "timestamp"),
+    Column("timestampType", "int"),
 )
-_HEADERS = ("headers", "array<struct<key:string,value:binary>>")
+"""Those of rows whose reader names no columns."""
+WITH_HEADERS: Final = (*COLUMNS, HEADERS)
 
 NO_TIMESTAMP_TYPE = -1
 """timestampType of a record from before Kafka 0.10, which has no time: its timestamp is then -1 ms,
@@ -27,22 +81,13 @@ CREATE_TIME = 0
 LOG_APPEND_TIME = 1
 
 
-def spark_ddl(headers: bool = False) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in _columns(headers))
-
-
-def spark_simple(headers: bool = False) -> str:
-    """The same as Spark's StructType.simpleString() writes it."""
-    return f"struct<{','.join(f'{name}:{kind}' for name, kind in _columns(headers))}>"
-
-
-def _columns(headers: bool) -> tuple[tuple[str, str], ...]:
-    return (*_COLUMNS, _HEADERS) if headers else _COLUMNS
+def spark_ddl(columns: tuple[Column, ...]) -> str:
+    return ", ".join(f"{one.name} {one.type}" for one in columns)
 
 
 @cache
-def arrow_schema(headers: bool = False) -> pa.Schema:
-    """Exactly what Spark makes of `spark_ddl`: it compares the first batch with that and accepts
+def arrow_schema(columns: tuple[Column, ...]) -> pa.Schema:
+    """Exactly what Spark makes of these columns: it compares the first batch with that and accepts
     nothing else.
 
     Headers are null for a record that has none.
@@ -50,16 +95,40 @@ def arrow_schema(headers: bool = False) -> pa.Schema:
     # Not above: every Spark query of a machine imports this package to look for data sources.
     import pyarrow as pa
 
-    fields = [
-        pa.field("key", pa.binary()),
-        pa.field("value", pa.binary()),
-        pa.field("topic", pa.string()),
-        pa.field("partition", pa.int32()),
-        pa.field("offset", pa.int64()),
-        pa.field("timestamp", pa.timestamp("us", tz="UTC")),
-        pa.field("timestampType", pa.int32()),
-    ]
-    if headers:
-        header = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
-        fields.append(pa.field("headers", pa.list_(pa.field("element", header))))
-    return pa.schema(fields)
+    return pa.schema([pa.field(one.name, arrow_type(one.type)) for one in columns])
+
+
+@cache
+def arrow_type(kind: Type) -> pa.DataType:
+    import pyarrow as pa
+
+    match kind:
+        case Decimal(precision, scale):
+            return pa.decimal128(precision, scale)
+        case Array(element):
+            return pa.list_(pa.field("element", arrow_type(element)))
+        case Map(key, value):
+            return pa.map_(
+                pa.field("key", arrow_type(key), nullable=False),
+                pa.field("value", arrow_type(value)),
+            )
+        case Struct(fields):
+            return pa.struct([pa.field(one.name, arrow_type(one.type)) for one in fields])
+        case str(name):
+            return _SCALARS[name](pa)
+
+
+_SCALARS = {
+    "binary": lambda pa: pa.binary(),
+    "string": lambda pa: pa.string(),
+    "boolean": lambda pa: pa.bool_(),
+    "tinyint": lambda pa: pa.int8(),
+    "smallint": lambda pa: pa.int16(),
+    "int": lambda pa: pa.int32(),
+    "bigint": lambda pa: pa.int64(),
+    "float": lambda pa: pa.float32(),
+    "double": lambda pa: pa.float64(),
+    "date": lambda pa: pa.date32(),
+    "timestamp": lambda pa: pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": lambda pa: pa.timestamp("us"),
+}

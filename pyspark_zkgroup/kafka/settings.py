@@ -44,8 +44,6 @@ class FetchSettings:
     """read_committed: aborted transactions are named, open ones are not read."""
     fail_on_data_loss: bool = True
     """False: records that are gone before they were read are a warning, not an error."""
-    include_headers: bool = False
-    """Rows have one column more."""
     client: ClientSettings = field(default_factory=ClientSettings)
     security: KafkaSecurity = OPEN
 

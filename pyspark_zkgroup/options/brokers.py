@@ -66,10 +66,6 @@ ISOLATION: Final[Option[Isolation]] = FETCHING.option(
 """read_committed leaves out the records of aborted transactions, and reads up to the first record
 of the oldest open one. read_uncommitted reads all records alike.
 """
-INCLUDE_HEADERS = FETCHING.option("includeHeaders", rules.FLAG, False)
-"""Give rows a column `headers` of the type array<struct<key:string,value:binary>>: null for a
-record without any.
-"""
 RACK = CONNECTIONS.optional("kafka.client.rack", rules.NAME)
 """Where this client stands (the brokers' broker.rack). Records are then fetched from a replica in
 that rack, if the brokers name one (their replica.selector.class), else from the leaders.
@@ -148,7 +144,6 @@ def fetch_settings(given: Given, group_id: str) -> FetchSettings:
         deadline_s=given.value(POLL_TIMEOUT) / 1000,
         isolation=given.value(ISOLATION),
         fail_on_data_loss=given.value(FAIL_ON_DATA_LOSS),
-        include_headers=given.value(INCLUDE_HEADERS),
         client=_client_settings(given),
         security=security,
     )

@@ -13,6 +13,7 @@ from pyspark_zkgroup.options import (
     batch_read,
     batch_size,
     brokers,
+    columns,
     group,
     kafka_security,
     light,
@@ -38,6 +39,7 @@ TABLE: Final = Table(
         starting.SECTION,
         batch_size.SECTION,
         batch_read.SECTION,
+        columns.SECTION,
         brokers.FETCHING,
         brokers.CONNECTIONS,
         kafka_security.LISTENER,
@@ -80,6 +82,7 @@ class Options:
     starting: Starting
     batches: batch_size.BatchLimits
     batch_read: batch_read.BatchRead
+    columns: columns.ColumnOptions
     fetch: FetchSettings
 
 
@@ -103,6 +106,7 @@ def parse(options: Mapping[str, str], use: Use = "stream") -> Options:
         starting=start,
         batches=batch_size.batch_limits(given),
         batch_read=batch_read.batch_read(given, start, selection, in_batch=in_batch),
+        columns=columns.column_options(given),
         fetch=brokers.fetch_settings(given, member.id),
     )
 

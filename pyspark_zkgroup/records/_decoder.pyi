@@ -3,46 +3,28 @@
 class DamagedError(Exception):
     """args: why a record batch is not what a broker keeps, and the offset it begins with."""
 
-class Buffers:
-    """Of one Arrow batch, in Arrow's layout."""
+INTERFACE: int
+"""Of what this file describes."""
 
-    rows: int
-    key_nulls: int
-    key_validity: bytes
-    key_ends: bytes
-    key_data: bytes
-    value_nulls: int
-    value_validity: bytes
-    value_ends: bytes
-    value_data: bytes
-    topic_ends: bytes
-    topic_data: bytes
-    partitions: bytes
-    offsets: bytes
-    timestamps_us: bytes
-    timestamp_types: bytes
-    headers: HeaderBuffers | None
+class Array:
+    """Of one column or a part of it, in Arrow's layout."""
 
-class HeaderBuffers:
-    """Of its column of headers: lists of structs of a text and bytes."""
-
+    length: int
     nulls: int
-    validity: bytes
-    ends: bytes
-    count: int
-    key_ends: bytes
-    key_data: bytes
-    value_nulls: int
-    value_validity: bytes
-    value_ends: bytes
-    value_data: bytes
+    buffers: list[bytes | None]
+    children: list[Array]
+
+class Batch:
+    rows: int
+    columns: list[Array]
+    """In the order in which they were asked for."""
 
 class Decoder:
     rows: int
     """How many are held back."""
 
     def __init__(
-        self, rows_max: int, bytes_max: int, unpacked_bytes_max: int, headers: bool
+        self, rows_max: int, bytes_max: int, unpacked_bytes_max: int, columns: list[str]
     ) -> None: ...
     def open(
         self,
@@ -57,10 +39,10 @@ class Decoder:
     ) -> None:
         """What `step` goes through from now on. `aborted` holds producers and first offsets."""
 
-    def step(self) -> Buffers | tuple[int, int] | None:
+    def step(self) -> Batch | tuple[int, int] | None:
         """The next full batch; or from where to where `data` is for the reference; or None at the
         end.
         """
 
-    def take(self) -> Buffers:
+    def take(self) -> Batch:
         """What is held back."""

@@ -8,6 +8,7 @@ from zipimport import zipimporter
 
 from pyspark_zkgroup.records.decoder import Decoder, Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
+from pyspark_zkgroup.schema import COLUMNS, Column
 
 _log = logging.getLogger("pyspark_zkgroup.records")
 
@@ -22,12 +23,12 @@ _REMEDY_IN_A_ZIP = (
 )
 
 
-def decoder(limits: Limits, *, headers: bool = False) -> Decoder:
+def decoder(limits: Limits, columns: tuple[Column, ...] = COLUMNS) -> Decoder:
     if slow_because() is not None:
-        return ReferenceDecoder(limits, headers=headers)
+        return ReferenceDecoder(limits, columns)
     from pyspark_zkgroup.records.native import NativeDecoder
 
-    return NativeDecoder(limits, headers=headers)
+    return NativeDecoder(limits, columns)
 
 
 @cache

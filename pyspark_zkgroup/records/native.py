@@ -15,18 +15,24 @@ from pyspark_zkgroup.records import _decoder
 from pyspark_zkgroup.records.damage import damage
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
-from pyspark_zkgroup.schema import arrow_schema
+from pyspark_zkgroup.schema import COLUMNS, Column, arrow_schema
+
+_INTERFACE = 2
+if getattr(_decoder, "INTERFACE", 1) != _INTERFACE:
+    raise ImportError(f"{_decoder.__file__} was built from other sources")
 
 
 class NativeDecoder:
     """See `Decoder`."""
 
-    def __init__(self, limits: Limits, *, headers: bool = False) -> None:
+    def __init__(self, limits: Limits, columns: tuple[Column, ...] = COLUMNS) -> None:
+        names = [column.name for column in columns]
         self._native = _decoder.Decoder(
-            limits.rows_max, limits.bytes_max, limits.unpacked_bytes_max, headers
+            limits.rows_max, limits.bytes_max, limits.unpacked_bytes_max, names
         )
+        self._schema = arrow_schema(columns)
         # What it holds back is always older than what the native one does.
-        self._reference = ReferenceDecoder(limits, headers=headers)
+        self._reference = ReferenceDecoder(limits, columns)
         self.referred = 0
         """How many pieces went to the reference, for tests to tell who did the work."""
 
@@ -51,9 +57,9 @@ class NativeDecoder:
             [(one.producer_id, one.first_offset) for one in aborted],
         )
         while (step := self._step(partition)) is not None:
-            if isinstance(step, _decoder.Buffers):
+            if isinstance(step, _decoder.Batch):
                 yield from self._reference.finish()
-                yield _to_arrow(step)
+                yield self._to_arrow(step)
                 continue
             if self._native.rows:
                 yield from self.finish()
@@ -65,9 +71,16 @@ class NativeDecoder:
     def finish(self) -> Iterator[pa.RecordBatch]:
         yield from self._reference.finish()
         if self._native.rows:
-            yield _to_arrow(self._native.take())
+            yield self._to_arrow(self._native.take())
 
-    def _step(self, partition: TopicPartition) -> _decoder.Buffers | tuple[int, int] | None:
+    def _to_arrow(self, found: _decoder.Batch) -> pa.RecordBatch:
+        arrays = [
+            _array(field.type, column)
+            for field, column in zip(self._schema, found.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def _step(self, partition: TopicPartition) -> _decoder.Batch | tuple[int, int] | None:
         try:
             return self._native.step()
         except _decoder.DamagedError as error:
@@ -85,56 +98,11 @@ def _bytes(data: memoryview) -> tuple[bytes, int]:
     return bytes(data), 0
 
 
-def _to_arrow(found: _decoder.Buffers) -> pa.RecordBatch:
-    schema = arrow_schema(found.headers is not None)
-    count = found.rows
-    keys = [found.key_validity if found.key_nulls else None, found.key_ends, found.key_data]
-    values = [
-        found.value_validity if found.value_nulls else None,
-        found.value_ends,
-        found.value_data,
-    ]
-    columns = [
-        (keys, found.key_nulls),
-        (values, found.value_nulls),
-        ([None, found.topic_ends, found.topic_data], 0),
-        ([None, found.partitions], 0),
-        ([None, found.offsets], 0),
-        ([None, found.timestamps_us], 0),
-        ([None, found.timestamp_types], 0),
-    ]
-    arrays = [
-        _array(field.type, count, buffers, nulls)
-        for field, (buffers, nulls) in zip(schema, columns, strict=False)
-    ]
-    if found.headers is not None:
-        arrays.append(_headers(schema.field("headers").type, count, found.headers))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _headers(kind: pa.ListType, rows: int, found: _decoder.HeaderBuffers) -> pa.Array:
-    header = kind.value_type
-    keys = _array(header.field("key").type, found.count, [None, found.key_ends, found.key_data], 0)
-    values = _array(
-        header.field("value").type,
-        found.count,
-        [
-            found.value_validity if found.value_nulls else None,
-            found.value_ends,
-            found.value_data,
-        ],
-        found.value_nulls,
-    )
-    both = pa.Array.from_buffers(header, found.count, [None], 0, children=[keys, values])
-    validity = pa.py_buffer(found.validity) if found.nulls else None
-    lists = [validity, pa.py_buffer(found.ends)]
-    return pa.Array.from_buffers(kind, rows, lists, found.nulls, children=[both])
-
-
-def _array(kind: pa.DataType, count: int, buffers: list[bytes | None], nulls: int) -> pa.Array:
+def _array(kind: pa.DataType, found: _decoder.Array) -> pa.Array:
     return pa.Array.from_buffers(
         kind,
-        count,
-        [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers],
-        nulls,
+        found.length,
+        [None if buffer is None else pa.py_buffer(buffer) for buffer in found.buffers],
+        found.nulls,
+        children=[_array(kind.field(at).type, child) for at, child in enumerate(found.children)],
     )

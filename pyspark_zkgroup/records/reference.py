@@ -33,7 +33,7 @@ from pyspark_zkgroup.records.record_batch import (
 from pyspark_zkgroup.records.rows import TIMESTAMP_MS_MAX, Headers, Rows, headers_bytes
 from pyspark_zkgroup.records.transactions import Aborted
 from pyspark_zkgroup.records.unpack import LZ4, UnpackError, unpack, unpack_old_lz4
-from pyspark_zkgroup.schema import LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
+from pyspark_zkgroup.schema import COLUMNS, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, Column
 
 _OVERHEAD = 12  # offset and length, which the length does not count
 _LENGTH_AT = 8
@@ -61,10 +61,11 @@ _DAMAGED = (
 class ReferenceDecoder:
     """See `Decoder`."""
 
-    def __init__(self, limits: Limits, *, headers: bool = False) -> None:
+    def __init__(self, limits: Limits, columns: tuple[Column, ...] = COLUMNS) -> None:
         self._limits = limits
-        self._with_headers = headers
-        self._rows = Rows(headers=headers)
+        self._columns = columns
+        self._asked = {column.name for column in columns}
+        self._rows = Rows(columns)
 
     def feed(
         self,
@@ -136,7 +137,7 @@ class ReferenceDecoder:
         are not wanted.
         """
         expected = offsets.start
-        topic_bytes = len(partition.topic.encode())
+        topic_bytes = len(partition.topic.encode()) if "topic" in self._asked else 0
         for record in records:
             if not expected <= record.offset < min(offsets.stop, _OFFSET_MAX + 1):
                 raise DamagedError(f"it holds a record with offset {record.offset}")
@@ -146,6 +147,7 @@ class ReferenceDecoder:
             if not wanted.start <= record.offset < wanted.until:
                 continue
             found = self._headers(record)
+            record = self._pruned(record)
             size = len(record.key or b"") + len(record.value or b"") + headers_bytes(found)
             if not self._has_room(size, topic_bytes):
                 self._rows.fill(partition, timestamp_type)
@@ -153,8 +155,18 @@ class ReferenceDecoder:
             self._rows.append(record, found or None, size, topic_bytes)
         self._rows.fill(partition, timestamp_type)
 
+    def _pruned(self, record: Record) -> Record:
+        """Without the key or the value that is not asked for."""
+        if {"key", "value"} <= self._asked:
+            return record
+        return replace(
+            record,
+            key=record.key if "key" in self._asked else None,
+            value=record.value if "value" in self._asked else None,
+        )
+
     def _headers(self, record: Record) -> Headers:
-        if not self._with_headers:
+        if "headers" not in self._asked:
             return []
         size_max = min(self._limits.unpacked_bytes_max, COLUMN_BYTES_MAX)
         found: Headers = []
@@ -175,7 +187,7 @@ class ReferenceDecoder:
         )
 
     def _take(self) -> pa.RecordBatch:
-        rows, self._rows = self._rows, Rows(headers=self._with_headers)
+        rows, self._rows = self._rows, Rows(self._columns)
         return rows.to_arrow()
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.records.decoder import HEADER_BYTES
 from pyspark_zkgroup.records.record_batch import Record
-from pyspark_zkgroup.schema import arrow_schema
+from pyspark_zkgroup.schema import Column, arrow_schema
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -20,10 +22,13 @@ def headers_bytes(headers: Headers) -> int:
 
 
 class Rows:
-    """Columns as lists; `bytes` counts what keys, values and headers take."""
+    """Columns as lists; `bytes` counts what those of keys, values and headers that are asked for
+    take.
+    """
 
-    def __init__(self, *, headers: bool = False) -> None:
-        self.headers: list[Headers | None] | None = [] if headers else None
+    def __init__(self, columns: tuple[Column, ...]) -> None:
+        self._columns = columns
+        self.headers: list[Headers | None] = []
         self.keys: list[bytes | None] = []
         self.values: list[bytes | None] = []
         self.offsets: list[int] = []
@@ -42,8 +47,7 @@ class Rows:
         self.values.append(record.value)
         self.offsets.append(record.offset)
         self.timestamps_ms.append(record.timestamp_ms)
-        if self.headers is not None:
-            self.headers.append(headers)
+        self.headers.append(headers)
         self.bytes += size
         self.topic_bytes += topic_bytes
 
@@ -55,17 +59,26 @@ class Rows:
         self._timestamp_types += [timestamp_type] * count
 
     def to_arrow(self) -> pa.RecordBatch:
-        schema = arrow_schema(self.headers is not None)
-        timestamps_ms = pa.array(self.timestamps_ms, pa.timestamp("ms", tz="UTC"))
-        columns = [
-            pa.array(self.keys, pa.binary()),
-            pa.array(self.values, pa.binary()),
-            pa.array(self._topics, pa.string()),
-            pa.array(self._partitions, pa.int32()),
-            pa.array(self.offsets, pa.int64()),
-            timestamps_ms.cast(schema.field("timestamp").type),
-            pa.array(self._timestamp_types, pa.int32()),
-        ]
-        if self.headers is not None:
-            columns.append(pa.array(self.headers, schema.field("headers").type))
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
+        schema = arrow_schema(self._columns)
+        lists = {
+            "key": self.keys,
+            "value": self.values,
+            "topic": self._topics,
+            "partition": self._partitions,
+            "offset": self.offsets,
+            "timestamp": pa.array(self.timestamps_ms, pa.timestamp("ms", tz="UTC")),
+            "timestampType": self._timestamp_types,
+            "headers": self.headers,
+        }
+        arrays = [_array(lists[field.name], field) for field in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(found: Any, field: pa.Field) -> pa.Array:
+    if field.name == "timestamp":
+        return found.cast(field.type)
+    if field.name in ("key", "value"):
+        # As text they keep their bytes, as in Spark's cast: what is not UTF-8 stays as it is.
+        made = pa.array(found, pa.binary())
+        return pa.Array.from_buffers(field.type, len(made), made.buffers(), made.null_count)
+    return pa.array(found, field.type)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.options import Options
     from pyspark_zkgroup.plan import TaskInput
     from pyspark_zkgroup.ranges.pushdown import Condition, Narrowing, Operator, Value
+    from pyspark_zkgroup.schema import Column
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _OPERATORS: dict[str, Operator] = {
@@ -45,19 +46,23 @@ _OPERATORS: dict[str, Operator] = {
 class ZkGroupBatchPartition(InputPartition):
     """What travels to one task. Nothing in it names ZooKeeper."""
 
-    def __init__(self, task: TaskInput, settings: FetchSettings) -> None:
+    def __init__(
+        self, task: TaskInput, settings: FetchSettings, columns: tuple[Column, ...]
+    ) -> None:
         super().__init__(None)
         self.task = task
         self.settings = settings
+        self.columns = columns
 
 
 class ZkGroupBatchReader(DataSourceReader):
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, columns: tuple[Column, ...]) -> None:
         self.options = options
+        self._columns = columns
         self._narrowing: Narrowing | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"options": None, "_narrowing": None}
+        return {"options": None, "_columns": (), "_narrowing": None}
 
     def partitions(self) -> Sequence[InputPartition]:
         from pyspark_zkgroup.planning.batch_read import batch_tasks
@@ -65,7 +70,7 @@ class ZkGroupBatchReader(DataSourceReader):
 
         log_to_stderr()
         found = batch_tasks(self.options, self._narrowing)
-        return [ZkGroupBatchPartition(task, found.settings) for task in found.tasks]
+        return [ZkGroupBatchPartition(task, found.settings, self._columns) for task in found.tasks]
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         from pyspark_zkgroup.tasks import reading as task
@@ -75,7 +80,7 @@ class ZkGroupBatchReader(DataSourceReader):
         if type(partition) is InputPartition:
             return  # Spark's own: where there is nothing to read it makes a task all the same
         assert isinstance(partition, ZkGroupBatchPartition)
-        yield from task.read(partition.task, partition.settings)
+        yield from task.read(partition.task, partition.settings, partition.columns)
 
 
 class FilteringBatchReader(ZkGroupBatchReader):
@@ -86,15 +91,15 @@ class FilteringBatchReader(ZkGroupBatchReader):
         return [filters[place] for place in left]
 
 
-def batch_reader(options: Options) -> ZkGroupBatchReader:
+def batch_reader(options: Options, columns: tuple[Column, ...]) -> ZkGroupBatchReader:
     if not options.batch_read.push_filters:
-        return ZkGroupBatchReader(options)
+        return ZkGroupBatchReader(options, columns)
     if not hasattr(DataSourceReader, "pushFilters"):
         raise OptionError(
             "Option 'pushFilters' is 'true', but this Spark pushes no filters into Python sources",
             "Use Spark 4.1 or later, or leave it out",
         )
-    return FilteringBatchReader(options)
+    return FilteringBatchReader(options, columns)
 
 
 def condition_of(one: Any) -> Condition:

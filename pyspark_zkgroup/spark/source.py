@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.schema import spark_ddl, spark_simple
+from pyspark_zkgroup.schema import spark_ddl
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.planning.cluster_view import ClusterView
     from pyspark_zkgroup.planning.planner import Planner
     from pyspark_zkgroup.protocols.coordinator.candidate import Candidate
+    from pyspark_zkgroup.schema import Column
     from pyspark_zkgroup.spark.batch_source import ZkGroupBatchReader
 
 _NO_LIMIT = 2**62
@@ -53,15 +54,19 @@ except ImportError:  # 4.0 and 4.1 know no limits and no available-now of Python
 class ZkGroupPartition(InputPartition):
     """What travels to one task. Nothing in it names ZooKeeper."""
 
-    def __init__(self, task: TaskInput, settings: FetchSettings) -> None:
+    def __init__(
+        self, task: TaskInput, settings: FetchSettings, columns: tuple[Column, ...]
+    ) -> None:
         super().__init__(None)
         self.task = task
         self.settings = settings
+        self.columns = columns
 
 
 class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(self, options: Options, load: str = "") -> None:
+    def __init__(self, options: Options, columns: tuple[Column, ...], load: str = "") -> None:
         self.options = options
+        self._columns = columns
         self._load = load
         self._planner: Planner | None = None
         self._brokers: ClusterView | None = None
@@ -70,7 +75,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, Any]:
         unmade = dict.fromkeys(("options", "_planner", "_brokers", "_candidate"))
-        return {**unmade, "_load": "", "_stopping": False}
+        return {**unmade, "_columns": (), "_load": "", "_stopping": False}
 
     # -- on the driver
 
@@ -102,7 +107,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not tasks or self._brokers is None:
             return []
         settings = self._brokers.fetch_settings()
-        return [ZkGroupPartition(task, settings) for task in tasks]
+        return [ZkGroupPartition(task, settings, self._columns) for task in tasks]
 
     def commit(self, end: dict[str, Any]) -> None:
         """Comes a batch late and proves nothing that latestOffset has not proved before."""
@@ -177,7 +182,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         freeze_once()  # after the import, so that what it has loaded is spared too
         assert isinstance(partition, ZkGroupPartition)
-        yield from task.read(partition.task, partition.settings)
+        yield from task.read(partition.task, partition.settings, partition.columns)
 
 
 class DefaultSource(DataSource):
@@ -199,23 +204,22 @@ class DefaultSource(DataSource):
 
         # A wrong option fails here, at load(), not when the query starts. Only Spark knows by now
         # whether it is a stream or a batch read.
-        return spark_ddl(parse(self.options, "either").fetch.include_headers)
+        return spark_ddl(parse(self.options, "either").columns.default)
 
     def reader(self, schema: StructType) -> ZkGroupBatchReader:
         from pyspark_zkgroup.options import parse
         from pyspark_zkgroup.spark.batch_source import batch_reader
 
         options = parse(self.options, "batch")
-        _check_schema(schema, options)
-        return batch_reader(options)
+        return batch_reader(options, _columns(schema, options))
 
     def streamReader(self, schema: StructType) -> ZkGroupStreamReader:
         from pyspark_zkgroup.options import parse
 
         options = parse(self.options)
-        _check_schema(schema, options)
+        columns = _columns(schema, options)
         _check_trigger(options)
-        return ZkGroupStreamReader(options, self._load)
+        return ZkGroupStreamReader(options, columns, self._load)
 
 
 def _limits(options: Options) -> str:
@@ -241,10 +245,10 @@ def _check_trigger(options: Options) -> None:
         )
 
 
-def _check_schema(schema: StructType, options: Options) -> None:
-    if schema.simpleString() != spark_simple(options.fetch.include_headers):
-        raise OptionError(
-            f"The source was given the schema {schema.simpleString()}, but its rows have "
-            f"the fixed schema {spark_ddl(options.fetch.include_headers)}",
-            "Leave out .schema(...), and cast the columns after load()",
-        )
+def _columns(schema: StructType, options: Options) -> tuple[Column, ...]:
+    """Those of `.schema(...)`, or where there is none those that `DefaultSource.schema` gave."""
+    from pyspark_zkgroup.spark.columns import columns_of
+
+    columns = columns_of(schema)
+    options.columns.check(columns)
+    return columns

@@ -1,4 +1,4 @@
-"""One Spark task: its ranges become Arrow batches with the columns of Spark's Kafka source.
+"""One Spark task: its ranges become Arrow batches with the columns that the reader asks for.
 
 What a task returns depends on its input alone, so a task that is retried, or runs twice at the same
 time, returns the same rows. It knows the brokers and nothing of the group.
@@ -16,16 +16,19 @@ from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.records.choice import decoder as chosen_decoder
 from pyspark_zkgroup.records.decoder import Decoder, Limits
+from pyspark_zkgroup.schema import COLUMNS, Column
 
 POOL = ClusterPool()
 
 
-def read(task: TaskInput, settings: FetchSettings) -> Iterator[pa.RecordBatch]:
+def read(
+    task: TaskInput, settings: FetchSettings, columns: tuple[Column, ...] = COLUMNS
+) -> Iterator[pa.RecordBatch]:
     ranges = {r.partition: r.range for r in task.ranges}
     marks = {r.partition: r.mark for r in task.ranges}
     if len(ranges) < len(task.ranges):
         raise ValueError(f"the task of {task.thread_id} names a partition twice: {task.ranges}")
-    decoder = _decoder(settings)
+    decoder = _decoder(settings, columns)
     with POOL.lease(settings) as cluster:
         for raw in read_ranges(cluster, ranges, marks):
             for batch in decoder.feed(raw.partition, raw.wanted, raw.data, raw.aborted):
@@ -35,12 +38,12 @@ def read(task: TaskInput, settings: FetchSettings) -> Iterator[pa.RecordBatch]:
     yield from decoder.finish()
 
 
-def _decoder(settings: FetchSettings) -> Decoder:
+def _decoder(settings: FetchSettings, columns: tuple[Column, ...]) -> Decoder:
     return chosen_decoder(
         Limits(
             rows_max=settings.batch_rows_max,
             bytes_max=settings.batch_bytes_max,
             unpacked_bytes_max=settings.record_batch_bytes_max,
         ),
-        headers=settings.include_headers,
+        columns,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from pyspark_zkgroup.schema import arrow_schema, spark_ddl
+from pyspark_zkgroup.schema import COLUMNS, arrow_schema, spark_ddl
 
 _ready: dict[int, pa.RecordBatch] = {}
 
@@ -50,7 +50,7 @@ class ReadySource(DataSource):
         return "zkgroup-bench-ready"
 
     def schema(self) -> str:
-        return spark_ddl()
+        return spark_ddl(COLUMNS)
 
     def streamReader(self, schema: Any) -> ReadyReader:
         return ReadyReader(int(self.options["rows"]), int(self.options["tasks"]))
@@ -66,6 +66,6 @@ def _make(rows: int) -> pa.RecordBatch:
         "timestamp": 0,
         "timestampType": 0,
     }
-    schema = arrow_schema()
+    schema = arrow_schema(COLUMNS)
     columns = [pa.array([row[field.name]] * rows, field.type) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -13,7 +13,7 @@ from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import Mark, OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
-from pyspark_zkgroup.schema import arrow_schema
+from pyspark_zkgroup.schema import COLUMNS, arrow_schema
 
 TIMEOUT_S = 10.0
 LIMITS = Limits(rows_max=10_000, bytes_max=1 << 24, unpacked_bytes_max=1 << 26)
@@ -54,7 +54,7 @@ def rows(
 def to_table(raw: Iterator[RawRecords]) -> pa.Table:
     decoder = ReferenceDecoder(LIMITS)
     batches = [b for r in raw for b in decoder.feed(r.partition, r.wanted, r.data, r.aborted)]
-    return pa.Table.from_batches([*batches, *decoder.finish()], arrow_schema())
+    return pa.Table.from_batches([*batches, *decoder.finish()], arrow_schema(COLUMNS))
 
 
 def numbered(first: int, until: int) -> list[tuple[int, bytes]]:

@@ -12,7 +12,7 @@ from pyspark_zkgroup.errors import FetchError
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput, TaskRange
-from pyspark_zkgroup.schema import arrow_schema
+from pyspark_zkgroup.schema import COLUMNS, arrow_schema
 from pyspark_zkgroup.tasks import reading as task
 from tests.harness.producing import produce
 from zkgroup_sandbox import Sandbox
@@ -45,7 +45,7 @@ def given(sandbox: Sandbox) -> tuple[TaskInput, FetchSettings]:
 
 
 def run(given: tuple[TaskInput, FetchSettings]) -> pa.Table:
-    table = pa.Table.from_batches(task.read(*given), arrow_schema())
+    table = pa.Table.from_batches(task.read(*given), arrow_schema(COLUMNS))
     return table.sort_by(
         [("topic", "ascending"), ("partition", "ascending"), ("offset", "ascending")]
     )
@@ -62,7 +62,7 @@ def test_rows_are_those_that_were_produced(given: tuple[TaskInput, FetchSettings
 
 def test_batches_are_what_spark_takes(given: tuple[TaskInput, FetchSettings]) -> None:
     batches = list(task.read(*given))
-    assert all(b.schema == arrow_schema() for b in batches)
+    assert all(b.schema == arrow_schema(COLUMNS) for b in batches)
     assert all(b.num_rows <= 100 for b in batches)
 
 

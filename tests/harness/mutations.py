@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
+from pyspark_zkgroup.schema import COLUMNS, WITH_HEADERS
 from tests.harness.record_batches import (
     APPEND_TIME_BIT,
     CODECS,
@@ -213,7 +214,7 @@ def main() -> None:
         if time.monotonic() > deadline:
             print(f"{number} executions, 0 findings")
             return
-        found = disagreement([case.fed], headers=case.headers)
+        found = disagreement([case.fed], columns=WITH_HEADERS if case.headers else COLUMNS)
         if found is not None:
             print(f"{number + 1} executions, 1 finding: {case}\n{case.data.hex()}")
             sys.exit(found[:2000])

@@ -115,11 +115,13 @@ class Lab:
     def options(self, group: str, topics: str, **more: str) -> dict[str, str]:
         return group_options(self.sandbox, group, topics, **more)
 
-    def stream(self, options: Mapping[str, str]) -> DataFrame:
-        return self.spark.readStream.format("zkgroup").options(**options).load()
+    def stream(self, options: Mapping[str, str], schema: str = "") -> DataFrame:
+        reader = self.spark.readStream.format("zkgroup").options(**options)
+        return (reader.schema(schema) if schema else reader).load()
 
-    def batch(self, options: Mapping[str, str]) -> DataFrame:
-        return self.spark.read.format("zkgroup").options(**options).load()
+    def batch(self, options: Mapping[str, str], schema: str = "") -> DataFrame:
+        reader = self.spark.read.format("zkgroup").options(**options)
+        return (reader.schema(schema) if schema else reader).load()
 
     def checkpoint(self) -> str:
         return str(self.directory / self.name())

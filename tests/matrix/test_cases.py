@@ -22,6 +22,7 @@ from tests.harness.oracle import judge
 from tests.harness.waiting import wait_until
 from tests.matrix.lab import PATIENCE_S, Lab, Sink, records
 from tests.matrix.session import HAS_DELTA
+from zkgroup_sandbox.produce import produce
 
 pytestmark = [
     pytest.mark.long,
@@ -59,6 +60,28 @@ def test_rows_are_what_was_produced(lab: Lab) -> None:
         assert (row["timestampType"], row["headers"]) == (0, None)
         assert before - 1 <= row["timestamp"].timestamp() <= after + 1
     assert lab.verdict(topic, sink).exactly_once
+
+
+def test_the_schema_names_the_columns(lab: Lab) -> None:
+    """In any order; as text a value keeps bytes that are not UTF-8, as in Spark's own cast."""
+    topic, sink = lab.topic(1), Sink()
+    values = [b"v0", "gr\u00f6\u00dfe".encode(), b"\xff\xed\xa0", b""]
+    events = lambda n: (b"k", values[n])  # noqa: E731
+    produce(lab.sandbox.bootstrap_servers, topic, len(values), make_event=events)
+    options, group = lab.options(lab.name(), topic), lab.name()
+    asked = "offset BIGINT, value STRING, topic STRING"
+    lab.run(lab.stream(options, asked), sink, lab.checkpoint(), **NOW)
+    assert [row["offset"] for row in sink.rows] == [0, 1, 2, 3]
+    assert sink.rows[1].asDict() == {"offset": 1, "value": "gr\u00f6\u00dfe", "topic": topic}
+    ours = lab.batch(lab.options(group, topic), asked).selectExpr("offset", "hex(value) AS value")
+    theirs = lab.batch(lab.options(group, topic)).selectExpr(
+        "offset", "hex(cast(value AS STRING)) AS value"
+    )
+    assert ours.columns == ["offset", "value"]
+    assert sorted(ours.collect()) == sorted(theirs.collect())
+    refused = (AnalysisException, StreamingQueryException)
+    with pytest.raises(refused, match=r"ZKG-001.*'valeu'.*Did you mean 'value'"):
+        lab.run(lab.stream(options, "valeu STRING"), Sink(), lab.checkpoint(), **NOW)
 
 
 def test_available_now_with_a_limit_reads_to_the_end(lab: Lab) -> None:

@@ -20,7 +20,8 @@ pytest.importorskip(
 from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.native import NativeDecoder
-from tests.harness.decoders import ALL, LIMITS, TP, Fed, disagreement, outcome
+from pyspark_zkgroup.schema import COLUMNS, WITH_HEADERS, Column
+from tests.harness.decoders import ALL, LIMITS, TP, Columns, Fed, disagreement, outcome
 from tests.harness.drawn_records import TEXTS, Headers, records
 from tests.harness.mutations import cases
 from tests.harness.record_batches import (
@@ -45,6 +46,11 @@ RECORDS_AT = 61
 
 HEADER_KEYS = st.text(max_size=5) | st.binary(max_size=5)
 HEADERS = st.lists(st.tuples(HEADER_KEYS, TEXTS), max_size=3)
+AS_TEXT = (Column("key", "string"), Column("value", "string"))
+# Any of them, in any order; keys and values also as text, which need not be UTF-8.
+ASKED: st.SearchStrategy[Columns] = st.lists(
+    st.sampled_from([*WITH_HEADERS, *AS_TEXT]), min_size=1, unique_by=lambda one: one.name
+).map(tuple)
 PRODUCERS = st.integers(-1, 3)
 NO_HEADERS: st.SearchStrategy[Headers] = st.just([])
 PARTITIONS = st.sampled_from(
@@ -65,9 +71,9 @@ def agree(
     wanted: OffsetRange = ALL,
     aborted: tuple[AbortedTransaction, ...] = (),
     *,
-    headers: bool = True,
+    columns: Columns = WITH_HEADERS,
 ) -> None:
-    found = disagreement([Fed(TP, wanted, data, aborted)], headers=headers)
+    found = disagreement([Fed(TP, wanted, data, aborted)], columns=columns)
     assert found is None, f"{data.hex()}: {found[:500]}"
 
 
@@ -115,29 +121,29 @@ def feeds(draw: st.DrawFn) -> Fed:
     return Fed(draw(PARTITIONS), wanted, built, tuple(aborted))
 
 
-@given(st.lists(feeds(), max_size=3), st.booleans())
-def test_on_whatever_was_built(fed: list[Fed], headers: bool) -> None:
-    assert disagreement(fed, headers=headers) is None
+@given(st.lists(feeds(), max_size=3), ASKED)
+def test_on_whatever_was_built(fed: list[Fed], columns: Columns) -> None:
+    assert disagreement(fed, columns=columns) is None
 
 
 @given(
     st.lists(feeds(), max_size=3),
     st.builds(Limits, st.integers(1, 30), st.integers(1, 300), st.integers(1, 600)),
-    st.booleans(),
+    ASKED,
 )
-def test_under_any_limits(fed: list[Fed], limits: Limits, headers: bool) -> None:
-    assert disagreement(fed, limits=limits, headers=headers) is None
+def test_under_any_limits(fed: list[Fed], limits: Limits, columns: Columns) -> None:
+    assert disagreement(fed, limits=limits, columns=columns) is None
 
 
-@pytest.mark.parametrize("headers", [True, False])
+@pytest.mark.parametrize("columns", [WITH_HEADERS, COLUMNS, COLUMNS[4:5]], ids=len)
 @pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
-def test_with_any_single_byte_changed(codec: int, headers: bool) -> None:
+def test_with_any_single_byte_changed(codec: int, columns: Columns) -> None:
     data = batch(SOME, codec=codec)
     for at in range(len(data)):
         for changed in changes(data, at):
-            agree(bytes(changed), headers=headers)
+            agree(bytes(changed), columns=columns)
             # Again below the checksum, which is at 17, and behind the length, which sealing sets.
-            agree(seal(changed), headers=headers)
+            agree(seal(changed), columns=columns)
 
 
 @pytest.mark.parametrize("part", range(TRANSACTION_PARTS))
@@ -288,7 +294,7 @@ def test_on_mutations() -> None:
     seed = int(time.time()) // 86_400
     deadline = time.monotonic() + FUZZ_SECONDS
     for case in islice(cases(random.Random(seed)), 1_000_000):
-        found = disagreement([case.fed], headers=case.headers)
+        found = disagreement([case.fed], columns=WITH_HEADERS if case.headers else COLUMNS)
         assert found is None, f"seed {seed}, {case}: {found[:500]}"
         if time.monotonic() > deadline:
             return

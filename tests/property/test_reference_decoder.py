@@ -15,7 +15,7 @@ from pyspark_zkgroup.kafka.framing import FramingError, frames
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
-from pyspark_zkgroup.schema import arrow_schema
+from pyspark_zkgroup.schema import COLUMNS, WITH_HEADERS, arrow_schema
 from tests.harness.drawn_records import TEXTS, Headers, records
 from tests.harness.record_batches import CODECS, ZSTD, Record, batch, old_messages, seal
 
@@ -62,7 +62,7 @@ class TheirBatch(DefaultRecordBatch):  # type: ignore[misc]
 @given(damaged())
 def test_what_kafka_python_can_read_comes_out_the_same(data: bytes) -> None:
     """It takes more than Kafka's own client, and of the text of headers less."""
-    decoder = ReferenceDecoder(LIMITS, headers=True)
+    decoder = ReferenceDecoder(LIMITS, WITH_HEADERS)
     try:
         batches = [*decoder.feed(TP, ALL, memoryview(data)), *decoder.finish()]
     except FetchError:
@@ -74,7 +74,7 @@ def test_what_kafka_python_can_read_comes_out_the_same(data: bytes) -> None:
     if data[22] & 0x20:
         assert batches == []  # a control batch
         return
-    table = pa.Table.from_batches(batches, arrow_schema(True))
+    table = pa.Table.from_batches(batches, arrow_schema(WITH_HEADERS))
     headers = [
         [] if one is None else [(h["key"], h["value"]) for h in one]
         for one in table["headers"].to_pylist()
@@ -84,7 +84,7 @@ def test_what_kafka_python_can_read_comes_out_the_same(data: bytes) -> None:
 
 
 def rows(batches: list[pa.RecordBatch]) -> list[tuple[object, ...]]:
-    schema = batches[0].schema if batches else arrow_schema()
+    schema = batches[0].schema if batches else arrow_schema(COLUMNS)
     table = pa.Table.from_batches(batches, schema)
     columns = [table["offset"], table["key"], table["value"], table["timestamp"].cast(pa.int64())]
     return list(zip(*(column.to_pylist() for column in columns)))

@@ -32,7 +32,6 @@ def settings(**options: str) -> FetchSettings:
         ("kafka.request.timeout.ms", "512", {"request_timeout_ms": 512}),
         ("kafka.isolation.level", "read_committed", {"isolation": "read_committed"}),
         ("failOnDataLoss", "false", {"fail_on_data_loss": False}),
-        ("includeHeaders", "true", {"include_headers": True}),
         ("kafkaConsumer.pollTimeoutMs", "512", {"deadline_s": 0.512}),
         ("fetchOffset.numRetries", "3", {"client": ClientSettings(look_up_retries=3)}),
     ],

@@ -12,6 +12,7 @@ from pyspark_zkgroup.model import AbortedTransaction, OffsetRange, TopicPartitio
 from pyspark_zkgroup.records.choice import decoder, slow_because
 from pyspark_zkgroup.records.decoder import Decoder, Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
+from pyspark_zkgroup.schema import WITH_HEADERS
 
 FOLDER = Path(__file__).parents[1] / "golden" / "clients"
 RECORDS = sorted(path.name for path in FOLDER.glob("*-magic*.bin"))
@@ -24,9 +25,9 @@ HEADERS = [
 ]
 
 Made = Callable[[], Decoder]
-DECODERS: dict[str, Made] = {"reference": lambda: ReferenceDecoder(LIMITS, headers=True)}
+DECODERS: dict[str, Made] = {"reference": lambda: ReferenceDecoder(LIMITS, WITH_HEADERS)}
 if slow_because() is None:
-    DECODERS["native"] = lambda: decoder(LIMITS, headers=True)
+    DECODERS["native"] = lambda: decoder(LIMITS, WITH_HEADERS)
 
 
 def read(one: Decoder, name: str, *aborted: AbortedTransaction) -> pa.Table:

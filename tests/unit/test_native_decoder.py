@@ -21,7 +21,7 @@ from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.records.choice import decoder, slow_because
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.native import NativeDecoder
-from pyspark_zkgroup.schema import arrow_schema
+from pyspark_zkgroup.schema import COLUMNS, WITH_HEADERS, arrow_schema
 from tests.harness.record_batches import (
     CODECS,
     NONE,
@@ -61,7 +61,7 @@ def test_what_a_real_broker_sent_it_reads_itself(path: Path) -> None:
     native = NativeDecoder(LIMITS)
     batches = [*feed(native, path.read_bytes()), *native.finish()]
     assert sum(one.num_rows for one in batches) in {8, 16}
-    assert all(one.schema == arrow_schema() for one in batches)
+    assert all(one.schema == arrow_schema(COLUMNS) for one in batches)
     assert (native.referred > 0) == (not path.name.startswith("magic2"))
 
 
@@ -163,6 +163,7 @@ from pyspark_zkgroup.errors import FetchError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.native import NativeDecoder
+from pyspark_zkgroup.schema import WITH_HEADERS
 
 native = NativeDecoder(Limits(rows_max=10, bytes_max=1 << 20, unpacked_bytes_max=20_000_000))
 data = sys.stdin.buffer.read()
@@ -200,7 +201,7 @@ def test_a_count_of_headers_that_lies_takes_no_memory(count: int, headers: bool)
     encode_varint(count, number.append)
     body = b"\0\0\0\1\1" + bytes(number)
     data = bytearray(batch([Record(0)])[:61]) + bytes([2 * len(body)]) + body
-    native = NativeDecoder(LIMITS, headers=headers)
+    native = NativeDecoder(LIMITS, WITH_HEADERS if headers else COLUMNS)
     with pytest.raises(FetchError, match="offset 0 of orders-3 cannot be read"):
         list(feed(native, seal(data)))
 
@@ -216,7 +217,7 @@ def test_a_bomb_of_headers_is_refused_before_it_fills_the_memory() -> None:
     packed = compress(ZSTD, bytes(size) + body)
     bomb = batch([Record(0)], codec=ZSTD, packed=packed)
     script = BOMB.replace(
-        "unpacked_bytes_max=20_000_000)", "unpacked_bytes_max=20_000_000), headers=True"
+        "unpacked_bytes_max=20_000_000)", "unpacked_bytes_max=20_000_000), WITH_HEADERS"
     )
     told = subprocess.run(
         [sys.executable, "-c", script], input=bomb, capture_output=True, timeout=120, check=True
@@ -228,7 +229,7 @@ def test_a_bomb_of_headers_is_refused_before_it_fills_the_memory() -> None:
 
 def test_headers_do_not_change_when_more_is_read() -> None:
     limits = Limits(rows_max=2, bytes_max=1 << 20, unpacked_bytes_max=1 << 20)
-    native = NativeDecoder(limits, headers=True)
+    native = NativeDecoder(limits, WITH_HEADERS)
     records = [Record(n, headers=[("h", b"%d" % n)] * (n % 3)) for n in range(5)]
     found = [*feed(native, batch(records)), *native.finish()]
     assert [one["headers"].to_pylist() for one in found] == [

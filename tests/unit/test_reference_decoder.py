@@ -12,7 +12,7 @@ from pyspark_zkgroup.errors import FetchError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
-from pyspark_zkgroup.schema import arrow_schema
+from pyspark_zkgroup.schema import COLUMNS, arrow_schema
 from tests.harness.record_batches import (
     APPEND_TIME_BIT,
     CODECS,
@@ -53,7 +53,7 @@ def decode(
 
 def rows(data: bytes, wanted: OffsetRange = ALL, *, limits: Limits = LIMITS) -> list[Any]:
     """(offset, key, value) of every row."""
-    table = pa.Table.from_batches(decode(data, wanted, limits=limits), arrow_schema())
+    table = pa.Table.from_batches(decode(data, wanted, limits=limits), arrow_schema(COLUMNS))
     columns = [table[name].to_pylist() for name in ("offset", "key", "value")]
     return list(zip(*columns))
 
@@ -68,7 +68,7 @@ def expected_rows(records: Sequence[Record]) -> list[Any]:
 @pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
 def test_every_codec_gives_the_same_columns(codec: int) -> None:
     (found,) = decode(batch(RECORDS, codec=codec))
-    assert found.schema == arrow_schema()
+    assert found.schema == arrow_schema(COLUMNS)
     assert found.to_pydict() == {
         "key": [b"k0", None, b"", b"k5", None],
         "value": [b"v0", b"v1", None, b"", None],

@@ -17,8 +17,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from pyspark_zkgroup import schema
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.schema import spark_ddl
+from pyspark_zkgroup.spark.columns import columns_of
 from pyspark_zkgroup.spark.source import DefaultSource
 from tests.harness.given_options import LEAST
 
@@ -44,8 +46,8 @@ def source(**options: str) -> DefaultSource:
 
 
 def test_the_schema_is_known_at_load_and_headers_are_asked_for() -> None:
-    assert source().schema() == spark_ddl()
-    assert source(INCLUDEHEADERS="True").schema() == spark_ddl(headers=True)
+    assert source().schema() == spark_ddl(schema.COLUMNS)
+    assert source(INCLUDEHEADERS="True").schema() == spark_ddl(schema.WITH_HEADERS)
 
 
 def test_a_wrong_option_fails_at_load() -> None:
@@ -54,26 +56,77 @@ def test_a_wrong_option_fails_at_load() -> None:
 
 
 @READERS
-def test_the_rows_own_schema_is_taken(reader: Reader) -> None:
-    assert reader(source(), COLUMNS)
-    assert reader(source(includeHeaders="true"), WITH_HEADERS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        COLUMNS,
+        WITH_HEADERS,
+        StructType(COLUMNS.fields[::-1]),
+        StructType().add("value", StringType()),
+        StructType().add("offset", LongType()).add("key", StringType()),
+    ],
+)
+def test_the_schema_names_the_columns(reader: Reader, given: StructType) -> None:
+    assert reader(source(), given)._columns == columns_of(given)
 
 
 @READERS
 @pytest.mark.parametrize(
-    ("given", "headers"),
+    ("given", "what", "remedy"),
     [
-        (StructType().add("value", StringType()), "false"),
-        (StructType(COLUMNS.fields[::-1]), "false"),
-        (WITH_HEADERS, "false"),
-        (COLUMNS, "true"),
+        (StructType(), "names no column", "Name some of: key, value, topic, partition"),
+        (
+            StructType().add("Value", BinaryType()),
+            "'Value', which records do not have",
+            "Did you mean 'value'? Name some of: key, value,",
+        ),
+        (StructType().add("x", BinaryType()), "'x', which records do not have", "Name some of"),
+        (
+            StructType().add("key", BinaryType()).add("key", StringType()),
+            "'key' twice",
+            "Name it once",
+        ),
+        (
+            StructType().add("partition", StringType()),
+            "gives the column 'partition' the type STRING, but it is INT",
+            "Write 'partition INT' in the schema, and cast the column after load()",
+        ),
+        (
+            StructType().add("value", LongType()),
+            "gives the column 'value' the type BIGINT, but it is BINARY or STRING",
+            "Write 'value BINARY'",
+        ),
+        (
+            StructType().add("headers", ArrayType(StringType())),
+            "the type array<string>, but it is array<struct<key:string,value:binary>>",
+            "Write 'headers array<struct<key:string,value:binary>>'",
+        ),
+        (
+            StructType().add("value", BinaryType(), nullable=False),
+            "says NOT NULL of 'value'",
+            "Leave NOT NULL out",
+        ),
+        (
+            StructType().add("headers", ArrayType(HEADER, containsNull=False)),
+            "says NOT NULL of 'headers.element'",
+            "Leave NOT NULL out",
+        ),
     ],
 )
-def test_a_schema_of_the_users_is_refused(reader: Reader, given: StructType, headers: str) -> None:
+def test_a_schema_that_rows_cannot_have_is_refused(
+    reader: Reader, given: StructType, what: str, remedy: str
+) -> None:
     with pytest.raises(OptionError) as caught:
-        reader(source(includeHeaders=headers), given)
-    assert f"fixed schema {spark_ddl(headers == 'true')}" in caught.value.what
-    assert "Leave out .schema(...)" in caught.value.remedy
+        reader(source(), given)
+    assert what in caught.value.what
+    assert remedy in caught.value.remedy
+
+
+@READERS
+def test_headers_are_not_asked_for_and_left_out(reader: Reader) -> None:
+    with pytest.raises(OptionError, match=r"'includeHeaders' is 'true', but \.schema"):
+        reader(source(includeHeaders="true"), COLUMNS)
+    assert reader(source(includeHeaders="true"), WITH_HEADERS)
 
 
 @pytest.mark.parametrize(

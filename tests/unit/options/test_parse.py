@@ -16,6 +16,7 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options, kafka_security, light, parse, zookeeper
 from pyspark_zkgroup.options.batch_read import BatchRead
 from pyspark_zkgroup.options.batch_size import BatchLimits
+from pyspark_zkgroup.options.columns import ColumnOptions
 from pyspark_zkgroup.options.group import Group
 from pyspark_zkgroup.options.light import LightOptions
 from pyspark_zkgroup.options.parse import TABLE
@@ -65,6 +66,7 @@ def test_the_least_that_must_be_given_and_every_default() -> None:
             splitting=Splitting(),
         ),
         batch_read=BatchRead(TO_LATEST, push_filters=False),
+        columns=ColumnOptions(),
         fetch=FetchSettings(
             bootstrap=(),
             client_id="billing",
@@ -75,7 +77,6 @@ def test_the_least_that_must_be_given_and_every_default() -> None:
             deadline_s=120.0,
             isolation="read_uncommitted",
             fail_on_data_loss=True,
-            include_headers=False,
             client=ClientSettings(),
             security=OPEN,
         ),
@@ -234,7 +235,7 @@ GIVEN: list[tuple[str, str, dict[str, Any]]] = [
         "k1:9092,[::1]:9093",
         {"fetch.bootstrap": ("k1:9092", "[::1]:9093")},
     ),
-    ("includeHeaders", "true", {"fetch.include_headers": True}),
+    ("includeHeaders", "true", {"columns.include_headers": True}),
     ("metadata.refresh.ms", "100", {"fetch.client.metadata_refresh_ms": 100}),
     ("kafka.metadata.max.age.ms", "100", {"fetch.client.metadata_refresh_ms": 100}),
     ("fetch.message.max.bytes", "1", {"fetch.fetch_bytes_max": 1}),

@@ -7,55 +7,41 @@ create_exception!(_decoder, DamagedError, PyException);
 
 #[pyo3::pymodule]
 mod _decoder {
+    use std::borrow::Cow;
+
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
     use pyo3::pybacked::PyBackedBytes;
     use pyo3::types::PyBytes;
 
+    use crate::array;
     use crate::batch::Wanted;
     use crate::codecs::Unpacker;
-    use crate::columns::{Columns, Limits};
+    use crate::columns::{Column, Columns, Limits};
     use crate::feed::{Feed, Step};
-    use crate::headers::Headers;
     use crate::transactions::Aborted;
 
     #[pymodule_export]
     use super::DamagedError;
 
-    /// The buffers of one Arrow batch.
+    /// Raised with every change of what Python sees, so that an older build is not taken for this.
+    #[pymodule_export]
+    const INTERFACE: u32 = 2;
+
+    /// See array.rs.
     #[pyclass(frozen, get_all)]
-    struct Buffers {
-        rows: usize,
-        key_nulls: usize,
-        key_validity: Py<PyBytes>,
-        key_ends: Py<PyBytes>,
-        key_data: Py<PyBytes>,
-        value_nulls: usize,
-        value_validity: Py<PyBytes>,
-        value_ends: Py<PyBytes>,
-        value_data: Py<PyBytes>,
-        topic_ends: Py<PyBytes>,
-        topic_data: Py<PyBytes>,
-        partitions: Py<PyBytes>,
-        offsets: Py<PyBytes>,
-        timestamps_us: Py<PyBytes>,
-        timestamp_types: Py<PyBytes>,
-        headers: Option<Py<HeaderBuffers>>,
+    struct Array {
+        length: usize,
+        nulls: usize,
+        buffers: Vec<Option<Py<PyBytes>>>,
+        children: Vec<Py<Array>>,
     }
 
-    /// Those of its column of headers.
+    /// The columns of one Arrow batch.
     #[pyclass(frozen, get_all)]
-    struct HeaderBuffers {
-        nulls: usize,
-        validity: Py<PyBytes>,
-        ends: Py<PyBytes>,
-        count: usize,
-        key_ends: Py<PyBytes>,
-        key_data: Py<PyBytes>,
-        value_nulls: usize,
-        value_validity: Py<PyBytes>,
-        value_ends: Py<PyBytes>,
-        value_data: Py<PyBytes>,
+    struct Batch {
+        rows: usize,
+        columns: Vec<Py<Array>>,
     }
 
     #[pyclass]
@@ -73,14 +59,19 @@ mod _decoder {
             rows_max: usize,
             bytes_max: usize,
             unpacked_bytes_max: usize,
-            headers: bool,
-        ) -> Self {
-            Self {
+            columns: Vec<String>,
+        ) -> PyResult<Self> {
+            let named = |name: &String| {
+                Column::named(name)
+                    .ok_or_else(|| PyValueError::new_err(format!("there is no column {name}")))
+            };
+            let columns = columns.iter().map(named).collect::<PyResult<Vec<_>>>()?;
+            Ok(Self {
                 limits: Limits { rows_max, bytes_max, unpacked_bytes_max },
                 unpacker: Unpacker::default(),
-                columns: Columns::new(headers),
+                columns: Columns::new(columns),
                 feed: None,
-            }
+            })
         }
 
         #[allow(clippy::too_many_arguments)]
@@ -129,47 +120,28 @@ mod _decoder {
             self.columns.rows
         }
 
-        fn take(&mut self, py: Python<'_>) -> PyResult<Py<Buffers>> {
-            let columns = &self.columns;
-            let common = py.detach(|| columns.common());
-            let made = |buffer: &[u8]| PyBytes::new(py, buffer).unbind();
-            let buffers = Buffers {
-                rows: columns.rows,
-                key_nulls: columns.keys.nulls,
-                key_validity: made(&columns.keys.validity),
-                key_ends: made(&columns.keys.ends),
-                key_data: made(&columns.keys.data),
-                value_nulls: columns.values.nulls,
-                value_validity: made(&columns.values.validity),
-                value_ends: made(&columns.values.ends),
-                value_data: made(&columns.values.data),
-                topic_ends: made(&common.topic_ends),
-                topic_data: made(&common.topics),
-                partitions: made(&common.partitions),
-                offsets: made(&columns.offsets),
-                timestamps_us: made(&columns.timestamps_us),
-                timestamp_types: made(&common.timestamp_types),
-                headers: columns.headers.as_ref().map(|h| header_buffers(py, h)).transpose()?,
-            };
+        fn take(&mut self, py: Python<'_>) -> PyResult<Py<Batch>> {
+            let arrays = py.detach(|| self.columns.arrays());
+            let columns = arrays.iter().map(|array| made(py, array)).collect::<PyResult<_>>()?;
+            drop(arrays);
+            let batch = Batch { rows: self.columns.rows, columns };
             self.columns.clear();
-            Py::new(py, buffers)
+            Py::new(py, batch)
         }
     }
 
-    fn header_buffers(py: Python<'_>, headers: &Headers) -> PyResult<Py<HeaderBuffers>> {
-        let made = |buffer: &[u8]| PyBytes::new(py, buffer).unbind();
-        let buffers = HeaderBuffers {
-            nulls: headers.nulls,
-            validity: made(&headers.validity),
-            ends: made(&headers.ends),
-            count: headers.count,
-            key_ends: made(&headers.keys.ends),
-            key_data: made(&headers.keys.data),
-            value_nulls: headers.values.nulls,
-            value_validity: made(&headers.values.validity),
-            value_ends: made(&headers.values.ends),
-            value_data: made(&headers.values.data),
+    fn made(py: Python<'_>, array: &array::Array<'_>) -> PyResult<Py<Array>> {
+        let bytes = |buffer: &Cow<'_, [u8]>| PyBytes::new(py, buffer).unbind();
+        let made = Array {
+            length: array.length,
+            nulls: array.nulls,
+            buffers: array.buffers.iter().map(|buffer| buffer.as_ref().map(bytes)).collect(),
+            children: array
+                .children
+                .iter()
+                .map(|child| made(py, child))
+                .collect::<PyResult<_>>()?,
         };
-        Py::new(py, buffers)
+        Py::new(py, made)
     }
 }

@@ -3,6 +3,9 @@
 //!
 //! The buffers keep their memory from one batch to the next, unless one record took much more.
 
+use std::borrow::Cow;
+
+use crate::array::Array;
 use crate::batch::Reason;
 use crate::headers::Headers;
 
@@ -52,6 +55,13 @@ impl Binary {
         self.ends.extend_from_slice(&(self.data.len() as i32).to_ne_bytes());
     }
 
+    pub fn array(&self, rows: usize) -> Array<'_> {
+        let validity = (self.nulls > 0).then_some(Cow::Borrowed(&self.validity[..]));
+        let rest = [Some(Cow::Borrowed(&self.ends[..])), Some(Cow::Borrowed(&self.data[..]))];
+        let [ends, data] = rest;
+        Array::new(rows, self.nulls, vec![validity, ends, data])
+    }
+
     /// Back to that many rows, which had so many bytes and nulls.
     pub fn truncate(&mut self, rows: usize, bytes: usize, nulls: usize) {
         self.data.truncate(bytes);
@@ -87,37 +97,63 @@ pub struct Row<'a> {
     pub timestamp_us: i64,
 }
 
+#[derive(Clone, Copy, PartialEq)]
+pub enum Column {
+    Key,
+    Value,
+    Topic,
+    Partition,
+    Offset,
+    Timestamp,
+    TimestampType,
+    Headers,
+}
+
+impl Column {
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "key" => Self::Key,
+            "value" => Self::Value,
+            "topic" => Self::Topic,
+            "partition" => Self::Partition,
+            "offset" => Self::Offset,
+            "timestamp" => Self::Timestamp,
+            "timestampType" => Self::TimestampType,
+            "headers" => Self::Headers,
+            _ => return None,
+        })
+    }
+}
+
 pub struct Columns {
     pub rows: usize,
-    pub keys: Binary,
-    pub values: Binary,
-    pub headers: Option<Headers>,
-    pub offsets: Vec<u8>,
-    pub timestamps_us: Vec<u8>,
+    asked: Vec<Column>,
+    // None where they are not asked for.
+    keys: Option<Binary>,
+    values: Option<Binary>,
+    headers: Option<Headers>,
+    offsets: Option<Vec<u8>>,
+    timestamps_us: Option<Vec<u8>>,
     runs: Vec<Run>,
+    has_topics: bool,
     topic_bytes: usize,
 }
 
-/// The columns that hold the same in every row of a run.
-#[derive(Default)]
-pub struct Common {
-    pub topics: Vec<u8>,
-    pub topic_ends: Vec<u8>,
-    pub partitions: Vec<u8>,
-    pub timestamp_types: Vec<u8>,
-}
-
 impl Columns {
-    pub fn new(with_headers: bool) -> Self {
+    /// Only these columns take memory, and count against the limits.
+    pub fn new(asked: Vec<Column>) -> Self {
+        let has = |column| asked.contains(&column);
         let mut made = Self {
             rows: 0,
-            keys: Binary::default(),
-            values: Binary::default(),
-            headers: with_headers.then(Headers::default),
-            offsets: Vec::new(),
-            timestamps_us: Vec::new(),
+            keys: has(Column::Key).then(Binary::default),
+            values: has(Column::Value).then(Binary::default),
+            headers: has(Column::Headers).then(Headers::default),
+            offsets: has(Column::Offset).then(Vec::new),
+            timestamps_us: has(Column::Timestamp).then(Vec::new),
             runs: Vec::new(),
+            has_topics: has(Column::Topic),
             topic_bytes: 0,
+            asked,
         };
         made.clear();
         made
@@ -125,13 +161,15 @@ impl Columns {
 
     pub fn clear(&mut self) {
         self.rows = 0;
-        self.keys.clear();
-        self.values.clear();
+        for binary in [&mut self.keys, &mut self.values].into_iter().flatten() {
+            binary.clear();
+        }
         if let Some(headers) = &mut self.headers {
             headers.clear();
         }
-        self.offsets.clear();
-        self.timestamps_us.clear();
+        for numbers in [&mut self.offsets, &mut self.timestamps_us].into_iter().flatten() {
+            numbers.clear();
+        }
         self.runs.clear();
         self.topic_bytes = 0;
     }
@@ -162,7 +200,7 @@ impl Columns {
         limits: &Limits,
         topic_size: usize,
     ) -> Result<bool, Reason> {
-        let size = row.key.map_or(0, <[u8]>::len) + row.value.map_or(0, <[u8]>::len);
+        let size = size(&self.keys, row.key) + size(&self.values, row.value);
         if self.headers.is_some() {
             return self.push_with_headers(row, size, limits, topic_size);
         }
@@ -212,18 +250,26 @@ impl Columns {
         if self.rows == 0 {
             return true;
         }
-        let bytes = self.keys.data.len() + self.values.data.len() + size;
+        let bytes = held(&self.keys) + held(&self.values) + size;
         self.rows < limits.rows_max
             && bytes <= limits.bytes_max.min(COLUMN_BYTES_MAX)
-            && self.topic_bytes + topic_size <= COLUMN_BYTES_MAX
+            && (!self.has_topics || self.topic_bytes + topic_size <= COLUMN_BYTES_MAX)
     }
 
     #[inline(always)]
     fn push_fields(&mut self, row: &Row<'_>) {
-        self.keys.push(self.rows, row.key);
-        self.values.push(self.rows, row.value);
-        self.offsets.extend_from_slice(&row.offset.to_ne_bytes());
-        self.timestamps_us.extend_from_slice(&row.timestamp_us.to_ne_bytes());
+        if let Some(keys) = &mut self.keys {
+            keys.push(self.rows, row.key);
+        }
+        if let Some(values) = &mut self.values {
+            values.push(self.rows, row.value);
+        }
+        if let Some(offsets) = &mut self.offsets {
+            offsets.extend_from_slice(&row.offset.to_ne_bytes());
+        }
+        if let Some(timestamps_us) = &mut self.timestamps_us {
+            timestamps_us.extend_from_slice(&row.timestamp_us.to_ne_bytes());
+        }
         self.rows += 1;
         if let Some(run) = self.runs.last_mut() {
             run.rows_end = self.rows;
@@ -231,23 +277,62 @@ impl Columns {
         }
     }
 
-    pub fn common(&self) -> Common {
-        let mut made = Common::default();
-        made.topics.reserve_exact(self.topic_bytes);
-        made.topic_ends.reserve_exact(4 * (self.rows + 1));
-        made.topic_ends.extend_from_slice(&0i32.to_ne_bytes());
-        made.partitions.reserve_exact(4 * self.rows);
-        made.timestamp_types.reserve_exact(4 * self.rows);
+    /// In the order in which they were asked for.
+    pub fn arrays(&self) -> Vec<Array<'_>> {
+        self.asked.iter().filter_map(|column| self.array(*column)).collect()
+    }
+
+    fn array(&self, column: Column) -> Option<Array<'_>> {
+        let numbers = |bytes| Some(Array::new(self.rows, 0, vec![None, Some(bytes)]));
+        match column {
+            Column::Key => Some(self.keys.as_ref()?.array(self.rows)),
+            Column::Value => Some(self.values.as_ref()?.array(self.rows)),
+            Column::Headers => Some(self.headers.as_ref()?.array(self.rows)),
+            Column::Topic => Some(self.topics()),
+            Column::Offset => numbers(Cow::Borrowed(&self.offsets.as_ref()?[..])),
+            Column::Timestamp => numbers(Cow::Borrowed(&self.timestamps_us.as_ref()?[..])),
+            Column::Partition => numbers(Cow::Owned(self.repeated(|run| run.partition))),
+            Column::TimestampType => numbers(Cow::Owned(self.repeated(|run| run.timestamp_type))),
+        }
+    }
+
+    fn topics(&self) -> Array<'_> {
+        let mut data = Vec::with_capacity(self.topic_bytes);
+        let mut ends = Vec::with_capacity(4 * (self.rows + 1));
+        ends.extend_from_slice(&0i32.to_ne_bytes());
         let mut row = 0;
         for run in &self.runs {
             while row < run.rows_end {
-                made.topics.extend_from_slice(run.topic.as_bytes());
-                made.topic_ends.extend_from_slice(&(made.topics.len() as i32).to_ne_bytes());
-                made.partitions.extend_from_slice(&run.partition.to_ne_bytes());
-                made.timestamp_types.extend_from_slice(&run.timestamp_type.to_ne_bytes());
+                data.extend_from_slice(run.topic.as_bytes());
+                ends.extend_from_slice(&(data.len() as i32).to_ne_bytes());
                 row += 1;
+            }
+        }
+        Array::new(self.rows, 0, vec![None, Some(Cow::Owned(ends)), Some(Cow::Owned(data))])
+    }
+
+    /// A number that all rows of a run have in common.
+    fn repeated(&self, number: impl Fn(&Run) -> i32) -> Vec<u8> {
+        let mut made = Vec::with_capacity(4 * self.rows);
+        for run in &self.runs {
+            let bytes = number(run).to_ne_bytes();
+            while made.len() < 4 * run.rows_end {
+                made.extend_from_slice(&bytes);
             }
         }
         made
     }
+}
+
+#[inline(always)]
+fn size(column: &Option<Binary>, value: Option<&[u8]>) -> usize {
+    match (column, value) {
+        (Some(_), Some(bytes)) => bytes.len(),
+        _ => 0,
+    }
+}
+
+#[inline(always)]
+fn held(column: &Option<Binary>) -> usize {
+    column.as_ref().map_or(0, |binary| binary.data.len())
 }

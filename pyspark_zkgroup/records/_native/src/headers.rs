@@ -1,5 +1,8 @@
 //! The column of headers: a list of them for each row, null where a record has none.
 
+use std::borrow::Cow;
+
+use crate::array::Array;
 use crate::columns::Binary;
 use crate::cursor::Cursor;
 use crate::java_text;
@@ -9,13 +12,13 @@ const HEADER_BYTES: usize = 8;
 
 #[derive(Default)]
 pub struct Headers {
-    pub keys: Binary,
-    pub values: Binary,
-    pub count: usize,
+    keys: Binary,
+    values: Binary,
+    count: usize,
     /// Of each row, where its headers end.
-    pub ends: Vec<u8>,
-    pub validity: Vec<u8>,
-    pub nulls: usize,
+    ends: Vec<u8>,
+    validity: Vec<u8>,
+    nulls: usize,
     /// What keys and values take, and their places.
     pub bytes: usize,
     row_begin: usize,
@@ -95,5 +98,14 @@ impl Headers {
         self.row_begin = self.count;
         // Each of them counts at least HEADER_BYTES, and all of them stay below 2 GiB.
         self.ends.extend_from_slice(&(self.count as i32).to_ne_bytes());
+    }
+
+    /// Lists of structs of a text and bytes.
+    pub fn array(&self, rows: usize) -> Array<'_> {
+        let pairs = Array::new(self.count, 0, vec![None])
+            .with_children(vec![self.keys.array(self.count), self.values.array(self.count)]);
+        let validity = (self.nulls > 0).then_some(Cow::Borrowed(&self.validity[..]));
+        let ends = Some(Cow::Borrowed(&self.ends[..]));
+        Array::new(rows, self.nulls, vec![validity, ends]).with_children(vec![pairs])
     }
 }

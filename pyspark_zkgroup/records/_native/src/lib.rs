@@ -8,6 +8,7 @@
 // Tests are programs of their own, without Python.
 #![cfg_attr(test, allow(dead_code))]
 
+mod array;
 mod batch;
 #[cfg(not(test))]
 mod binding;
