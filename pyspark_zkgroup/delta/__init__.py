@@ -18,8 +18,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.delta.append import Appender, append_once, appender
+from pyspark_zkgroup.delta.keys import keys
 from pyspark_zkgroup.delta.lock import alone
 from pyspark_zkgroup.delta.session import SETTINGS, session
+from pyspark_zkgroup.delta.table import table as target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,8 +39,10 @@ def writer(
     columns: Mapping[str, str] | None = None,
     epoch: int | None = None,
 ) -> DataStreamWriter:
-    """The whole writer of a stream: give it a trigger and a name as you like, and start it."""
-    append = appender(
-        path, table=table, checkpointLocation=checkpointLocation, columns=columns, epoch=epoch
-    )
+    """Return the whole writer of a stream: set its trigger and name as you like, and start it.
+
+    DeltaError if the session has no Delta, or a column of the frame or the table is missing.
+    """
+    append = Appender(target(path, table), keys(columns, epoch), checkpointLocation)
+    append.check(frame.sparkSession, frame.schema)
     return frame.writeStream.foreachBatch(append).option("checkpointLocation", checkpointLocation)

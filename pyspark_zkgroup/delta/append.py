@@ -17,12 +17,21 @@ from pyspark_zkgroup.delta.lock import alone
 from pyspark_zkgroup.delta.planned import planned_ranges
 from pyspark_zkgroup.delta.ranges import Box, boxes
 from pyspark_zkgroup.delta.replay_tasks import few_replay_tasks
-from pyspark_zkgroup.delta.table import Table, check_batch, check_table, table
+from pyspark_zkgroup.delta.session import check_session
+from pyspark_zkgroup.delta.table import (
+    Table,
+    check_batch,
+    check_new_columns,
+    check_table,
+    may_add_columns,
+    table,
+)
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 # A table may grow, or be altered, while a query runs for weeks.
 CHECKED_AGAIN_AFTER_BATCHES = 1000
@@ -92,6 +101,19 @@ class Appender:
         elif not batch.isEmpty():
             raise DeltaError(_STRANGERS, _STRANGERS_REMEDY)
 
+    def check(self, spark: SparkSession, schema: StructType | None = None) -> None:
+        """DeltaError unless this session can write such rows, and to the table as it is now."""
+        check_session(spark)
+        if schema is not None:
+            check_batch(schema, self.keys)
+        if self.table.exists(spark):
+            there = self.table.read(spark).schema
+            check_table(str(self.table), there, self.table.facts(spark), self.keys)
+            if schema is not None and not may_add_columns(spark):
+                check_new_columns(str(self.table), there, schema)
+        elif self.table.path is not None:
+            self.table.refuse_other_files(spark)
+
 
 def appender(
     path: str | None = None,
@@ -101,10 +123,17 @@ def appender(
     columns: Mapping[str, str] | None = None,
     epoch: int | None = None,
 ) -> Appender:
-    """For foreachBatch. `checkpointLocation` is the query's own: there Spark logs each batch's
-    plan before it runs it, so no batch need be looked at twice.
+    """For foreachBatch; the session and the table are checked now. `checkpointLocation` is the
+    query's own: there Spark logs each batch's plan before it runs it, so that no batch is read
+    twice.
     """
-    return Appender(_target(path, table), keys(columns, epoch), checkpointLocation)
+    from pyspark.sql import SparkSession
+
+    made = Appender(_target(path, table), keys(columns, epoch), checkpointLocation)
+    spark = SparkSession.getActiveSession()
+    if spark is not None:
+        made.check(spark)
+    return made
 
 
 # The parameter `table` of the functions above hides the function.

@@ -1,12 +1,13 @@
-"""A Spark session with Delta, for jobs."""
+"""Makes Spark sessions that can write Delta, and says what another one lacks."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.jars.cache import Say
@@ -14,9 +15,12 @@ from pyspark_zkgroup.jars.cache import Say
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS = {
+_OF_DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+SETTINGS = {
+    **_OF_DELTA,
     # Over TCP each Python task waits some 40 ms for its first byte.
     "spark.python.unix.domain.socket.enabled": "true",
     # A job's output is read by lines.
@@ -24,9 +28,13 @@ SETTINGS = {
 }
 
 
-def session(name: str, say: Say) -> SparkSession:
-    """Spark with Delta, for jobs. A job run by plain Python gets Delta's jars from the cache of the
-    user; one that was submitted has brought its own.
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def session(name: str = "zkgroup", say: Say = _say) -> SparkSession:
+    """A session with Delta's jars and extensions, Unix sockets, and workers that use this Python.
+    Under plain Python the jars come from the user's cache; a submitted job brings its own.
     """
     from pyspark.sql import SparkSession
 
@@ -39,14 +47,46 @@ def session(name: str, say: Say) -> SparkSession:
         builder = builder.config(setting, value)
     if not _brings_jars():
         builder = builder.config("spark.jars", ",".join(map(str, delta_jars(say))))
+    before = SparkSession.getActiveSession()
     spark = builder.getOrCreate()
-    if type(spark._jvm.io.delta.tables.DeltaTable).__name__ == "JavaPackage":  # type: ignore[union-attr]
-        spark.stop()
-        raise DeltaError(
-            "Spark has no class io.delta.tables.DeltaTable",
-            'Submit with --jars "$(python -m pyspark_zkgroup.delta.jars)"',
-        )
+    try:
+        check_session(spark)
+    except DeltaError:
+        if before is None:
+            spark.stop()
+        raise
     return spark
+
+
+def check_session(spark: SparkSession) -> None:
+    """DeltaError names what is missing, with the lines to add."""
+    if find_spec("delta") is None:
+        raise DeltaError(
+            "The Python package delta-spark is not installed for this Python",
+            "Run: python -m pip install 'pyspark-zkgroup[delta]'",
+        )
+    jvm: Any = spark._jvm
+    if type(jvm.io.delta.tables.DeltaTable).__name__ == "JavaPackage":
+        raise DeltaError(
+            "This Spark session has no Delta jars: Spark has no class io.delta.tables.DeltaTable",
+            _REMEDY,
+        )
+    # Databricks has Delta without any setting. Another catalog may know Delta's tables, too.
+    missing = [name for name, value in _OF_DELTA.items() if not _is_set(spark, name, value)]
+    if missing and "DATABRICKS_RUNTIME_VERSION" not in os.environ:
+        raise DeltaError(f"This Spark session lacks Delta's {' and '.join(missing)}", _REMEDY)
+
+
+def _is_set(spark: SparkSession, name: str, value: str) -> bool:
+    given = spark.conf.get(name, "") or ""
+    return bool(given) if name.endswith("catalog") else value in given
+
+
+_REMEDY = (
+    "Create it with spark = pyspark_zkgroup.delta.session() before any other session; or submit "
+    'with --jars "$(python -m pyspark_zkgroup.delta.jars)" '
+    + " ".join(f"--conf {name}={value}" for name, value in _OF_DELTA.items())
+)
 
 
 def _brings_jars() -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 WHOLE = ("smallint", "int", "bigint")
 INDEXED_COLUMNS = 32
+_AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 STATS_COUNT, STATS_NAMES = "delta.dataSkippingNumIndexedCols", "delta.dataSkippingStatsColumns"
 
 
@@ -114,6 +115,20 @@ def check_table(where: str, schema: StructType, facts: Mapping[str, Any], keys: 
             f"ALTER TABLE ... SET TBLPROPERTIES ('{STATS_NAMES}' = "
             f"'{keys.topic},{keys.partition},{keys.offset}'), then ANALYZE TABLE ... "
             "COMPUTE DELTA STATISTICS; or have the column among the first ones of the table",
+        )
+
+
+def may_add_columns(spark: SparkSession) -> bool:
+    return spark.conf.get(_AUTO_MERGE, "false") == "true"
+
+
+def check_new_columns(where: str, there: StructType, schema: StructType) -> None:
+    known = {name.lower() for name in there.names}
+    if new := [name for name in schema.names if name.lower() not in known]:
+        raise DeltaError(
+            f"{where} has no column {', '.join(map(repr, new))}, which the frame has",
+            "Drop it from the frame, add it to the table (ALTER TABLE ... ADD COLUMNS), or set "
+            f"{_AUTO_MERGE}=true",
         )
 
 

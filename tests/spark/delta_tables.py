@@ -153,6 +153,19 @@ def refused(spark: SparkSession, table: Path) -> dict[str, Any]:
         "columns": refusal(
             lambda: delta.append_once(frame(spark, 0, 0, 1).drop("topic"), str(table / "none"))
         ),
+        **_refused_before_the_query(spark, table, parquet),
+    }
+
+
+def _refused_before_the_query(spark: SparkSession, table: Path, parquet: Path) -> dict[str, str]:
+    there, at = str(table / "there"), str(table / "checkpoint")
+    delta.append_once(frame(spark, 0, 0, 1), there)
+    stream = spark.readStream.format("rate").load().withColumn("topic", f.lit("t"))
+    wider = stream.withColumn("partition", f.lit(0)).withColumn("offset", f.lit(0).cast("bigint"))
+    return {
+        "writer columns": refusal(lambda: delta.writer(stream, there, checkpointLocation=at)),
+        "writer new": refusal(lambda: delta.writer(wider, there, checkpointLocation=at)),
+        "appender": refusal(lambda: delta.appender(str(parquet), checkpointLocation=at)),
     }
 
 

@@ -155,6 +155,14 @@ def test_what_cannot_be_written_is_told(long_scenes: Scenes) -> None:
 
 
 @pytest.mark.long
+def test_the_writer_is_refused_before_its_query_starts(long_scenes: Scenes) -> None:
+    found = long_scenes["refused"]
+    assert "has no column 'partition': it has timestamp, value, topic" in found["writer columns"]
+    assert "/there has no column 'timestamp', which the frame has" in found["writer new"]
+    assert "/parquet holds no Delta table, but other files: part-" in found["appender"]
+
+
+@pytest.mark.long
 def test_compaction_beside_writers_neither_loses_nor_doubles(long_scenes: Scenes) -> None:
     # Two Kafka partitions in turn: 0-99, 100-199, ... of one, 50-149, ... of the other.
     assert long_scenes["compacted"] == {"errors": [], "compacted": True, "found": [1200, 1200]}
@@ -177,9 +185,34 @@ def test_plain_python_without_the_jars_of_a_submitted_job_is_told_what_to_do(
     )
     assert shown.returncode != 0
     assert (
-        "[ZKG-012] Spark has no class io.delta.tables.DeltaTable. Submit with --jars "
-        '"$(python -m pyspark_zkgroup.delta.jars)"'
+        "[ZKG-012] This Spark session has no Delta jars: Spark has no class "
+        "io.delta.tables.DeltaTable. Create it with spark = pyspark_zkgroup.delta.session()"
     ) in shown.stderr
+
+
+@pytest.mark.parametrize("make", ["writer(frame, '/t', ", "appender('/t', "])
+def test_a_session_without_delta_is_refused_before_the_query_starts(
+    tmp_path: Path, make: str
+) -> None:
+    script = (
+        "from pyspark.sql import SparkSession\n"
+        "from pyspark_zkgroup import delta\n"
+        "spark = SparkSession.builder.master('local[1]').getOrCreate()\n"
+        "frame = spark.readStream.format('rate').load()\n"
+        f"delta.{make}checkpointLocation='/c')"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert shown.returncode != 0
+    last = shown.stderr.splitlines()[-1]
+    assert "This Spark session has no Delta jars" in last
+    assert "--conf spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension" in last
 
 
 @pytest.mark.long
