@@ -1,5 +1,5 @@
 """Commits and claims of a member of a broker's group: what was decided of each partition, written
-under the member's generation. docs/protocols.md has the rules.
+under the member's generation. docs/protocol-kafka.md has the rules.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ members who reads what.
 
 Runs in the planner's one thread, only when the planner asks; the keeper's thread holds the
 membership meanwhile. Order within a boundary: commit what is done, join if need be, give back what
-must move, claim what is ours; a heartbeat is the last request before a plan. docs/protocols.md has
-the rules, and what goes wrong without them.
+must move, claim what is ours; a heartbeat is the last request before a plan. docs/protocol-kafka.md
+has the rules, and what goes wrong without them.
 """
 
 from __future__ import annotations
