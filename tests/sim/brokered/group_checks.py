@@ -158,8 +158,8 @@ class GroupChecks(Checkers):
         self._settle(partition, progress, new)
 
     def _may_set_back(self, client: int, partition: TopicPartition) -> bool:
-        """docs/protocol-kafka.md: a request that comes late, within one generation, and a fence that is
-        moved in a replay over another's commit. Each costs records twice.
+        """docs/protocol-kafka.md: a request that comes late, within one generation, and a fence
+        that is moved in a replay over another's commit. Each costs records twice.
         """
         if self.coordinator.late:
             self.counts["set back by a late request"] += 1
