@@ -33,7 +33,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo quick test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise fuzz fuzz-planted check environment format lint types imports rust wheel audit notices lock docs clean
+.PHONY: help setup demo quick test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise fuzz fuzz-planted check environment format lint types imports words rust wheel audit notices lock docs clean
 
 help:
 	@echo "make demo       three Spark drivers share a topic on a Kafka and a ZooKeeper of their own; one joins, leaves, is killed; all is counted"
@@ -134,7 +134,7 @@ bench-short: setup
 bench-publish: environment
 	@$(BIN)/python -m tests.bench.publish
 
-check: format lint types imports rust
+check: format lint types imports words rust
 
 environment:
 	@$(INSTALL)
@@ -151,6 +151,10 @@ types: environment
 imports: environment
 	$(BIN)/lint-imports --no-logo
 	cd sandbox && ../$(BIN)/lint-imports --no-logo
+
+# Words that the project does not use: tests/harness/words.txt.
+words: environment
+	$(BIN)/python -m tests.harness.words
 
 # No library of Python is linked to the tests of the Rust sources: they need none, and distributions keep it in a package of its own.
 RUST_TEST := cargo test --locked --quiet

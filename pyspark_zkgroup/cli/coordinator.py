@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.cli.config_file import read_text, refuse_public
 from pyspark_zkgroup.cli.reach import LogEnds, access_given, bootstrap_option, zookeeper_option
 from pyspark_zkgroup.connect_string import PORT_MAX, parse_address, parse_connect_string
@@ -205,13 +206,9 @@ def _warn(listen: str, access: StreamAccess) -> None:
     if _is_loopback(listen):
         return
     if not access.knows_members:
-        _log.warning(
-            "[ZKG-190] everybody who can reach %s may join any group (--allow-anonymous)", listen
-        )
+        _log.warning(catalogue.warning("ZKG-190", listen=listen))
     elif not access.tls:
-        _log.warning(
-            "[ZKG-191] light members send their token to %s in the clear: give --tls-key", listen
-        )
+        _log.warning(catalogue.warning("ZKG-191", listen=listen))
 
 
 def _is_loopback(listen: str) -> bool:

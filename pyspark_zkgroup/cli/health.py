@@ -10,6 +10,7 @@ from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.cli.finding import Finding
 from pyspark_zkgroup.cli.reach import LogEnds, access_given, store_of
 from pyspark_zkgroup.errors import AccessError, ZkgroupError
@@ -101,9 +102,7 @@ def _who_may_change(store: Store, groups: Sequence[str] | None) -> Finding:
     return Finding(
         "ACLs",
         "note",
-        f"[ZKG-215] everybody who reaches ZooKeeper may change {', '.join(shown)}",
-        "Set zookeeper.set.acl and zookeeper.auth in all members, and change the ACL of nodes that "
-        "are there; let the network keep strangers from the rest: docs/security.md",
+        *catalogue.finding("ZKG-215", "open", nodes=", ".join(shown)),
     )
 
 

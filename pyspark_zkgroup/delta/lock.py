@@ -20,6 +20,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyspark_zkgroup import catalogue
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -73,12 +75,12 @@ def _wait_for(channel: Any, directory: Path) -> None:
         if time.monotonic() > say_at:
             say_at += WAITING_SAID_EVERY_S
             _log.warning(
-                "[ZKG-140] waiting for another process that writes to %s, for %.0f s now: %s "
-                "holds its lock; "
-                "if that process is stopped, let it go on or kill it",
-                directory,
-                time.monotonic() - began,
-                _holder(directory),
+                catalogue.warning(
+                    "ZKG-140",
+                    directory=directory,
+                    waited_s=time.monotonic() - began,
+                    process=_holder(directory),
+                )
             )
         time.sleep(LOOK_AGAIN_S)
 

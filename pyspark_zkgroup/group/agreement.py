@@ -26,15 +26,12 @@ def conflict(own: Registration, others: Mapping[str, Registration]) -> str | Non
     if not by_rule:
         return None
     said = "; ".join(
-        f"{', '.join(consumers)} of the same group {'assigns' if len(consumers) == 1 else 'assign'}"
-        f" partitions by {rule}"
+        f"{', '.join(consumers)} of the same group {'uses' if len(consumers) == 1 else 'use'}"
+        f" the strategy {rule}"
         for rule, consumers in by_rule.items()
     )
     more = f" ({len(odd) - _NAMED} more differ)" if len(odd) > _NAMED else ""
-    return (
-        f"{said}{more}, this member by {_named(own)}: {'both' if len(odd) == 1 else 'they'} would "
-        "claim the same partitions"
-    )
+    return f"{said}{more}, but this member uses {_named(own)}. They would claim the same partitions"
 
 
 def _rule(registration: Registration) -> tuple[str | None, str | None]:

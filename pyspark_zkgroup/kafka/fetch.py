@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import FetchError, ServerError
 from pyspark_zkgroup.kafka import access, fetch_errors, log_check, offsets, replicas
 from pyspark_zkgroup.kafka.connection import Call, Cluster, Lost
@@ -105,9 +106,7 @@ class _Range:
 
 
 class _Reading:
-    """`open` holds the ranges that are not read to their end, in the order in which they are asked
-    for.
-    """
+    """`open` holds the ranges that are not read to their end, in the order of the requests."""
 
     def __init__(
         self,
@@ -380,9 +379,9 @@ class _Reading:
     def _warn(self, r: _Range, lost: OffsetRange, reason: str) -> None:
         self._lost += len(lost)
         _log.warning(
-            "[ZKG-142] %s: offsets [%d, %d) are lost: %s. The task goes on without them "
-            "(failOnDataLoss is false); %d offsets are lost to it so far.",
-            *(r.partition, lost.start, lost.until, reason, self._lost),
+            catalogue.warning(
+                "ZKG-142", partition=r.partition, offsets=lost, reason=reason, total=self._lost
+            )
         )
 
     def _error(self, r: _Range, reason: str) -> FetchError:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import BadZnodeError, DataLossError, ServerError, SubscriptionError
 from pyspark_zkgroup.group.ownership import parse_offset
@@ -65,7 +66,7 @@ def batch_tasks(
     options: Options, narrowing: Narrowing | None = None, clock: Clock = SYSTEM
 ) -> BatchTasks:
     for option in options.batch_read.ignored:
-        _log.warning("[ZKG-105] option %s has no effect on a batch read", option)
+        _log.warning(catalogue.warning("ZKG-105", option=option))
     brokers = ClusterView(options)
     try:
         seen = _look(options, brokers)
@@ -187,7 +188,7 @@ def _check_topics(options: Options, absent: list[str]) -> None:
         raise SubscriptionError(
             what, "Check the name, or set failOnDataLoss to false to read without it"
         )
-    _log.warning("[ZKG-101] %s; failOnDataLoss is false: %s", what, "reading without it")
+    _log.warning(catalogue.warning("ZKG-101", loss=what, action="reading without it"))
 
 
 def _check_assigned(options: Options, present: Collection[TopicPartition]) -> None:
@@ -278,7 +279,7 @@ def _judge(options: Options, found: BatchRanges) -> None:
         what = gaps.together([loss.what for loss in found.losses])
         raise DataLossError(what, found.losses[0].remedy)
     for loss in found.losses:
-        _log.warning("[ZKG-101] %s; failOnDataLoss is false: %s", loss.what, loss.going_on)
+        _log.warning(catalogue.warning("ZKG-101", loss=loss.what, action=loss.going_on))
 
 
 def _narrowed(narrowing: Narrowing, whole: Ranges, brokers: Brokers) -> Ranges:
@@ -289,7 +290,7 @@ def _narrowed(narrowing: Narrowing, whole: Ranges, brokers: Brokers) -> Ranges:
             found = brokers.at_times(times)
         except ServerError as error:
             # Spark looks at every row's time all the same.
-            _log.warning("[ZKG-106] a condition on the time saves no reading: %s", error)
+            _log.warning(catalogue.warning("ZKG-106", error=error))
     ranges = pushdown.narrow(narrowing, whole, found)
     _log.info(
         "filters leave %d of %d offsets to read",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.model import Sample, TopicPartition
@@ -83,7 +84,7 @@ class BatchSize:
             try:
                 found = self.brokers.samples(asked)
             except ServerError as error:
-                _log.warning("[ZKG-107] planning without a look at the size of records: %s", error)
+                _log.warning(catalogue.warning("ZKG-107", error=error))
                 return
             for partition, sample in found.items():
                 self._samples.pop(partition, None)

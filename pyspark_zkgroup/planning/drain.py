@@ -19,6 +19,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, Protocol
 
+from pyspark_zkgroup import catalogue
+
 _log = logging.getLogger("pyspark_zkgroup.planner")
 
 
@@ -89,12 +91,9 @@ class DrainBox:
         # Only now: of two that begin at once, one at least sees the other.
         if twins := self._twins():
             _log.warning(
-                "[ZKG-179] %s and %s come from one load(): they are two members of group %s and "
-                "share its records, so neither has all of them. A stream joined or united with "
-                "itself needs a load() of its own, with another group.id, for each side",
-                self.member,
-                ", ".join(twins),
-                self.group,
+                catalogue.warning(
+                    "ZKG-179", member=self.member, others=", ".join(twins), group=self.group
+                )
             )
 
     def requested(self) -> bool:

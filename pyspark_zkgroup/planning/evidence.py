@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
+from pyspark_zkgroup import catalogue
+
 # A SIGTERM that reaches the whole process group finds the JVM perhaps just about to log the batch.
 _WAIT_S = 1.0
 _LOOK_AGAIN_S = 0.05
@@ -40,11 +42,7 @@ def batch_is_committed(location: str, end: dict[str, Any]) -> bool:
     while True:
         batch = _batch_ending_at(directory, end)
         if batch is None:
-            _log.warning(
-                "[ZKG-137] no batch of the checkpoint %s ends where this query's last plan does: "
-                "nothing is committed on leaving",
-                directory,
-            )
+            _log.warning(catalogue.warning("ZKG-137", directory=directory))
             return False
         if (directory / "commits" / str(batch)).exists():
             return True
@@ -67,7 +65,7 @@ def _batch_ending_at(directory: Path, end: dict[str, Any]) -> int | None:
             if any(_is_offset(line, end) for line in lines):
                 return batch
     except OSError as error:
-        _log.warning("[ZKG-138] the checkpoint %s cannot be read: %s", directory, error)
+        _log.warning(catalogue.warning("ZKG-138", directory=directory, error=error))
     return None
 
 

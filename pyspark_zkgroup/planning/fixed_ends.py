@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.model import TopicPartition
@@ -88,13 +89,13 @@ class FixedEnds:
         for partition in sorted(short):
             if partition not in self._short_since:
                 _log.warning(
-                    "[ZKG-146] %s ends at %d, and ended at %d when this query began: if that is "
-                    "still so in "
-                    "%.0f s, the topic was made anew or its log was cut",
-                    partition,
-                    latest[partition],
-                    ends[partition],
-                    _DOUBTED_S,
+                    catalogue.warning(
+                        "ZKG-146",
+                        partition=partition,
+                        end=latest[partition],
+                        expected=ends[partition],
+                        wait_s=_DOUBTED_S,
+                    )
                 )
         self._short_since = {p: self._short_since.get(p, now) for p in short}
 
@@ -106,9 +107,7 @@ class FixedEnds:
         try:
             lacking = self.brokers.lacks(dict.fromkeys(asked, ""))
         except ServerError as error:
-            _log.warning(
-                "[ZKG-147] waiting for the log ends of %d partitions: %s", len(asked), error
-            )
+            _log.warning(catalogue.warning("ZKG-147", count=len(asked), error=error))
             return []
         gone = [p for p in asked if lacking.get(p)]
         for partition in gone:

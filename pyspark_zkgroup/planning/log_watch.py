@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.model import NO_MARK, LogEnd, Mark, TopicPartition
@@ -92,7 +93,7 @@ class LogWatch:
             left = {p: end for p, end in ends.items() if p not in self.doubted | gone}
             return found + self._against_limits(positions, left, now)
         except ServerError as error:
-            _log.warning("[ZKG-111] planning without a look at where the logs start: %s", error)
+            _log.warning(catalogue.warning("ZKG-111", error=error))
             return []
 
     def _forget(self, positions: Mapping[TopicPartition, int]) -> None:
@@ -217,7 +218,7 @@ class LogWatch:
         try:
             lacking = self.brokers.lacks(dict.fromkeys(self._vanished, ""))
         except ServerError as error:
-            _log.warning("[ZKG-186] waiting to learn whether partitions were deleted: %s", error)
+            _log.warning(catalogue.warning("ZKG-186", error=error))
             return []
         found = [gap for p, gap in self._vanished.items() if lacking.get(p)]
         # What the cluster has was only taken from this member.
@@ -284,12 +285,12 @@ class LogWatch:
             else:
                 self._beyond_since[partition] = now
                 _log.warning(
-                    "[ZKG-112] %s ends at %d, below the group's offset %d: if that is still so "
-                    "in %.0f s, "
-                    "the topic was made anew or its log was cut",
-                    partition,
-                    end,
-                    positions[partition],
-                    _patience_s(log_ends[partition]),
+                    catalogue.warning(
+                        "ZKG-112",
+                        partition=partition,
+                        end=end,
+                        offset=positions[partition],
+                        wait_s=_patience_s(log_ends[partition]),
+                    )
                 )
         return lasting

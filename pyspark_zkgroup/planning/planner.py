@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.errors import PlanError, ServerError, StoppedError
 from pyspark_zkgroup.model import LogEnd, OffsetRange, TopicPartition
@@ -242,21 +243,21 @@ class Planner:
         )
 
     def _wait_for_share(self) -> None:
-        """A job that ends by itself must not end because its share is still held by a member about
-        to expire.
-        """
+        """A job that ends by itself must not leave out what an expiring member still holds."""
         give_up_at = self.clock.monotonic() + self.options.group.rebalance_wait_ms / 1000.0
         while self._is_expecting() and self.clock.monotonic() < give_up_at:
             self.membership.wait(_JOIN_LOOK_S)
             self._boundary({})
         if self._is_expecting():
+            waiting = self._standing.waiting
+            reasons = "; ".join(sorted(set(waiting.values()))[:3]) or self._standing.expected
             _log.warning(
-                "[ZKG-109] going on after %d ms (rebalance.wait.ms) without %d partitions: %s",
-                self.options.group.rebalance_wait_ms,
-                len(self._standing.waiting),
-                "; ".join(sorted(set(self._standing.waiting.values()))[:3])
-                or self._standing.expected
-                or "the group is not settled",
+                catalogue.warning(
+                    "ZKG-109",
+                    wait_ms=self.options.group.rebalance_wait_ms,
+                    count=len(waiting),
+                    reasons=reasons or "the group is rebalancing",
+                )
             )
 
     def _is_expecting(self) -> bool:
@@ -291,9 +292,7 @@ class Planner:
             if self.membership.prove():
                 return self._planned(start, plan)
             self._boundary({})
-        _log.warning(
-            "[ZKG-110] the group changes faster than it can be proved: nothing is planned this time"
-        )
+        _log.warning(catalogue.warning("ZKG-110"))
         return start
 
     def _plan_when_sure(self, once: bool) -> Plan | None:
@@ -369,7 +368,7 @@ class Planner:
         except ServerError as error:
             if not self._ever_planned and not self._latest and not self._is_restart:
                 raise
-            _log.warning("[ZKG-108] nothing is planned: %s", error)
+            _log.warning(catalogue.warning("ZKG-108", error=error))
             return False
         self._latest = {p: end.offset for p, end in self._ends.items()}
         return True

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import SYSTEM, Clock
 
 # Leaving waits no longer than this for a session that is being ended this very moment.
@@ -84,21 +85,12 @@ class Silence:
             if silent_s >= self.limit_s:
                 self._given_up = True
                 held = self._give_up()
-                _log.warning(
-                    "[ZKG-103] the driver has not called for %.0f s, longer than "
-                    "max.poll.interval.ms: ended its membership and gave up %d partitions; "
-                    "a batch that is still under way may come twice",
-                    silent_s,
-                    held,
-                )
+                _log.warning(catalogue.warning("ZKG-103", silent_s=silent_s, held=held))
                 return half_s
             if not self._warned:
                 self._warned = True
                 _log.warning(
-                    "[ZKG-113] the driver has not called for %.0f s: after %.0f s more "
-                    "(max.poll.interval.ms) this member gives up its partitions",
-                    silent_s,
-                    self.limit_s - silent_s,
+                    catalogue.warning("ZKG-113", silent_s=silent_s, left_s=self.limit_s - silent_s)
                 )
             return self.limit_s - silent_s
 

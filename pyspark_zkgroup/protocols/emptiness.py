@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.model import TopicPartition
 
@@ -34,9 +35,11 @@ class Emptiness:
         self._untold_since = None
         before, self._said = self._said, "; ".join(missing)
         if self._said and self._said != before:
-            _log.warning("[ZKG-182] %s: nothing of it is read in group %s", self._said, self.group)
+            _log.warning(catalogue.warning("ZKG-182", missing=self._said, group=self.group))
         elif not mine and not self._said:
-            self._said = f"all {len(subscribed())} partitions of its topics belong to other members"
+            self._said = (
+                f"all {len(subscribed())} partitions of its topics are assigned to other members"
+            )
             if why is not None:
                 self._said = ". ".join(why())
             if self._said != before:
@@ -51,9 +54,4 @@ class Emptiness:
         if waited_s < _PATIENCE_S or now - self._said_at < _SAID_EVERY_S:
             return
         self._said_at = now
-        _log.warning(
-            "[ZKG-183] no coordinator has told this member of group %s what to read, for %.0f s: "
-            "it reads nothing new; zkgroup describe shows whether one is in office",
-            self.group,
-            waited_s,
-        )
+        _log.warning(catalogue.warning("ZKG-183", group=self.group, waited_s=waited_s))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import DataLossError, OffsetBeyondEndError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.ranges import gaps
@@ -52,7 +53,7 @@ class Losses:
                 known[gap.partition] = replace(at, done=gap.start)
             self.events += 1
             self.records += gap.lost
-            _log.warning("[ZKG-101] %s; failOnDataLoss is false: %s", gap.what, gap.going_on)
+            _log.warning(catalogue.warning("ZKG-101", loss=gap.what, action=gap.going_on))
 
     def _refusal(self, found: list[Gap]) -> DataLossError | OffsetBeyondEndError:
         what = gaps.together([gap.what for gap in found])

@@ -25,7 +25,10 @@ def missing_topics(
 
 
 def left_out(snapshot: Snapshot) -> list[str]:
-    return [f"member {name} is left out: {reason}" for name, reason in snapshot.skipped.items()]
+    return [
+        f"member {name} is excluded from the assignment: {reason}"
+        for name, reason in snapshot.skipped.items()
+    ]
 
 
 def expected(
@@ -37,7 +40,7 @@ def expected(
     """Nobody can tell a member that has just died from one that lives, but for two signs."""
     predecessor = plan.member if plan is not None else ""
     if predecessor != consumer and predecessor in snapshot.members:
-        return f"our predecessor {predecessor} is still registered"
+        return f"the predecessor {predecessor} is still registered"
     if target and not any(t.consumer == consumer for t in target.values()):
-        return "all partitions belong to other members, perhaps dead ones"
+        return "all partitions are assigned to other members, some of which may have stopped"
     return ""

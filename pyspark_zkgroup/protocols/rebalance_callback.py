@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Literal
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.model import TopicPartition
 
@@ -27,9 +28,7 @@ class RebalanceCallback:
         try:
             self._function(event, named)
         except Exception:  # noqa: BLE001  it is the user's function, and may raise anything
-            _log.exception(
-                "[ZKG-139] rebalance.callback failed at %r of %d partitions", event, len(named)
-            )
+            _log.exception(catalogue.warning("ZKG-139", event=event, count=len(named)))
 
 
 def _imported(name: str) -> Callable[[Event, list[tuple[str, int]]], Any]:

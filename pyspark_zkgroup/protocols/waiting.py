@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.model import TopicPartition
 
@@ -43,12 +44,13 @@ class Waiting:
         self._said_at = now
         first, reason = min(self.reasons.items())
         _log.warning(
-            "[ZKG-122] waiting for %d partitions of group %s; %s: %s, for %.0f s; reading on "
-            "with %d held",
-            len(self.reasons),
-            self.group,
-            first,
-            reason,
-            now - self._since[first],
-            held,
+            catalogue.warning(
+                "ZKG-122",
+                count=len(self.reasons),
+                group=self.group,
+                partition=first,
+                reason=reason,
+                waited_s=now - self._since[first],
+                held=held,
+            )
         )

@@ -6,6 +6,7 @@ import logging
 from functools import cache
 from zipimport import zipimporter
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.records.decoder import Decoder, Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.schema import COLUMNS, Column
@@ -13,13 +14,13 @@ from pyspark_zkgroup.schema import COLUMNS, Column
 _log = logging.getLogger("pyspark_zkgroup.records")
 
 _REMEDY = (
-    "With a Rust toolchain (https://rustup.rs) and a C compiler on the machine, install "
-    "pyspark-zkgroup again (in a checkout: `make setup`), or install a wheel that was built on a "
-    "machine of the same kind that has them"
+    "Install a wheel that was built for this platform, or install a Rust toolchain "
+    "(https://rustup.rs) and a C compiler, then reinstall pyspark-zkgroup (in a checkout: `make "
+    "setup`)"
 )
 _REMEDY_IN_A_ZIP = (
-    "The package is in a zip file, as from --py-files, and Python loads no native code out of one: "
-    "send it with --archives, which Spark unpacks, or install it on every node"
+    "The package was loaded from a zip file (--py-files), from which Python cannot load native "
+    "code. Send it with --archives, or install it on every node"
 )
 
 
@@ -42,11 +43,9 @@ def slow_because() -> str | None:
     except ImportError as error:
         reason = str(error)
         _log.warning(
-            "[ZKG-141] Reading will be slow, a hundredth of what it could be: the native decoder "
-            "of "
-            "pyspark-zkgroup cannot be used here (%s). %s.",
-            reason,
-            _REMEDY_IN_A_ZIP if _is_in_a_zip() else _REMEDY,
+            catalogue.warning(
+                "ZKG-141", reason=reason, remedy=_REMEDY_IN_A_ZIP if _is_in_a_zip() else _REMEDY
+            )
         )
         return reason
     return None

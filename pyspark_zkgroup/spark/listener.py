@@ -15,6 +15,7 @@ from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.spark import prometheus
 from pyspark_zkgroup.spark.progress import MemberProgress, read_progress
@@ -107,7 +108,7 @@ class ProgressListener(StreamingQueryListener):
             partial.write_text(self.metrics())
             partial.replace(self._file)
         except OSError as error:
-            _log.warning("[ZKG-143] metrics are not written to %s: %s", self._file, error)
+            _log.warning(catalogue.warning("ZKG-143", file=self._file, error=error))
 
 
 def _told(count: int | None) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.schema import spark_ddl
 
@@ -143,12 +144,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 and self.options.batches.ends_by_itself
                 and _limits(self.options)
             ):
-                _log.warning(
-                    "[ZKG-145] endsByItself is true, so %s is not held: this Spark gives such a "
-                    "query one "
-                    "batch, and what it does not take stays unread",
-                    _limits(self.options),
-                )
+                _log.warning(catalogue.warning("ZKG-145", options=_limits(self.options)))
             self._brokers = ClusterView(self.options)
             member = membership(self.options, self._brokers)
             self._planner = Planner(self.options, member, self._brokers, load=self._load)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.planning.drain import directory_of, is_private
 from pyspark_zkgroup.spark.progress import shown_offset
 
@@ -39,7 +40,7 @@ def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
         return True
     drained = _drain(query, directory, time.monotonic() + timeout_s)
     if not drained:
-        _log.warning("[ZKG-144] stopping query %s without having drained it", query.id)
+        _log.warning(catalogue.warning("ZKG-144", query=query.id))
     boxes = _planners_of(query, directory)
     named = bool(_members(query))
     query.stop()

@@ -16,7 +16,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import EventType, KazooState
 from kazoo.security import ACL, CREATOR_ALL_ACL, READ_ACL_UNSAFE
 
-from pyspark_zkgroup import clock
+from pyspark_zkgroup import catalogue, clock
 from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.zk.auth import WithoutLogins
 from pyspark_zkgroup.zk.connection import SingleSessionClient
@@ -186,9 +186,7 @@ class Session:
                 self.client.close()
         except (KazooException, KazooTimeoutError, OSError) as error:
             logging.getLogger("pyspark_zkgroup.zk").warning(
-                "[ZKG-116] session %#x was not closed cleanly (%s); its nodes go with its timeout",
-                self.id,
-                error,
+                catalogue.warning("ZKG-116", session=self.id, error=error)
             )
 
     def _state_changed(self, state: str) -> None:

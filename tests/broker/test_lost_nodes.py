@@ -47,7 +47,7 @@ def test_under_a_running_query(
     settle(a)
     assert missing(group, a.rows) == [] == twice(a.rows)
     assert rebuilt(caplog) == [
-        f"the group has no offset of {topic}-{p} any more: rebuilt from our own progress, {done}"
+        f"Restored the group's offset of {topic}-{p} from this query's progress: {done}"
         for p in range(3)
     ]
     assert group.offsets(topic) == dict.fromkeys(range(3), b"%d" % (done + 5))
@@ -135,8 +135,8 @@ def test_what_nobody_makes_again_starts_at_its_beginning_after_a_while(
     monkeypatch.setattr("pyspark_zkgroup.protocols.owned.first_offsets._RESTORE_S", 0.0)
     spare.until(10)
     assert rebuilt(caplog) == [
-        f"the group has no offset of {topic}-{p} any more: rebuilt from the log's start, as nobody "
-        f"knew better, 0"
+        f"Restored the group's offset of {topic}-{p} from the log start, as no other source is "
+        "known: 0"
         for p in range(2)
     ]
 
@@ -212,8 +212,8 @@ def test_a_memory_that_another_member_has_outrun_is_the_last_resort(
     settle(a, deadline_s=30)
     # Better than the log's beginning.
     assert (
-        f"the group has no offset of {topic}-{given} any more: rebuilt from what we knew before "
-        f"others read on, 5"
+        f"Restored the group's offset of {topic}-{given} from this query's progress before other "
+        "members took over: 5"
     ) in rebuilt(caplog)
     assert twice(all_rows(a, b)) == [(topic, given, o) for o in range(5, 10)]
 
@@ -282,5 +282,5 @@ def test_one_offset_node_alone_is_made_again(
     assert len(a.rows) == 10
     assert twice(a.rows) == []
     assert rebuilt(caplog) == [
-        f"the group has no offset of {topic}-1 any more: rebuilt from our own progress, 10"
+        f"Restored the group's offset of {topic}-1 from this query's progress: 10"
     ]

@@ -64,9 +64,8 @@ def test_a_topic_that_is_not_there_and_a_member_too_many_are_said(
         astray = group.query("no-such-topic")
         settle(astray)
     (line,) = said(caplog, "[ZKG-182]")
-    assert line.endswith(
-        f"topic no-such-topic does not exist yet: nothing of it is read in group {group.name}"
-    )
+    assert group.name in line
+    assert line.endswith("topic no-such-topic does not exist yet")
     (spare,) = said(caplog, "Nothing to read in group")
     assert "its topics have 1 partitions, and 2 members read them" in spare
 
@@ -81,7 +80,7 @@ def test_a_member_without_a_coordinator_says_so(
         untold.trigger()
         untold.trigger()
         (line,) = said(caplog, "[ZKG-183]")
-        assert f"no coordinator has told this member of group {told.name} what to read" in line
+        assert f"group {told.name} has received no assignment" in line
     finally:
         told.close()
 

@@ -183,7 +183,8 @@ def test_a_log_that_was_cut_and_has_grown_again(
     assert query.values[read:] == expected
     assert losses(query) == (1, unread)
     (line,) = [m for m in caplog.messages if "[ZKG-101]" in m]
-    assert line == f"[ZKG-101] {what}; failOnDataLoss is false: reading on from {start}"
+    assert what in line
+    assert line.endswith(f" {start}")
     query.trigger()
     offset = scene.group.offsets(scene.partition.topic)[scene.partition.partition]
     assert offset == b"%d" % (KEPT + NEW)

@@ -303,7 +303,7 @@ def test_records_that_are_gone_are_left_out_where_that_is_wanted(
     gap = f"[20, {min(50, until)})"
     (warning,) = [r.getMessage() for r in caplog.records if r.name.startswith("pyspark_zkgroup")]
     assert f"t-0: offsets {gap} are lost: its log begins at 50" in warning
-    assert f"{min(50, until) - 20} offsets are lost to it so far" in warning
+    assert f"{min(50, until) - 20} offsets lost in this task so far" in warning
 
 
 def test_a_topic_that_is_gone_is_left_out_where_that_is_wanted(

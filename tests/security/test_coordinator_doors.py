@@ -193,7 +193,7 @@ def test_refusals_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
     clock.now += 60.0
     assert refusals.may_say("token")
     said = [record.getMessage() for record in caplog.records]
-    assert said == ["[ZKG-193] 490 more of what follows were not said"]
+    assert said == ["[ZKG-193] Suppressed 490 messages like the next one"]
 
 
 class FakeClock:

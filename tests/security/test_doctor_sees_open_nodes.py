@@ -35,7 +35,7 @@ def test_open_groups_are_named_and_protected_ones_are_not(sandbox: Sandbox) -> N
         make(closed, [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE])
         named = acls(opened, "--group", opened.name)
         assert named["state"] == "note"
-        assert "[ZKG-215] everybody who reaches ZooKeeper may change" in named["text"]
+        assert "[ZKG-215] Any client that reaches ZooKeeper can change" in named["text"]
         assert f"the offsets and owners of group {opened.name}" in named["text"]
         assert "/brokers/ids" in named["text"]
         assert "zookeeper.set.acl" in named["remedy"]

@@ -104,7 +104,7 @@ def test_writers_of_two_processes_are_kept_apart_on_a_local_disk(
 ) -> None:
     found = long_scenes["other process"]
     assert found["waited"] == [10, 10]
-    assert found["said"].startswith("[ZKG-140] waiting for another process that writes to /")
+    assert found["said"].startswith("[ZKG-140] Waiting for the lock on /")
     assert f"process {found['holder']} since today holds its lock" in found["said"]
     assert found["found"] == [20, 20]
 

@@ -21,19 +21,19 @@ def test_the_order_of_round_robin_is_of_no_account_under_range() -> None:
 def test_another_strategy_is_named_with_its_member() -> None:
     told = conflict(member("range"), {"b": member("roundrobin"), "a": member("roundrobin", "old")})
     assert told is not None
-    assert told.startswith("a of the same group assigns partitions by roundrobin (old order)")
-    assert "this member by range" in told
+    assert told.startswith("a of the same group uses the strategy roundrobin (old order)")
+    assert "this member uses range" in told
 
 
 def test_of_one_and_of_several_each_is_named_with_its_rule() -> None:
     odd = member("roundrobin")
     assert conflict(member("range"), {"b": odd, "c": member("range")}) == (
-        "b of the same group assigns partitions by roundrobin (new order), this member by range: "
-        "both would claim the same partitions"
+        "b of the same group uses the strategy roundrobin (new order), but this member uses range. "
+        "They would claim the same partitions"
     )
     assert conflict(member("range"), {"b": odd, "c": odd, "a": member("roundrobin", "old")}) == (
-        "a of the same group assigns partitions by roundrobin (old order); b, c of the same group "
-        "assign partitions by roundrobin (new order), this member by range: they would claim the "
+        "a of the same group uses the strategy roundrobin (old order); b, c of the same group "
+        "use the strategy roundrobin (new order), but this member uses range. They would claim the "
         "same partitions"
     )
 
@@ -41,9 +41,9 @@ def test_of_one_and_of_several_each_is_named_with_its_rule() -> None:
 def test_of_many_five_are_named_and_the_others_counted() -> None:
     told = conflict(member("range"), {f"m{n}": member("roundrobin") for n in range(7)})
     assert told is not None
-    assert told.startswith("m0, m1, m2, m3, m4 of the same group assign partitions by roundrobin")
+    assert told.startswith("m0, m1, m2, m3, m4 of the same group use the strategy roundrobin")
     assert "m5" not in told
-    assert "(2 more differ), this member by range" in told
+    assert "(2 more differ), but this member uses range" in told
 
 
 def test_another_order_is_a_conflict_too() -> None:

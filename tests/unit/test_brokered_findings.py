@@ -60,15 +60,15 @@ def test_a_member_without_partitions_names_the_counts() -> None:
 def test_a_member_of_a_misspelt_topic_is_ill_and_similar_names_are_given() -> None:
     (finding,) = found(look(stable(member("a", 0, 1, 2, 3), member("b", topics=("order",)))))
     assert "has no topic order" not in finding.text
-    assert "the brokers have no topic order, which it subscribes to" in finding.text
-    assert "(similar topics: orders)" in finding.text
+    assert "the brokers have no topic order, to which it subscribes" in finding.text
+    assert "(similar names: orders)" in finding.text
     assert finding.is_ill
 
 
 def test_an_eager_assignor_is_noted_with_the_remedy() -> None:
     ours = replace(member("a", 0, 1), is_zkgroup=True)
     (finding,) = found(look(stable(ours, member("b", 2, 3), assignor="range")))
-    assert finding.text.startswith("[ZKG-216] The group is assigned by 'range'")
+    assert finding.text.startswith("[ZKG-216] The group uses the assignor 'range'")
     assert "1 zkgroup members and 1 other clients" in finding.text
     assert found(look(stable(member("a", 0, 1, 2, 3), assignor="range"))) == []
 

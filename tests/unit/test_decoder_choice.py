@@ -46,7 +46,7 @@ def test_a_package_in_a_zip_has_no_native_decoder_and_the_remedy_is_another(tmp_
     """Where Spark's --py-files bring it. The library is in the zip, and is of no use there."""
     package = Path(pyspark_zkgroup.__file__).parent
     with zipfile.ZipFile(tmp_path / "package.zip", "w") as zipped:
-        for path in (*package.rglob("*.py"), *package.rglob("_decoder*.so")):
+        for path in (f for kind in ("*.py", "*.json", "_decoder*.so") for f in package.rglob(kind)):
             zipped.write(path, path.relative_to(package.parent))
     told = subprocess.run(
         [sys.executable, "-c", IN_A_ZIP, str(tmp_path / "package.zip")],

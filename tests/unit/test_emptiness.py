@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.emptiness import Emptiness
 from tests.fakes.still_clock import StillClock
@@ -24,9 +27,11 @@ def test_a_topic_that_is_not_there_is_said_once(
         emptiness.look([], ["topic x does not exist yet"], list)
     emptiness.look(T, ["topic x does not exist yet", "topic y does not exist yet"], lambda: T)
     assert caplog.messages == [
-        "[ZKG-182] topic x does not exist yet: nothing of it is read in group g",
-        "[ZKG-182] topic x does not exist yet; topic y does not exist yet: nothing of it is read "
-        "in group g",
+        catalogue.warning("ZKG-182", group="g", missing=missing)
+        for missing in (
+            "topic x does not exist yet",
+            "topic x does not exist yet; topic y does not exist yet",
+        )
     ]
 
 
@@ -37,8 +42,7 @@ def test_that_others_have_everything_is_said_once_each_time_it_becomes_so(
     with caplog.at_level("INFO", "pyspark_zkgroup.group"):
         for mine in ([], [], T[:1], [], []):
             emptiness.look(mine, [], lambda: T)
-    line = "Nothing to read in group g: all 3 partitions of its topics belong to other members"
-    assert caplog.messages == [line, line]
+    assert [line.count("all 3 partitions") for line in caplog.messages] == [1, 1]
 
 
 def test_a_member_that_nobody_tells_anything_says_so_now_and_again(
@@ -48,7 +52,7 @@ def test_a_member_that_nobody_tells_anything_says_so_now_and_again(
     for _ in range(100):
         emptiness.untold()
         clock.sleep(1.0)
-    waited = [message.partition(", for ")[2].partition(" s:")[0] for message in caplog.messages]
+    waited = [re.findall(r"for (\d+) s", message)[0] for message in caplog.messages]
     assert waited == ["10", "40", "70"]
     emptiness.look(T, [], lambda: T)
     emptiness.untold()

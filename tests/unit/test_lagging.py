@@ -19,20 +19,20 @@ def lagging(end: int, later: int) -> tuple[Group, Group]:
 def test_a_hot_partition_and_a_slow_reader_are_told_apart() -> None:
     (hot,) = found(*lagging(5000, 6000))
     assert hot.text == (
-        "[ZKG-214] t-1, read by a, lag by 5,870 records, the other 3 partitions 10 each; "
-        "in 5 s 1,000 came and 30 were committed: it grows"
+        "[ZKG-214] t-1, read by a, lag by 5,870 records; the other 3 partitions lag by 10 "
+        "each; in 5 s 1,000 arrived and 30 were committed: the lag grows"
     )
     assert "hot partition" in hot.remedy
-    assert "spread them; and for a to read more, see in its log" in hot.remedy
+    assert "To let a read more, check in its log" in hot.remedy
     (slow,) = found(*lagging(5000, 5030))
-    assert slow.text.endswith("30 came and 30 were committed: it stays")
+    assert slow.text.endswith("30 arrived and 30 were committed: the lag is constant")
     assert "a is slow" in slow.remedy
     for said in (hot, slow):
-        assert "To wait does not help" in said.remedy
-        for each in ("see in its log", "maxOffsetsPerTrigger", "`threads`", "one more member"):
+        assert "Waiting does not help" in said.remedy
+        for each in ("check in its log", "maxOffsetsPerTrigger", "`threads`", "a member"):
             assert each in said.remedy
-        assert "maxBytesPerTrigger), where larger batches take no longer" in said.remedy
-        assert "`zkgroup members drain g a` gives what it reads to others" in said.remedy
+        assert "maxBytesPerTrigger) if larger batches take no longer" in said.remedy
+        assert "run `zkgroup members drain g a`" in said.remedy
 
 
 def test_of_a_reader_of_one_partition_no_more_threads_are_asked_for() -> None:
@@ -54,35 +54,35 @@ def test_a_jvm_reader_is_asked_for_nothing_that_it_does_not_have() -> None:
 
 def test_a_lag_that_shrinks_is_waited_for_with_the_time_that_it_takes() -> None:
     (said,) = found(*lagging(5000, 5010))
-    assert said.text.endswith("in 5 s 10 came and 30 were committed: it shrinks")
+    assert said.text.endswith("in 5 s 10 arrived and 30 were committed: the lag shrinks")
     # 4,880 records by 20 in 5 s.
-    assert "at this pace it takes 20 min more, so wait" in said.remedy
-    assert "If it does not fall any more, see in its log" in said.remedy
+    assert "in about 20 min at this pace" in said.remedy
+    assert "If the lag stops falling, check in its log" in said.remedy
 
 
 def test_of_a_lag_whose_reader_commits_nothing_the_last_time_is_told() -> None:
     first = Group(ends={**Group().ends, T[1]: 5000}, written=dict.fromkeys(T, fresh(50)))
     (said,) = found(first, replace(first, ends={**Group().ends, T[1]: 5010}))
     assert said.text.endswith(
-        "in 5 s 10 came and 0 were committed, the last ones 55 s ago (1970-01-01 02:45:50 UTC)"
+        "in 5 s 10 arrived and 0 were committed, the last 55 s ago (1970-01-01 02:45:50 UTC)"
     )
     assert "Look for longer than a batch takes (--watch-seconds 60)" in said.remedy
-    assert "its batch is stuck" in said.remedy
+    assert "the batch is stuck" in said.remedy
 
 
 def test_a_lag_seen_once_is_called_neither_hot_nor_slow() -> None:
     look = Group(ends={**Group().ends, T[1]: 5000}).look()
     (said,) = group_findings(Case(look, look))
-    assert said.text.endswith("`zkgroup lag g --watch` shows whether it grows")
-    assert said.remedy.startswith("If it does not fall, a is slow, or a partition hot: see in its")
+    assert said.text.endswith("run `zkgroup lag g --watch` to see whether it grows")
+    assert said.remedy.startswith("If the lag does not fall, a is slow or the partition is hot: ")
 
 
 def test_a_lag_that_nobody_reads_is_no_slow_reader() -> None:
     old = TopicPartition("old", 0)
     group = Group(offsets={**Group().offsets, old: 0}, ends={**Group().ends, old: 9000})
     (said,) = found(group)
-    assert "old-0, read by nobody, lag by 9,000" in said.text
-    assert said.remedy.startswith("No member reads old any more, or yet: start one")
+    assert "old-0, read by no member, lag by 9,000" in said.text
+    assert said.remedy.startswith("Start a member that subscribes to old")
 
 
 def test_all_lagging_partitions_of_a_member_are_named_with_the_worst() -> None:
@@ -98,9 +98,9 @@ def test_all_lagging_partitions_of_a_member_are_named_with_the_worst() -> None:
     )
     (said,) = found(group)
     assert said.text.startswith(
-        "[ZKG-214] t-1, t-0, read by a, lag by 68,800 records (2 partitions, t-1 by 59,900 the "
-        "worst), and 1 more of its partitions, t-2 by 1,400 the worst, the other 9 partitions 10 "
-        "each; in 5 s"
+        "[ZKG-214] t-1, t-0, read by a, lag by 68,800 records (2 partitions, the largest lag is "
+        "t-1 with 59,900); 1 more of its partitions lag, at most t-2 with 1,400; the other 9 "
+        "partitions lag by 10 each; in 5 s"
     )
 
 

@@ -60,8 +60,8 @@ def test_a_session_without_a_number_is_not_named(caplog: pytest.LogCaptureFixtur
 @pytest.mark.parametrize(
     ("lease_s", "said"),
     [
-        (1.0, " does not answer (no answer): going on with what is held for at most 1.0 s"),
-        (-7.0, " for at most 0.0 s; it is away, or this process stood still"),
+        (1.0, "does not answer (no answer). Continuing with the partitions held for at most 1.0 s"),
+        (-7.0, " for at most 0.0 s; the server is down, or this process was suspended"),
     ],
 )
 def test_a_server_is_not_blamed_alone_where_the_process_may_have_stood_still(

@@ -41,19 +41,18 @@ def test_it_warns_at_half_of_the_time_and_gives_up_once_at_the_whole(
     clock.now += 1
     assert silence.look() == pytest.approx(5.0)
     silence.look()
-    assert caplog.messages == [
-        "[ZKG-113] the driver has not called for 5 s: after 5 s more (max.poll.interval.ms) this "
-        "member gives up its partitions"
-    ]
+    (early,) = caplog.messages
+    assert early.startswith("[ZKG-113] ")
+    assert early.count(" 5 s") == 2
     clock.now += 5
     silence.look()
     clock.now += 50
     silence.look()
     assert member.given_up == 1
-    assert caplog.messages[1:] == [
-        "[ZKG-103] the driver has not called for 10 s, longer than max.poll.interval.ms: ended its "
-        "membership and gave up 3 partitions; a batch that is still under way may come twice"
-    ]
+    (late,) = caplog.messages[1:]
+    assert late.startswith("[ZKG-103] ")
+    assert "for 10 s" in late
+    assert "3 partitions" in late
 
 
 def test_a_call_begins_the_time_anew(clock: StillClock) -> None:

@@ -35,5 +35,5 @@ def test_a_zkgroup_member_is_not_suspected_of_another_strategy() -> None:
 
     assert "orders-3" in line
     assert "g_x-1" in line
-    assert "batch under way" in line
+    assert "current batch" in line
     assert "strategy" not in line

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, has_nothing, named
 from pyspark_zkgroup.inspect.rows import MemberRow
 from pyspark_zkgroup.model import BrokeredGroup, BrokeredMember
@@ -32,31 +33,37 @@ def without_partitions(case: Case) -> Iterator[GroupFinding]:
     for member in case.last.seen.members:
         if not has_nothing(member) or member.trouble is not None:
             continue
-        reason, remedy, is_ill = _why_idle(case, member)
-        yield GroupFinding(
-            "member", f"[ZKG-209] {member.consumer} owns nothing: {reason}", remedy, is_ill=is_ill
-        )
+        is_ill, said = _why_idle(case, member)
+        yield GroupFinding("member", *said, is_ill=is_ill)
 
 
-def _why_idle(case: Case, member: MemberRow) -> tuple[str, str, bool]:
+def _why_idle(case: Case, member: MemberRow) -> tuple[bool, tuple[str, str]]:
     topics, names = case.last.facts.topics, tuple(member.subscription)
     there = [topic for topic in names if topic in topics]
     if names and not there:
         like = {n for name in names for n in get_close_matches(name, topics, 1)}
-        meant = f" (similar topics: {named(sorted(like))})" if like else ""
-        return (
-            f"the brokers have no topic {named(names)}, which it subscribes to{meant}",
-            f"Correct the subscription of {_who(member)}, or create the topic",
-            True,
+        return True, catalogue.finding(
+            "ZKG-209",
+            "unknown_topic",
+            member=member.consumer,
+            topics=named(names),
+            similar=f" (similar names: {named(sorted(like))})" if like else "",
+            client=_who(member),
         )
     if not names:
-        return f"no topic matches its {member.pattern}", "Correct the pattern", True
+        return True, catalogue.finding(
+            "ZKG-209", "no_pattern_match", member=member.consumer, pattern=member.pattern
+        )
     number = sum(len(topics[topic]) for topic in there)
     readers = sum(bool({*m.subscription} & {*there}) for m in case.last.seen.members)
-    return (
-        f"{readers} members share {number} partitions of {named(there)}",
-        f"Add partitions to the topic, or stop {_who(member)}",
-        False,
+    return False, catalogue.finding(
+        "ZKG-209",
+        "too_many",
+        member=member.consumer,
+        readers=readers,
+        partitions=number,
+        topics=named(there),
+        client=_who(member),
     )
 
 
@@ -74,10 +81,9 @@ def eager(case: Case) -> Iterator[GroupFinding]:
     who = mixed if 0 < ours < len(group.members) else f"all {len(group.members)} members"
     yield GroupFinding(
         "assignor",
-        f"[ZKG-216] The group is assigned by {group.assignor!r}, which {who} offer: each rebalance "
-        "takes all partitions from all members",
-        f"Set partition.assignment.strategy={_COOPERATIVE} in all of them. A client that does not "
-        f"offer {group.assignor!r} cannot join: its log says InconsistentGroupProtocol",
+        *catalogue.finding(
+            "ZKG-216", "eager", assignor=group.assignor, members=who, cooperative=_COOPERATIVE
+        ),
         is_ill=False,
     )
 
@@ -97,10 +103,7 @@ def storm(case: Case) -> Iterator[GroupFinding]:
     moving = f"; not there all the time: {named(came)}" if came else ""
     yield GroupFinding(
         "rebalance",
-        f"[ZKG-217] The group rebalanced at least {number} times in {case.apart_s:.0f} s{moving}",
-        "See in the log of these clients why they leave: a session timeout that is shorter than "
-        "their pauses, a poll interval that is shorter than their batches, or a process that is "
-        "restarted over and over",
+        *catalogue.finding("ZKG-217", "storm", count=number, apart_s=case.apart_s, moving=moving),
     )
 
 
@@ -132,10 +135,7 @@ def unsettled(case: Case) -> Iterator[GroupFinding]:
     state = looks[-1].state
     yield GroupFinding(
         "rebalance",
-        f"[ZKG-218] The group has been rebalancing for {case.apart_s:.0f} s or longer ({state}): "
-        "not all of its members have joined again, or released what they are to give up",
-        "A member joins again when its batch ends: see the logs of the members. Without an answer "
-        "for its session timeout, or for its poll interval, a member is removed",
+        *catalogue.finding("ZKG-218", "rebalancing", apart_s=case.apart_s, state=state),
         is_ill=False,
     )
 
@@ -147,10 +147,12 @@ def kept_classic(case: Case) -> Iterator[GroupFinding]:
         return
     yield GroupFinding(
         "protocol",
-        f"[ZKG-219] {named(_member(m) for m in classic)} still use the classic protocol in a "
-        f"group that the consumer protocol (KIP-848) coordinates for {len(group.members)} members",
-        "Set group.protocol=consumer in these clients and restart them. zkgroup members use the "
-        "classic protocol: give them a group.id of their own",
+        *catalogue.finding(
+            "ZKG-219",
+            "classic",
+            members=named(_member(m) for m in classic),
+            count=len(group.members),
+        ),
         is_ill=False,
     )
 

@@ -17,7 +17,7 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class GroupFinding:
-    """`thing` is what it concerns. Not ill is what may be as it shall be."""
+    """`thing` is what it concerns. `is_ill` is False if the state may be intentional."""
 
     thing: str
     text: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.snapshot import Snapshot, topics_of
 from pyspark_zkgroup.group.spare import why_spare
@@ -31,9 +32,7 @@ def mixed(case: Case) -> Iterator[GroupFinding]:
     alone = [m.consumer for m in seen.members if m.consumer not in told]
     yield GroupFinding(
         "members",
-        f"[ZKG-205] {named(alone)} decide for themselves, and {named(sorted(told))} are told by a "
-        "coordinator what to read: it tells nobody anything as long as there are both",
-        "Stop those of one kind: all members of a group need the same `protocol`",
+        *catalogue.finding("ZKG-205", "mixed", alone=named(alone), coordinated=named(sorted(told))),
     )
 
 
@@ -52,17 +51,16 @@ def divided(case: Case) -> Iterator[GroupFinding]:
     odd = [c for rule, who in by_rule.items() for c in who if rule != most]
     is_plain = rules[most] > second
     free = [row for row in seen.partitions if row.state == "free"]
-    unread = named(row.partition for row in free) if free else "others"
+    found = {
+        "rules": said,
+        "unread": named(row.partition for row in free) if free else "others",
+    }
     yield GroupFinding(
         "assignment",
-        f"[ZKG-206] members of the group assign by different rules: {said}. Some partitions two of "
-        f"them want, {unread} nobody reads",
-        "All need the same partition.assignment.strategy, and for roundrobin the same "
-        "partition.assignment.order: "
-        + (
-            f"set {_options(most)} in {named(odd)}, and start it again"
+        *(
+            catalogue.finding("ZKG-206", "odd", **found, options=_options(most), members=named(odd))
             if is_plain
-            else "set them alike"
+            else catalogue.finding("ZKG-206", "even", **found)
         ),
         partitions=partitions_of(free),
     )
@@ -86,17 +84,17 @@ def headless(case: Case) -> Iterator[GroupFinding]:
     untold = [m.consumer for m in seen.members if not m.owns]
     unread = [row for row in seen.partitions if row.state in ("free", "stuck", "unread")]
     told = len(seen.members) - len(untold)
-    consequence = f"{told} member{'s read' if told != 1 else ' reads'} on with what they hold"
+    consequence = (
+        f"{told} member{'s continue' if told != 1 else ' continues'} with the partitions held"
+    )
     if untold:
         wait = "waits" if len(untold) == 1 else "wait"
-        consequence += f"; {named(untold)} {wait} to be told what to read"
+        consequence += f"; {named(untold)} {wait} for an assignment"
     if unread:
-        consequence += f"; nobody reads {named(row.partition for row in unread)}"
+        consequence += f"; not read: {named(row.partition for row in unread)}"
     yield GroupFinding(
         "coordinator",
-        f"[ZKG-207] nobody is in office as coordinator: {consequence}",
-        "Start a candidate: `zkgroup coordinator`, better two of them on different machines, or a "
-        "query with coordinator.candidate=true. The log of the last one says why it has ended",
+        *catalogue.finding("ZKG-207", "headless", consequence=consequence),
         partitions=partitions_of(unread),
     )
 
@@ -107,9 +105,7 @@ def nobody(case: Case) -> Iterator[GroupFinding]:
         return
     yield GroupFinding(
         "members",
-        f"[ZKG-208] the group has no member, and {seen.lag:,} records wait",
-        "Mend first what else is found here, then start its queries. If they have ended by "
-        "themselves, the last lines of their logs say why",
+        *catalogue.finding("ZKG-208", "empty", lag=seen.lag),
         is_ill=False,
     )
 
@@ -127,28 +123,34 @@ def idle(case: Case) -> Iterator[GroupFinding]:
             continue
         if member.trouble is not None:
             path = case.paths.id(member.consumer)
-            reason, remedy, is_ill = (
-                f"its registration cannot be read ({member.trouble})",
-                f"End the process that wrote {path}, or delete the node",
+            is_ill, said = (
                 True,
+                catalogue.finding(
+                    "ZKG-209",
+                    "unreadable",
+                    member=member.consumer,
+                    error=member.trouble,
+                    path=path,
+                ),
             )
         elif member.consumer in wanted or (case.is_headless and member.protocol != "zookeeper"):
             continue
         elif undecided.intersection(_topics(snapshot.members[member.consumer], snapshot)):
             continue  # Who shall have what is not known, and why is told elsewhere.
         else:
-            reason, remedy, is_ill = _why_idle(member, snapshot)
-        yield GroupFinding(
-            "member", f"[ZKG-209] {member.consumer} owns nothing: {reason}", remedy, is_ill=is_ill
-        )
+            is_ill, said = _why_idle(member, snapshot)
+        yield GroupFinding("member", *said, is_ill=is_ill)
 
 
-def _why_idle(member: MemberRow, snapshot: Snapshot) -> tuple[str, str, bool]:
+def _why_idle(member: MemberRow, snapshot: Snapshot) -> tuple[bool, tuple[str, str]]:
     registration = snapshot.members[member.consumer]
     present = [t for t in _topics(registration, snapshot) if snapshot.topics.get(t)]
     if not present:
-        return _nothing_there(registration, snapshot)
-    return (*why_spare(snapshot, registration), False)
+        return True, _nothing_there(member.consumer, registration, snapshot)
+    reason, remedy = why_spare(snapshot, registration)
+    return False, catalogue.finding(
+        "ZKG-209", "spare", member=member.consumer, reason=reason, remedy=remedy
+    )
 
 
 def _topics(registration: Registration, snapshot: Snapshot) -> list[str]:
@@ -156,19 +158,20 @@ def _topics(registration: Registration, snapshot: Snapshot) -> list[str]:
     return [t for t, _ in topics_of(registration.subscription, snapshot.topics, hidden)]
 
 
-def _nothing_there(registration: Registration, snapshot: Snapshot) -> tuple[str, str, bool]:
+def _nothing_there(member: str, registration: Registration, snapshot: Snapshot) -> tuple[str, str]:
     subscription = registration.subscription
     if subscription.is_wildcard:
-        return (
-            f"no topic fits its {subscription.pattern} {subscription.expression!r}",
-            f"Mend subscribePattern of that query: there are {named(sorted(snapshot.topics))}",
-            True,
+        return catalogue.finding(
+            "ZKG-209",
+            "no_match",
+            member=member,
+            kind=subscription.pattern,
+            expression=subscription.expression,
+            topics=named(sorted(snapshot.topics)),
         )
     names = [topic for topic, _ in subscription.entries]
     like = {n for name in names for n in get_close_matches(name, snapshot.topics, 1)}
-    meant = f": did somebody mean {named(sorted(like))}?" if like else ""
-    return (
-        f"there is no topic {named(names)}, which it is subscribed to",
-        f"Mend `subscribe` of that query, or make the topic{meant}",
-        True,
+    similar = f" (similar names: {named(sorted(like))})" if like else ""
+    return catalogue.finding(
+        "ZKG-209", "no_topic", member=member, topics=named(names), similar=similar
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, named, partitions_of
 from pyspark_zkgroup.inspect.report import Written
 from pyspark_zkgroup.inspect.rows import PartitionRow
@@ -18,12 +19,7 @@ def missing(case: Case) -> Iterator[GroupFinding]:
         return
     yield GroupFinding(
         "offset",
-        f"[ZKG-210] {named(r.partition for r in rows)} have no committed offset any more: their "
-        "offset nodes were deleted",
-        "Start who read them last, at once and on its old checkpoint, and no new query: it "
-        "restores them exactly (while it runs, when records come). The others leave them to it for "
-        "a minute, and then begin at the logs' start; ZKG-122, 125 and 102 in the logs tell of it. "
-        "Or set them from a backup. Find out who deletes nodes",
+        *catalogue.finding("ZKG-210", "missing", partitions=named(r.partition for r in rows)),
         partitions=partitions_of(rows),
     )
 
@@ -41,12 +37,14 @@ def made_anew(case: Case) -> Iterator[GroupFinding]:
         made_ms = min(written[p].made_ms for p in young)
         yield GroupFinding(
             "offset",
-            f"[ZKG-211] the offset nodes of {named(young)} were made {case.ago(made_ms)}, "
-            f"the others of {topic} {case.ago(oldest)}: they were lost, and made again",
-            "ZKG-102 in a member's log says from what: `our own progress` is exact; from the log's "
-            "start, or what was known before, records came twice. Compare with a backup, and find "
-            "out who deletes nodes. (Old JVM consumers make each at its first commit: if they did, "
-            "nothing was lost)",
+            *catalogue.finding(
+                "ZKG-211",
+                "recreated",
+                partitions=named(young),
+                young=case.ago(made_ms),
+                topic=topic,
+                old=case.ago(oldest),
+            ),
             is_ill=False,
         )
 
@@ -59,13 +57,17 @@ def deleted(case: Case) -> Iterator[GroupFinding]:
             continue
         yield GroupFinding(
             "offset",
-            f"[ZKG-212] the group's offset of {row.partition} is {row.committed:,}, and its log "
-            f"starts at {start:,} by now: {start - row.committed:,} records were deleted before "
-            "they were read",
-            "A query with failOnDataLoss=true ends with ZKG-013 where it shall read this. "
-            f"{_stop(case)}`zkgroup offsets reset {case.last.seen.group} --topic {_option(row)} "
-            "--to-earliest --execute` (without --topic all others begin anew too), or set "
-            "failOnDataLoss to false; longer retention, or less lag, keeps it from coming again",
+            *catalogue.finding(
+                "ZKG-212",
+                "deleted",
+                partition=row.partition,
+                offset=row.committed,
+                start=start,
+                lost=start - row.committed,
+                step=_step(case),
+                group=case.last.seen.group,
+                topic=_option(row),
+            ),
             partitions=frozenset({row.partition}),
         )
 
@@ -79,17 +81,22 @@ def beyond(case: Case) -> Iterator[GroupFinding]:
             continue
         yield GroupFinding(
             "offset",
-            f"[ZKG-213] the group's offset of {row.partition} is {row.committed:,}, beyond the end "
-            f"of its log, {row.end:,}: the topic was made anew, or its log was cut",
-            f"A query with failOnDataLoss=true ends with ZKG-011 there. {_stop(case)}"
-            f"`zkgroup offsets reset {case.last.seen.group} --topic {_option(row)}` to where they "
-            "shall go on, or set failOnDataLoss to false",
+            *catalogue.finding(
+                "ZKG-213",
+                "beyond",
+                partition=row.partition,
+                offset=row.committed,
+                end=row.end,
+                step=_step(case),
+                group=case.last.seen.group,
+                topic=_option(row),
+            ),
             partitions=frozenset({row.partition}),
         )
 
 
-def _stop(case: Case) -> str:
-    return "Stop the members, and " if case.last.seen.members else ""
+def _step(case: Case) -> str:
+    return "Stop the members, then run" if case.last.seen.members else "Run"
 
 
 def _option(row: PartitionRow) -> str:

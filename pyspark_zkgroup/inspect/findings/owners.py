@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, named, partitions_of
 from pyspark_zkgroup.inspect.findings.offsets import lacking
@@ -17,15 +18,19 @@ def lasting(case: Case) -> Iterator[GroupFinding]:
     """Owner nodes of nobody, that no session ends."""
     for owner, rows in _stuck(case, lives=False).items():
         first = case.paths.owner(rows[0].partition)
-        each = f"{first} and the like" if len(rows) > 1 else first
-        evict = f", as `zkgroup members evict {case.last.seen.group} {owner}` does" if owner else ""
+        each = f"{first} and the {len(rows) - 1} others" if len(rows) > 1 else first
+        evict = f", or run `zkgroup members evict {case.last.seen.group} {owner}`" if owner else ""
         yield GroupFinding(
             "owner",
-            f"[ZKG-201] {named(r.partition for r in rows)} cannot be claimed: "
-            f"{rows[0].owner or 'nobody'}, which is not registered, stands in an owner node that "
-            f"no session ends, for {_oldest(case, rows)}",
-            f"No process holds it, and no member has made it so: delete {each}{evict}. Who shall "
-            "have the partition claims it at once",
+            *catalogue.finding(
+                "ZKG-201",
+                "stuck",
+                partitions=named(r.partition for r in rows),
+                owner=rows[0].owner or "no thread",
+                lasting=_oldest(case, rows),
+                paths=each,
+                evict=evict,
+            ),
             partitions=partitions_of(rows),
         )
 
@@ -35,18 +40,16 @@ def strangers(case: Case) -> Iterator[GroupFinding]:
         session = case.last.facts.owners[rows[0].partition].session
         yield GroupFinding(
             "owner",
-            f"[ZKG-202] {named(r.partition for r in rows)} cannot be claimed: owned by "
-            f"{rows[0].owner}, which is not registered, in session {session:#x}, for "
-            f"{_oldest(case, rows)}; {sum(r.lag or 0 for r in rows):,} records wait",
-            "Some process that is no member, or none any more, has this session: ZooKeeper's "
-            "`cons` command (`echo cons | nc HOST 2181`, or the admin server's "
-            "/commands/connections) names its address, at the server it is connected to. End it, "
-            "and the nodes go with the session. If there is no such process, look again at `stat "
-            f"{case.paths.owner(rows[0].partition)}`, as zkCli.sh has it: while ephemeralOwner is "
-            f"{session:#x} and no server's `cons` names that, the process is dead, and the session "
-            "ends by itself within its timeout (40 s at most, unless the servers' "
-            "maxSessionTimeout is set): wait. If it is 0x0 by then, no session ends the node: "
-            "delete it",
+            *catalogue.finding(
+                "ZKG-202",
+                "stranger",
+                partitions=named(r.partition for r in rows),
+                lasting=_oldest(case, rows),
+                owner=rows[0].owner,
+                session=session,
+                waiting=sum(r.lag or 0 for r in rows),
+                path=case.paths.owner(rows[0].partition),
+            ),
             partitions=partitions_of(rows),
         )
 
@@ -58,18 +61,23 @@ def silent(case: Case) -> Iterator[GroupFinding]:
             continue
         rows, waiting = case.rows_of(member.consumer), case.waiting_for(member.consumer)
         verb = "waits" if len(waiting) == 1 else "wait"
-        wait = f"; {named(waiting)} {verb} for it to let go" if waiting else ""
+        waiters = f"; {named(waiting)} {verb} for it to release partitions" if waiting else ""
         unread = _free_for(case, member.consumer)
         free = named(r.partition for r in unread)
-        left = f"; nobody reads {free}, which it shall have too" if unread else ""
+        unowned = f"; not read: {free}, also assigned to it" if unread else ""
         yield GroupFinding(
             "owner",
-            f"[ZKG-203] {member.consumer} is stuck, or in a long batch: it holds {len(rows)} "
-            f"partitions, {sum(r.lag or 0 for r in rows):,} records wait in them, and it has "
-            f"committed nothing for {case.lasting(since_ms)}{wait}{left}",
-            "See in its log, and at its executors, what the batch under way does. If it hangs, end "
-            f"the process, or `zkgroup members evict {case.last.seen.group} {member.consumer}`: "
-            "others read on, and only that batch comes twice. A JVM member can only be ended",
+            *catalogue.finding(
+                "ZKG-203",
+                "silent",
+                member=member.consumer,
+                count=len(rows),
+                waiting=sum(r.lag or 0 for r in rows),
+                lasting=case.lasting(since_ms),
+                waiters=waiters,
+                unread=unowned,
+                group=case.last.seen.group,
+            ),
             is_ill=case.last.at_ms - since_ms >= _SILENT_S * 1000,
             partitions=partitions_of([*rows, *unread]),
         )
@@ -112,21 +120,15 @@ def unclaimed(case: Case) -> Iterator[GroupFinding]:
     for consumer, rows in found.items():
         if _silent_since(case, consumer) is not None:
             continue
-        remedy = (
-            "It claims them at its next boundary, when its batch ends: see its log for what that "
-            "does, or waits for"
-        )
-        if is_mixed:
-            remedy = (
-                "A JVM member may assign by another partition.assignment.strategy, which it does "
-                "not publish, or have given up waiting (rebalance.max.retries): compare what the "
-                f"members are configured with, and start {consumer} again"
-            )
         yield GroupFinding(
             "owner",
-            f"[ZKG-204] nobody owns {named(r.partition for r in rows)}, and {consumer}, which "
-            f"shall have them, has not claimed them in {case.apart_s:.0f} s",
-            remedy,
+            *catalogue.finding(
+                "ZKG-204",
+                "mixed" if is_mixed else "batch",
+                partitions=named(r.partition for r in rows),
+                member=consumer,
+                apart_s=case.apart_s,
+            ),
             is_ill=False,
             partitions=partitions_of(rows),
         )

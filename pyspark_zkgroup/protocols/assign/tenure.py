@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Sequence
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import AssignmentError, FencedError
 from pyspark_zkgroup.group.ops import Done, Refused
 from pyspark_zkgroup.group.ownership import Held, Known, answered
@@ -97,10 +98,7 @@ class OffsetFences:
                 planned = undecided.pop(partition)
                 if not again:
                     _log.warning(
-                        "[ZKG-134] replay: %s %s is left out, now and for ever: its offset was "
-                        "changed",
-                        partition,
-                        planned.range,
+                        catalogue.warning("ZKG-134", partition=partition, range=planned.range)
                     )
                     continue
                 included.add(partition)

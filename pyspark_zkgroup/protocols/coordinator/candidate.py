@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import AccessError, BadZnodeError, ServerError
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt
 from pyspark_zkgroup.group.paths import COORDINATED, COORDINATOR
@@ -84,9 +85,7 @@ class Candidate:
             (node,) = store.nodes([COORDINATOR])
             return None if node is None else parse_candidacy(COORDINATOR, node.data)
         except (DisconnectedError, SessionLostError, BadZnodeError, AccessError) as error:
-            _log.warning(
-                "[ZKG-171] a light member asks for the coordinator, and it is not known: %s", error
-            )
+            _log.warning(catalogue.warning("ZKG-171", error=error))
             return None
 
     def start(self) -> None:
@@ -108,13 +107,15 @@ class Candidate:
             try:
                 self._one_session()
             except (AccessError, ServerError) as error:
-                _log.warning("[ZKG-150] %s is no candidate now: %s", self.candidacy.name, error)
+                _log.warning(
+                    catalogue.warning("ZKG-150", candidate=self.candidacy.name, error=error)
+                )
                 self._wait(_AGAIN_S)
             except SessionLostError:
-                _log.warning("[ZKG-151] the session of candidate %s has ended", self.candidacy.name)
+                _log.warning(catalogue.warning("ZKG-151", candidate=self.candidacy.name))
             except Exception:  # noqa: BLE001 - shown with its trace, and stood up from
                 # A fault of ours in the one thread that serves all groups must not end with it.
-                _log.exception("[ZKG-152] candidate %s begins anew", self.candidacy.name)
+                _log.exception(catalogue.warning("ZKG-152", candidate=self.candidacy.name))
                 self._wait(_AGAIN_S)
 
     def _one_session(self) -> None:
@@ -156,7 +157,7 @@ class Candidate:
                     self.desk.end()
             except DisconnectedError as error:
                 _log.warning(
-                    "[ZKG-153] candidate %s waits for ZooKeeper: %s", self.candidacy.name, error
+                    catalogue.warning("ZKG-153", candidate=self.candidacy.name, error=error)
                 )
                 self._wait(_AGAIN_S)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from typing import Protocol
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.ops import Create, Delete, Done, InDoubt, Refused, Transaction
 from pyspark_zkgroup.group.paths import CoordinatedPaths
@@ -124,4 +125,4 @@ class CommandChannel:
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("an answer to a command was not answered")
             if isinstance(outcome, Refused) and outcome.reason != "missing":
-                _log.warning("[ZKG-159] an answer to a command was refused: %s", outcome)
+                _log.warning(catalogue.warning("ZKG-159", outcome=outcome))

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.ops import Delete
 from pyspark_zkgroup.group.ownership import thread_of
@@ -125,7 +126,7 @@ class Registry:
         for consumer, reason in skipped.items():
             if consumer not in self._said:
                 self._said.add(consumer)
-                _log.warning("[ZKG-154] member %s is told nothing: %s", consumer, reason)
+                _log.warning(catalogue.warning("ZKG-154", member=consumer, reason=reason))
         self.light = {
             consumer: (present[consumer].node.czxid, registration.light.timeout_ms / 1000.0)
             for consumer, registration in read.items()

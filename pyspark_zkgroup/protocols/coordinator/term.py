@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt, Outcome
 from pyspark_zkgroup.group.paths import BROKER_IDS, COORDINATED, CoordinatedPaths
@@ -118,7 +119,7 @@ class Term:
         self._feed(read)
         now = self.state.groups[group]
         if now.refused and now.refused != before.refused:
-            _log.error("[ZKG-157] %s", now.refused)
+            _log.error(catalogue.warning("ZKG-157", reason=now.refused))
         return True
 
     def _feed(self, event: Event) -> None:
@@ -135,10 +136,7 @@ class Term:
             data = encode(command)
             if len(data) > _COMMAND_BYTES_MAX:
                 _log.error(
-                    "[ZKG-155] %s would be told %d bytes at once, and ZooKeeper takes 1 MiB: its "
-                    "share is "
-                    "too large, start more members of group %s",
-                    *(consumer, len(data), group),
+                    catalogue.warning("ZKG-155", member=consumer, size=len(data), group=group)
                 )
                 continue
             path = paths.command(consumer)
@@ -155,7 +153,7 @@ class Term:
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError(f"a command to group {group} was not answered")
             if not isinstance(outcome, Done):
-                _log.error("[ZKG-156] a command to group %s was refused: %s", group, outcome)
+                _log.error(catalogue.warning("ZKG-156", group=group, outcome=outcome))
         _log.info(
             "group %s: %s",
             group,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import BadZnodeError, ServerError
 from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, topic_path
 from pyspark_zkgroup.jvm.topics import parse_topic
@@ -65,7 +66,7 @@ class TopicList:
         try:
             self._topics = dict(poll())
         except ServerError as error:
-            _log.warning("[ZKG-158] the topics are not known now: %s", error)
+            _log.warning(catalogue.warning("ZKG-158", error=error))
             return None
         return dict(self._topics)
 

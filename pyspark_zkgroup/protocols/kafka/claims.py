@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.member_wire import Write
@@ -94,7 +95,7 @@ class KafkaClaims:
     def give_up_on(self, gone: Collection[TopicPartition]) -> None:
         """Deleted with their offsets: there is nothing left to commit to."""
         for partition in sorted(self.holdings.held & set(gone)):
-            _log.warning("[ZKG-160] %s is gone: its last offset is not committed", partition)
+            _log.warning(catalogue.warning("ZKG-160", partition=partition))
             self.holdings.held.discard(partition)
             self.holdings.replayed.discard(partition)
             del self.holdings.known[partition]
@@ -116,10 +117,7 @@ class KafkaClaims:
         for partition, committed in found.items():
             holdings.replayed.discard(partition)
             if not holdings.known[partition].is_untouched(committed):
-                _log.warning(
-                    "[ZKG-180] %s was replayed, and left out by another driver: not committed",
-                    partition,
-                )
+                _log.warning(catalogue.warning("ZKG-180", partition=partition))
                 holdings.held.discard(partition)
                 del holdings.known[partition]
         return asked - found.keys()
@@ -241,8 +239,7 @@ class KafkaClaims:
     def _say_rebuilt(self, partition: TopicPartition, committed: GroupOffset, at: int) -> None:
         if committed.offset is None:
             _log.warning(
-                "[ZKG-102] the group has no offset of %s any more: rebuilt from %s, %d",
-                partition,
-                "our own progress",
-                at,
+                catalogue.warning(
+                    "ZKG-102", partition=partition, source="this query's progress", offset=at
+                )
             )

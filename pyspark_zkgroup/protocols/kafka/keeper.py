@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka import member_wire, metadata
@@ -173,7 +174,7 @@ class GroupKeeper:
             while self._turn(coordinator):
                 pass
         except BaseException:
-            _log.exception("[ZKG-161] the thread of group %s's membership has died", self.group)
+            _log.exception(catalogue.warning("ZKG-161", group=self.group))
             with self._changed:
                 self._note(replace(self._member, fatal="the heartbeat's thread has died"))
             raise
@@ -262,7 +263,7 @@ class GroupKeeper:
             try:
                 assignments, led = self._assign(coordinator, joined)
             except ServerError as error:
-                _log.warning("[ZKG-162] group %s cannot be assigned yet: %s", self.group, error)
+                _log.warning(catalogue.warning("ZKG-162", group=self.group, error=error))
                 return "back off"
         request = member_wire.sync_request(
             self.who(member),
@@ -303,7 +304,7 @@ class GroupKeeper:
                 subscription = decode_subscription(entry.subscription)
             except ValueError as error:
                 _log.warning(
-                    "[ZKG-163] member %s of group %s is left out: %s", entry.id, self.group, error
+                    catalogue.warning("ZKG-163", member=entry.id, group=self.group, error=error)
                 )
                 subscription = MemberSubscription(())
             members.append(GroupMember(entry.id, subscription, entry.instance))
@@ -340,9 +341,7 @@ class GroupKeeper:
         try:
             return decode_assignment(assignment)
         except ValueError as error:
-            _log.warning(
-                "[ZKG-164] the assignment of group %s cannot be read: %s", self.group, error
-            )
+            _log.warning(catalogue.warning("ZKG-164", group=self.group, error=error))
             return MemberAssignment()
 
     def _overtaken(self, member: Member) -> bool:
@@ -363,7 +362,7 @@ class GroupKeeper:
             return
         if member.life > before.life:
             why = member.rejoin or "the group has rebalanced without us"
-            _log.warning("[ZKG-165] membership in group %s is lost: %s", self.group, why)
+            _log.warning(catalogue.warning("ZKG-165", group=self.group, reason=why))
             self.heard_at = float("-inf")
         elif member.phase == "stable" and before.phase != "stable":
             _log.info(

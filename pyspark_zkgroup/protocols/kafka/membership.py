@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka.error_codes import Meaning
@@ -191,7 +192,7 @@ class KafkaMembership:
         self._finish(done)
         try:
             if not self._commit_last():
-                _log.warning("[ZKG-127] leaving without a last commit: %s", self.requests.trouble)
+                _log.warning(catalogue.warning("ZKG-127", error=self.requests.trouble))
         finally:
             self.requests.close()
             self.keeper.close(leave=self.options.group.member_id is None)

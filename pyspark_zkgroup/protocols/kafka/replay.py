@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping
 from typing import Protocol
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
@@ -90,7 +91,7 @@ class KafkaReplay:
             move_at = min(move_at, self.clock.monotonic() + patience_s)
             if others and self.clock.monotonic() >= move_at:
                 _log.warning(
-                    "[ZKG-167] left out of the replay, as others have them: %s", sorted(others)
+                    catalogue.warning("ZKG-167", partitions=", ".join(map(str, sorted(others))))
                 )
                 membership.claims.move_fence(member, others)
             elif self.open:
@@ -132,7 +133,5 @@ class KafkaReplay:
         if now - self._said_at >= _SAID_EVERY_S:
             self._said_at = now
             _log.warning(
-                "[ZKG-166] the replay waits for %s, group %s",
-                what,
-                self.membership.options.group.id,
+                catalogue.warning("ZKG-166", reason=what, group=self.membership.options.group.id)
             )

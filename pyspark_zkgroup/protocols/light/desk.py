@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy
 from pyspark_zkgroup.protocols.coordinator.rules.commands import (
@@ -193,11 +194,7 @@ class LightDesk:
                 nodes = delete_life(office.store, life, until)
                 self.quota.freed(life.group, nodes)
             _log.warning(
-                "[ZKG-172] light member %s of group %s was not heard of for its timeout: "
-                "%d partitions free",
-                life.consumer,
-                life.group,
-                nodes,
+                catalogue.warning("ZKG-172", member=life.consumer, group=life.group, count=nodes)
             )
         return True
 
@@ -227,7 +224,7 @@ class LightDesk:
                 f"at most {self.members_max} members are served, {self.group_members_max} a group"
             )
             if self.refusals.may_say("full"):
-                _log.warning("[ZKG-195] %s was turned away: %s", hello.consumer, limit)
+                _log.warning(catalogue.warning("ZKG-195", member=hello.consumer, limit=limit))
             outbox.put(Rejected(limit, retriable=True))
         else:
             return self._seat(office, hello, outbox, caller)
@@ -389,9 +386,9 @@ class LightDesk:
 
     def _turn_out(self, seat: Seat) -> None:
         """It may come again, and holds nothing that it could lose."""
-        why = f"it has not registered within {self.register_within_s:.0f} s"
+        why = f"it did not register within {self.register_within_s:.0f} s"
         if self.refusals.may_say("late"):
-            _log.warning("[ZKG-196] %s loses its stream: %s", seat.hello.consumer, why)
+            _log.warning(catalogue.warning("ZKG-196", member=seat.hello.consumer, reason=why))
         self.leave(seat)
         seat.outbox.put(Rejected(why, retriable=True))
         seat.close()

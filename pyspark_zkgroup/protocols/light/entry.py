@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.group.ops import Create, Delete, Done, Transaction
 from pyspark_zkgroup.jvm.registration import encode_registration, parse_registration
 from pyspark_zkgroup.jvm.topics import legal_name
@@ -49,7 +50,7 @@ def register(seat: Seat, asked: Register) -> Reply:
             other.fence(f"{path} is in the hands of another process")
         seat.desk.supersede(replace(seat.named, number=found.life))
         request = (Delete(path, found.node.node.version), *request)
-        _log.warning("[ZKG-173] %s was taken over from its predecessor", path)
+        _log.warning(catalogue.warning("ZKG-173", path=path))
     elif seat.desk.has_rival(seat) and not _is_predecessor(seat, asked):
         return Failed(asked.number, "taken", f"{path} was that of another process just now")
     (outcome,) = seat.store.commit([request])

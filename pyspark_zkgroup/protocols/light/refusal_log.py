@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import SYSTEM, Clock
 
 _EACH_S = 60.0
@@ -31,5 +32,5 @@ class RefusalLog:
                 began, count = now, 0
             self._said[kind] = began, count + 1
         if passed_over:
-            _log.warning("[ZKG-193] %d more of what follows were not said", passed_over)
+            _log.warning(catalogue.warning("ZKG-193", count=passed_over))
         return count < _AT_ONCE

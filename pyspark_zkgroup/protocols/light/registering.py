@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import cast
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ownership import version_of
 from pyspark_zkgroup.jvm.registration import Registration, encode_registration
@@ -75,5 +76,5 @@ class StreamRegistration:
                 raise fenced(context, taken)
             if not said:
                 said = taken
-                _log.warning("[ZKG-175] waiting for the end of a predecessor: %s", taken)
+                _log.warning(catalogue.warning("ZKG-175", reason=taken))
             self.agenda.wait(_LOOK_AGAIN_S)

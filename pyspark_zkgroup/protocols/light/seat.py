@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.errors import AccessError, BadZnodeError
 from pyspark_zkgroup.group.ops import (
@@ -242,7 +243,7 @@ class Seat:
             data = encode_registration(replace(registration, light=seat))
             self.store.commit([(SetData(path, data, found.node.node.version),)])
         except (DisconnectedError, SessionLostError) as error:
-            _log.warning("[ZKG-174] %s was not brought up to date: %s", path, error)
+            _log.warning(catalogue.warning("ZKG-174", path=path, error=error))
 
     # -- reading and writing for the member
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import grpc
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.protocols.light.access import METHOD, add_port, caller_of, server_options
 from pyspark_zkgroup.protocols.light.conversation import Greet, NotAdmittedError, Outbox, converse
@@ -81,7 +82,7 @@ class Listener:
         caller = caller_of(self.access, context.invocation_metadata(), context.auth_context())
         if caller is None:
             if self.refusals.may_say("no token of ours"):
-                _log.warning("[ZKG-168] %s was not let in: its token is not ours", context.peer())
+                _log.warning(catalogue.warning("ZKG-168", peer=context.peer()))
             context.abort(grpc.StatusCode.UNAUTHENTICATED, "not let in")
             return
         if not self._unheard.acquire(blocking=False):
@@ -152,18 +153,17 @@ class _Reader:
             self.is_foreign = True
             if refusals.may_say("token of another group"):
                 _log.warning(
-                    "[ZKG-194] %s was not let into group %s: its token is of another one",
-                    *(self.context.peer(), repr(str(error)[:_SHOWN])),
+                    catalogue.warning(
+                        "ZKG-194", peer=self.context.peer(), group=repr(str(error)[:_SHOWN])
+                    )
                 )
         except BadMessageError as error:
             self.bad = str(error)
             if refusals.may_say("no message"):
-                _log.warning(
-                    "[ZKG-169] %s sent what no light member sends: %s", self.context.peer(), error
-                )
+                _log.warning(catalogue.warning("ZKG-169", peer=self.context.peer(), error=error))
         except Exception as error:  # noqa: BLE001 - gRPC ends the iterator of a broken stream so
             if self.context.is_active():
-                _log.exception("[ZKG-170] the stream of %s ends: %s", self.context.peer(), error)
+                _log.exception(catalogue.warning("ZKG-170", peer=self.context.peer(), error=error))
         finally:
             silent.cancel()
             self._heard()

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import SYSTEM, EventClock
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Command
@@ -204,7 +205,7 @@ class LightSession:
             try:
                 self.leave()
             except (DisconnectedError, SessionLostError, AccessError) as error:
-                _log.warning("[ZKG-176] the coordinator was not told that we leave: %s", error)
+                _log.warning(catalogue.warning("ZKG-176", error=error))
         self._lost = self._closing = True
         self._closed.put(None)
         with self._lock:
@@ -222,7 +223,7 @@ class LightSession:
             try:
                 search = self._talk(search)
             except Exception as error:  # noqa: BLE001 - the one thread that finds the coordinator
-                _log.exception("[ZKG-177] the stream to %s", address)
+                _log.exception(catalogue.warning("ZKG-177", address=address))
                 self.note = f"{address}: {error}"
                 search = searching.failed(search)
             finally:
@@ -338,12 +339,7 @@ class LightSession:
             )
             if shown not in self._strangers and len(self._strangers) < _STRANGERS_MAX:
                 self._strangers.add(shown)
-                _log.warning(
-                    "[ZKG-192] %s names %s as the coordinator, which coordinator.addresses does "
-                    "not: it is not asked",
-                    search.address,
-                    shown,
-                )
+                _log.warning(catalogue.warning("ZKG-192", address=search.address, other=shown))
         return searching.redirected(search, answer.address)
 
     def _rejected(self, search: Search, answer: Rejected) -> Search:

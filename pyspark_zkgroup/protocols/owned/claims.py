@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, field, replace
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group import claim, obstacle
 from pyspark_zkgroup.group.ops import Done, InDoubt, Refused, Transaction
@@ -97,7 +98,7 @@ def _lose_vanished(
     """Deleted by somebody while our session lives. Finished work is settled before the claims."""
     unsettled = False
     for partition in vanished:
-        _log.warning("[ZKG-123] the owner node of %s was deleted by somebody else", partition)
+        _log.warning(catalogue.warning("ZKG-123", partition=partition))
         moved.lost.append(partition)
         context.holdings.held.pop(partition)
         context.callback.tell("loss", [partition])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import FencedError
 from pyspark_zkgroup.group import settle
 from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Outcome, Refused, Transaction
@@ -179,23 +180,21 @@ def _apply(
     if found.verdict is Verdict.OURS:
         holdings.committed_at = context.clock.monotonic()
     elif found.verdict is Verdict.UNOWNED:
-        _log.warning("[ZKG-124] the owner node of %s is gone while our session lives", partition)
+        _log.warning(catalogue.warning("ZKG-124", partition=partition))
     elif found.verdict is Verdict.MISSING:
         _log.warning(
-            "[ZKG-125] %s is gone: the position of %s is rebuilt from what this query has done, %d",
-            context.paths.offset(partition),
-            partition,
-            known.done,
+            catalogue.warning(
+                "ZKG-125",
+                path=context.paths.offset(partition),
+                partition=partition,
+                offset=known.done,
+            )
         )
     elif found.verdict is Verdict.DROP:
         if held is not None:
             context.callback.tell("loss", [partition])
         holdings.dropped += 1
-        _log.warning(
-            "[ZKG-126] %s was taken over or reset by somebody else; the group's offset counts from "
-            "here",
-            partition,
-        )
+        _log.warning(catalogue.warning("ZKG-126", partition=partition))
     holdings.apply([outcomes.resolved(partition, known, held, value, found)])
     return found.verdict not in (Verdict.MISSING, Verdict.DROP)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group import obstacle
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt, NodeVersion
@@ -290,17 +291,14 @@ class FirstOffsets:
             if partition in stored and (position is None or partition in holdings.stale):
                 source, position = "Kafka", max(stored[partition].offset, position or 0)
             elif position is None:
-                source, position = "the log's start, as nobody knew better", earliest[partition]
+                source, position = "the log start, as no other source is known", earliest[partition]
             elif partition in holdings.stale:
-                source = "what we knew before others read on"
+                source = "this query's progress before other members took over"
             else:
-                source = "our own progress"
+                source = "this query's progress"
             positions[partition] = position
             written.append(partition)
             _log.warning(
-                "[ZKG-102] the group has no offset of %s any more: rebuilt from %s, %d",
-                partition,
-                source,
-                position,
+                catalogue.warning("ZKG-102", partition=partition, source=source, offset=position)
             )
         return written

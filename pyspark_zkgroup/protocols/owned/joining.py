@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.protocols.owned import commits, replays
@@ -81,7 +82,7 @@ class Joining:
         """Whoever deleted our registration may have deleted everything, and others have rebuilt it
         since. What we hold is looked at first: commits rest on that order.
         """
-        _log.warning("[ZKG-117] our registration was deleted by somebody else: registering again")
+        _log.warning(catalogue.warning("ZKG-117"))
         commits.reconsider(context, list(context.holdings.held))
         self.agenda.joined = False
         self.join(context)

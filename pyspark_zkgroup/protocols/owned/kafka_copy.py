@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.model import CommitRefused, StoredOffset, TopicPartition
@@ -84,9 +85,7 @@ class KafkaCopy:
             raise refusal
         if members:
             _log.warning(
-                "[ZKG-178] Kafka's brokers coordinate consumers in a group %r of their own, which "
-                "knows nothing of this one in ZooKeeper: both read every record: %s",
-                *(self.group, kafka_copy.named(members)),
+                catalogue.warning("ZKG-178", group=self.group, consumers=kafka_copy.named(members))
             )
 
     # -- reading
@@ -119,14 +118,11 @@ class KafkaCopy:
         self._compared.update(offsets)
         if found:
             both = kafka_copy.both_named(found, offsets, stored)
-            _log.warning("[ZKG-135] the group's offsets in Kafka count: %s", both)
+            _log.warning(catalogue.warning("ZKG-135", partitions=both))
         behind = [p for p in stored.keys() - found if kafka_copy.is_behind(offsets[p], stored[p])]
         if behind:
             both = kafka_copy.both_named(behind, offsets, stored)
-            _log.warning(
-                "[ZKG-136] offsets that others have set in Kafka are behind and do not count: %s",
-                both,
-            )
+            _log.warning(catalogue.warning("ZKG-136", partitions=both))
         return found
 
     # -- writing
@@ -176,9 +172,7 @@ class KafkaCopy:
         self._paused_until = self.clock.monotonic() + self._pause_s
         self._pause_s = min(_PAUSE_S_MAX, 2 * self._pause_s)
         if reason != self.trouble:
-            _log.warning(
-                "[ZKG-104] offsets are committed in ZooKeeper, but not copied to Kafka: %s", reason
-            )
+            _log.warning(catalogue.warning("ZKG-104", reason=reason))
         self.trouble = reason
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
@@ -101,9 +102,7 @@ class OwnedMembership:
                 replays.note_empty_ranges(context, plan)
                 return self.tenure.replay(context, plan, self.agenda.wait)
             except SessionLostError:
-                _log.warning(
-                    "[ZKG-129] the session ended during the replay: all ranges are decided again"
-                )
+                _log.warning(catalogue.warning("ZKG-129"))
                 self.keeper.lose()
             except (DisconnectedError, ServerError) as error:
                 self.keeper.wait_out(error, LOOK_BACKOFF_S)
@@ -191,7 +190,7 @@ class OwnedMembership:
                 self.joining.copy.write(context, has_lease=self.keeper.may_plan, last=True)
                 context.callback.tell("release", self.holdings.held)
         except _UNCOMMITTED as error:
-            _log.warning("[ZKG-127] leaving without a last commit: %s", error)
+            _log.warning(catalogue.warning("ZKG-127", error=error))
         finally:
             session.close()
             _log.info("left group %s as %s", context.paths.group, self.member)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import AssignmentError, OffsetBeyondEndError, SubscriptionError
 from pyspark_zkgroup.group.agreement import conflict
 from pyspark_zkgroup.group.claim import take_over_request
@@ -131,13 +132,13 @@ class RegistrationNode:
                 )
                 if not said:
                     said = True
-                    _log.warning("[ZKG-130] waiting for the end of the session that holds %s", path)
+                    _log.warning(catalogue.warning("ZKG-130", path=path))
                 self.keeper.agenda.wait(_LOOK_AGAIN_S)
                 continue
             (outcome,) = context.store.commit([request])
             if isinstance(outcome, Done):
                 if node is not None:
-                    _log.warning("[ZKG-131] took over %s from its predecessor", path)
+                    _log.warning(catalogue.warning("ZKG-131", path=path))
                 return
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("the registration was not answered")

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.group import replay
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import (
@@ -71,11 +72,9 @@ def replay_ranges(
         if waiting_for - said:
             said |= waiting_for
             _log.warning(
-                "[ZKG-132] replay: waiting at most %.0f s for the end of our predecessor's "
-                "session, which "
-                "still owns partitions as %s",
-                patience_s,
-                ", ".join(sorted(waiting_for)),
+                catalogue.warning(
+                    "ZKG-132", wait_s=patience_s, threads=", ".join(sorted(waiting_for))
+                )
             )
         if undecided and waiting_for:
             wait(_LOOK_AGAIN_S)
@@ -127,10 +126,9 @@ def _decide_round(
             else:
                 context.holdings.lost_topics.add(partition.topic)
             _log.warning(
-                "[ZKG-133] replay: %s %s is left out, now and for ever: %s",
-                partition,
-                planned.range,
-                answer.reason,
+                catalogue.warning(
+                    "ZKG-133", partition=partition, range=planned.range, reason=answer.reason
+                )
             )
     return {a.owner.text for a in answers.values() if isinstance(a, replay.WaitFor)}
 

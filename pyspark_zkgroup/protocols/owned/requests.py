@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import AccessError
 from pyspark_zkgroup.group.ops import Create, Delete, Done, Op, SetData
 from pyspark_zkgroup.group.requests import Request, decode_request, encode_request, in_force
@@ -85,7 +86,7 @@ class Requests:
             (found,) = context.store.stats([path], watch=True)
             (node,) = context.store.nodes([path]) if found is not None else [None]
         except AccessError as error:
-            _log.warning("[ZKG-148] what is asked of this member cannot be read: %s", error)
+            _log.warning(catalogue.warning("ZKG-148", error=error))
             node = None
         # Only now: a look that was not answered is to be repeated.
         self.agenda.asked_anew = False
@@ -124,7 +125,7 @@ class Requests:
                 operations.append(SetData(path, encode_request(answered), self._version))
             (outcome,) = context.store.commit([tuple(operations)])
         except AccessError as error:
-            _log.warning("[ZKG-149] outside of the group, but nobody can be told so: %s", error)
+            _log.warning(catalogue.warning("ZKG-149", error=error))
             self._shown_in = context.session
             return
         if isinstance(outcome, Done):

@@ -6,6 +6,7 @@ import logging
 import queue
 from collections.abc import Callable, Collection
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.protocols.owned.agenda import Agenda
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
@@ -66,10 +67,12 @@ class SessionKeeper:
     def lose(self) -> None:
         if self.session is not None:
             _log.warning(
-                "[ZKG-114] session %#x with %s has ended with %d partitions held: joining again",
-                self.session.id,
-                self.server,
-                len(self.member.holdings.held),
+                catalogue.warning(
+                    "ZKG-114",
+                    session=self.session.id,
+                    server=self.server,
+                    held=len(self.member.holdings.held),
+                )
             )
         self.close()
         self.session = self.context = None
@@ -112,12 +115,15 @@ class SessionKeeper:
             # A process that was stopped, and goes on when its lease is over, finds its connection
             # dead: from in here that looks as if the server were away.
             _log.warning(
-                "[ZKG-115] %s does not answer (%s): going on with what is held for at most %.1f "
-                "s%s",
-                self.server,
-                error,
-                max(0.0, lease_s),
-                "" if lease_s > 0 else "; it is away, or this process stood still",
+                catalogue.warning(
+                    "ZKG-115",
+                    server=self.server,
+                    error=error,
+                    left_s=max(0.0, lease_s),
+                    note=""
+                    if lease_s > 0
+                    else "; the server is down, or this process was suspended",
+                )
             )
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.group.agreement import conflict
 from pyspark_zkgroup.group.snapshot import Snapshot, partitions_of
 from pyspark_zkgroup.group.spare import why_spare
@@ -81,16 +82,9 @@ class ComputedTarget:
             if consumer in self.snapshot.skipped:
                 continue
             if consumer in view.snapshot.unsupported:
-                _log.warning(
-                    "[ZKG-119] no partition moves while member %s is registered with a pattern "
-                    "that is not supported: %s",
-                    consumer,
-                    reason,
-                )
+                _log.warning(catalogue.warning("ZKG-119", member=consumer, reason=reason))
             else:
-                _log.warning(
-                    "[ZKG-118] member %s is left out of the assignment: %s", consumer, reason
-                )
+                _log.warning(catalogue.warning("ZKG-118", member=consumer, reason=reason))
         self._compare_rules(context.consumer, view.snapshot)
         self.notes = view.notes
         refresh_at = (
@@ -116,11 +110,7 @@ class ComputedTarget:
         others = {c: r for c, r in snapshot.members.items() if c != consumer}
         self._conflict = conflict(self.registration, others) or ""
         if self._conflict and self._conflict != before:
-            _log.warning(
-                "[ZKG-181] %s, or nobody reads them. Set partition.assignment.strategy and "
-                "partition.assignment.order alike in all members",
-                self._conflict,
-            )
+            _log.warning(catalogue.warning("ZKG-181", conflict=self._conflict))
 
     def move(self, context: MemberContext, mine: Mapping[TopicPartition, int]) -> Moved:
         members = self.snapshot.members

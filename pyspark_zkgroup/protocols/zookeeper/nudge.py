@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.group.ops import Create, Delete
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
@@ -51,8 +52,5 @@ class Nudge:
             [(Create(node, b"", ephemeral=True, world_open=True), Delete(node, 0))]
         )
         _log.warning(
-            "[ZKG-120] woke %s, whose partitions nobody reads; the next time in %.0f s if that "
-            "does not help",
-            ", ".join(sorted(idle)),
-            self._pause_s,
+            catalogue.warning("ZKG-120", members=", ".join(sorted(idle)), pause_s=self._pause_s)
         )

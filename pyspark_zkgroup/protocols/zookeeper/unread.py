@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.jvm.registration import Registration
 from pyspark_zkgroup.model import ThreadId, TopicPartition
@@ -59,7 +60,7 @@ class UnreadPartitions:
         for partition, line in zip(suspects, self.named, strict=False):
             if partition not in self._said:
                 self._said.add(partition)
-                _log.warning("[ZKG-121] %s", line)
+                _log.warning(catalogue.warning("ZKG-121", reason=line))
 
     def _text(self, partition: TopicPartition, thread: ThreadId) -> str:
         member = self._members.get(thread.consumer)

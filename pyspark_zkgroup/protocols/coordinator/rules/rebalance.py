@@ -282,7 +282,7 @@ def _refusal(read: GroupRead) -> str:
         return ""
     named = ", ".join(sorted(read.strangers)[:5])
     return (
-        f"group {read.group} has live members of protocol zookeeper or of the JVM ({named}) beside "
-        f"those of a coordinator ({', '.join(sorted(read.members)[:5])}): nothing is "
-        f"assigned before one of the two has left"
+        f"Group {read.group} has members that assign partitions themselves ({named}) and members "
+        f"of a coordinator ({', '.join(sorted(read.members)[:5])}). The coordinator assigns "
+        f"nothing until all members of one kind have left"
     )

@@ -52,17 +52,17 @@ def text(partition: TopicPartition, thread: ThreadId, strategy: str, order: str)
     """The line that names one suspect."""
     rule = f"{strategy} ({order} order)" if strategy == "roundrobin" else strategy
     return (
-        f"{partition} has had no owner for {BOUNDARIES} boundaries, though by {rule} it belongs to "
-        f"{thread}: that member may have given up waiting (a JVM member does after "
-        f"rebalance.max.retries), or some member assigns by another partition.assignment.strategy, "
-        f"or orders its round-robin differently (JVM members before and after 1.0 do)"
+        f"{partition} has had no owner for {BOUNDARIES} boundaries. The strategy {rule} assigns it "
+        f"to {thread}. That member may have stopped waiting for it (a JVM member does after "
+        f"rebalance.max.retries), or a member uses another partition.assignment.strategy, or "
+        f"another order of roundrobin (JVM members before and after 1.0 differ)"
     )
 
 
 def busy_text(partition: TopicPartition, thread: ThreadId) -> str:
     """The line where the target's member is a zkgroup one: its strategy is known to be ours."""
     return (
-        f"{partition} has had no owner for {BOUNDARIES} boundaries: it belongs to {thread}, which "
-        f"claims it at its next boundary, so its batch under way takes long or is stuck, or "
-        f"something keeps it from claiming, which its log names"
+        f"{partition} has had no owner for {BOUNDARIES} boundaries. It is assigned to {thread}, "
+        f"which claims it when its current batch ends. That batch takes long or is stuck, or the "
+        f"claim fails for a reason that the member's log names"
     )
