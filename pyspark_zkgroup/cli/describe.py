@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -24,13 +23,13 @@ from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.inspect.age import age
 from pyspark_zkgroup.inspect.findings import far_behind, has_nothing
 from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow
+from pyspark_zkgroup.inspect.short_names import short_names
 from pyspark_zkgroup.model import BrokeredGroup
 from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from pyspark_zkgroup.protocols.coordinator.rules.incumbent import Incumbent
 
 _NAMED = 5
 _NARROW = 100
-_TAIL, _TAIL_MAX = 8, 12
 _STATES = {
     "owned": ("", ""),
     "moving": ("moving", "cyan"),
@@ -175,7 +174,7 @@ def _table(title: str, *, is_narrow: bool) -> Table:
 
 def _members(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
     members = _table(_title(seen, now_ms), is_narrow=is_narrow)
-    short = _tails(seen.members) if is_narrow else {}
+    short = short_names(seen.members) if is_narrow else {}
     if short:
         members.add_column("id", no_wrap=True)
     members.add_column("member", overflow="fold")
@@ -300,7 +299,7 @@ def _partitions(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
         table.add_column("wanted by", overflow="fold")
     for name in ("committed", *(("ago",) if has_times else ()), "end", "lag"):
         table.add_column(name, justify="right", no_wrap=True)
-    short = _tails(seen.members) if is_narrow else {}
+    short = short_names(seen.members) if is_narrow else {}
     for row in seen.partitions:
         wanted = "" if row.state == "owned" else row.wanted_by or row.undecided or "-"
         add_row(
@@ -320,19 +319,6 @@ def _partitions(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
 
 def _age(at_ms: int | None, now_ms: float) -> tuple[str]:
     return ("" if at_ms is None else age(now_ms - at_ms),)
-
-
-def _tails(members: Sequence[MemberRow]) -> dict[str, str]:
-    """What ends the id of one member alone, by which commands know it too. The ids are whole in the
-    table of members.
-    """
-    ends = Counter(_tail(member.consumer) for member in members)
-    return {member.consumer: end for member in members if ends[end := _tail(member.consumer)] == 1}
-
-
-def _tail(consumer: str) -> str:
-    end = consumer.rpartition("-")[2]
-    return end if len(end) <= _TAIL_MAX else end[-_TAIL:]
 
 
 def _shortened(thread: str, tails: Mapping[str, str]) -> str:

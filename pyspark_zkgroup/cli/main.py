@@ -25,6 +25,7 @@ COMMANDS = (
     "members",
     "offsets",
     "stop",
+    "top",
 )
 ADDED = "zkgroup.commands"
 # What a user may call without the distribution that has it.

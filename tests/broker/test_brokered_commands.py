@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -164,3 +165,28 @@ def test_requests_to_members_are_refused_with_the_processes_to_end(
     said = " ".join(run(group, *command, group.name, group.name, status=1).stderr.split())
     assert "accept no requests: the brokers coordinate it" in said
     assert f"Send SIGTERM to their jobs ({group.name} at 127.0.0.1)" in said
+
+
+def test_top_shows_shares_and_what_has_moved(group: KafkaGroup) -> None:
+    topic = group.topic(2)
+    group.produce(topic, EACH)
+    first = group.query(topic)
+    settle(first)
+    second = group.query(topic)
+    over = threading.Event()
+
+    def turn() -> None:
+        while not over.is_set():
+            first.trigger()
+            second.trigger()
+
+    thread = threading.Thread(target=turn)
+    asked = ("top", group.name, "--interval", "0.5", "--looks", "12")
+    thread.start()
+    try:
+        shown = run(group, *asked).stdout
+    finally:
+        over.set()
+        thread.join()
+    assert "2 members, 2 partitions, lag 0" in shown
+    assert "joined: " in shown or shown.startswith(f"group {group.name}, classic protocol, Prep")
