@@ -11,6 +11,7 @@ import click
 import pytest
 
 from pyspark_zkgroup.cli.main import main
+from tests.documents import reference
 from tests.unit.test_operations import PROJECT
 
 PAGES = [*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").glob("*.md"))]
@@ -93,6 +94,16 @@ def test_the_readme_is_short_and_its_lines_are_narrow() -> None:
     lines = (PROJECT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 150
     assert [line for line in lines if len(line) > 100] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [(reference.CLI, reference.cli()), (reference.API, reference.api())],
+    ids=["commands", "python"],
+)
+def test_the_reference_is_that_of_the_code(path: Path, text: str) -> None:
+    found = (PROJECT / path).read_text(encoding="utf-8")
+    assert found == text, "run `python -m tests.documents.reference`"
 
 
 def test_what_is_not_there_would_be_found() -> None:
