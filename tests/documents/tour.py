@@ -29,6 +29,7 @@ COMMANDS = Scene(
         Shell(f"zkgroup describe billing {AT}"),
         Shell(f"zkgroup describe billing {AT} --json"),
         Shell(f"zkgroup lag billing {AT}"),
+        Shell(f"zkgroup top billing --looks 2 {AT}"),
         Shell(f"zkgroup doctor {AT} --group billing"),
         Shell(f"zkgroup doctor {AT} --all-groups --brief"),
         Shell(f"zkgroup assignment {AT} --group billing --json"),
