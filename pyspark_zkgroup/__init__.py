@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from pyspark_zkgroup.spark.listener import ProgressListener
     from pyspark_zkgroup.spark.progress import progress, progress_frame, read_progress
+    from pyspark_zkgroup.spark.running import run_until_stopped, stop_on_sigterm
     from pyspark_zkgroup.spark.source import DefaultSource
-    from pyspark_zkgroup.spark.stopping import stop, stop_on_sigterm
+    from pyspark_zkgroup.spark.stopping import stop
 
 __all__ = [
     "DefaultSource",
@@ -27,6 +28,7 @@ __all__ = [
     "progress_frame",
     "read_progress",
     "register",
+    "run_until_stopped",
     "stop",
     "stop_on_sigterm",
 ]
@@ -36,7 +38,8 @@ _LATER = {
     "ProgressListener": "pyspark_zkgroup.spark.listener",
     "read_progress": "pyspark_zkgroup.spark.progress",
     "stop": "pyspark_zkgroup.spark.stopping",
-    "stop_on_sigterm": "pyspark_zkgroup.spark.stopping",
+    "run_until_stopped": "pyspark_zkgroup.spark.running",
+    "stop_on_sigterm": "pyspark_zkgroup.spark.running",
     "progress": "pyspark_zkgroup.spark.progress",
     "progress_frame": "pyspark_zkgroup.spark.progress",
 }

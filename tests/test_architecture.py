@@ -279,6 +279,7 @@ def test_the_public_names_are_sorted_and_exact() -> None:
         "progress_frame",
         "read_progress",
         "register",
+        "run_until_stopped",
         "stop",
         "stop_on_sigterm",
     ]

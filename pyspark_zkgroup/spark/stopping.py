@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import logging
 import os
-import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.planning.drain import directory_of, is_private
@@ -23,6 +23,7 @@ from pyspark_zkgroup.spark.progress import shown_offset
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+T = TypeVar("T")
 _LOOK_AGAIN_S = 0.05
 _LEAVE_S_MAX = 15.0
 _log = logging.getLogger("pyspark_zkgroup.stop")
@@ -35,6 +36,10 @@ def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
     longer than `timeout_s`, or its planner could not be reached (Spark Connect; a driver on another
     machine).
     """
+    return bool(apart(lambda: _stop(query, timeout_s)))
+
+
+def _stop(query: StreamingQuery, timeout_s: float) -> bool:
     directory = directory_of(_jvm_pid())
     if not query.isActive:
         return True
@@ -48,26 +53,26 @@ def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
     return drained
 
 
-def stop_on_sigterm(query: StreamingQuery) -> bool:
-    """Wait for the end of `query`, and answer SIGTERM, Ctrl-C and `zkgroup stop` by draining it.
-    For the main thread of a job.
-
-    True if the query ended by itself, or was drained as `stop` says.
+def apart(act: Callable[[], T], timeout_s: float | None = None) -> T | None:
+    """The result of `act`, on a thread and so a py4j connection of its own: an exception of a
+    signal handler can leave the caller's connection in the middle of a call, and any further call
+    on it would wait for that one. None after `timeout_s`.
     """
-    asked: list[int] = []
+    results: list[T] = []
+    errors: list[BaseException] = []
 
-    def ask(signum: int, _frame: object) -> None:
-        asked.append(signum)
+    def run() -> None:
+        try:
+            results.append(act())
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+            errors.append(error)
 
-    before = {s: signal.signal(s, ask) for s in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        while not asked and not _asked_from_outside(query):
-            if query.awaitTermination(1):
-                return True
-        return stop(query)
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    if errors:
+        raise errors[0]
+    return results[0] if results else None
 
 
 def _drain(query: StreamingQuery, directory: Path, give_up_at: float) -> bool:
@@ -78,7 +83,7 @@ def _drain(query: StreamingQuery, directory: Path, give_up_at: float) -> bool:
         # In this order: read before, the ends would be those of the batch before last where one
         # ends in between, and the planner would not find its own among them.
         idle = _is_idle(query)
-        ends = _finished_ends(query)
+        ends = finished_ends(query)
         for box in boxes:
             _write(box, "drain", {"finished": ends.get(_member(box)) if idle else None})
         if boxes and all(box.with_suffix(".drained").exists() for box in boxes):
@@ -90,13 +95,13 @@ def _drain(query: StreamingQuery, directory: Path, give_up_at: float) -> bool:
         named = bool(boxes) and all(
             _member(box) in ends or box.with_suffix(".settled").exists() for box in boxes
         )
-        if idle and named and _is_idle(query) and _finished_ends(query) == ends:
+        if idle and named and _is_idle(query) and finished_ends(query) == ends:
             return True
         time.sleep(_LOOK_AGAIN_S)
     return False
 
 
-def _asked_from_outside(query: StreamingQuery) -> bool:
+def asked_from_outside(query: StreamingQuery) -> bool:
     """Only where progress tells which planner is the query's own: not on the word of another's."""
     boxes = _planners_of(query, directory_of(_jvm_pid())) if _members(query) else []
     return any(box.with_suffix(".asked").exists() for box in boxes)
@@ -126,7 +131,7 @@ def _members(query: StreamingQuery) -> set[str]:
     }
 
 
-def _finished_ends(query: StreamingQuery) -> dict[str, dict[str, Any]]:
+def finished_ends(query: StreamingQuery) -> dict[str, dict[str, Any]]:
     ends = (shown_offset(source.get("endOffset")) for source in _sources(query))
     return {end["member"]: end for end in ends if end.get("member")}
 

@@ -30,7 +30,7 @@ from pyspark.sql.types import StructType
 
 from pyspark_zkgroup import progress, progress_frame
 from pyspark_zkgroup.spark.listener import ProgressListener
-from pyspark_zkgroup.spark.stopping import stop_on_sigterm
+from pyspark_zkgroup.spark.running import stop_on_sigterm
 from tests.harness.waiting import wait_until
 from tests.spark.job import AVAILABLE_NOW, ONCE, Job
 from tests.spark.sink import deliver, write_whole
