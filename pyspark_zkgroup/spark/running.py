@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _TELL_EVERY_S = 5.0
-_STOP_AT_ONCE_S = 10.0
+_STOP_AT_ONCE_S = 2.0
 
 Say = Callable[[str], None]
 
@@ -85,9 +85,8 @@ def _drained(query: StreamingQuery, signals: list[int], say: Say) -> bool:
 
 
 def _stopped_at_once(query: StreamingQuery, batch: str, say: Say) -> bool:
-    repeated = _repeated(query, batch)
+    say(f"stopped at once: {_repeated(query, batch)}")
     apart(query.stop, _STOP_AT_ONCE_S)
-    say(f"stopped at once: {repeated}")
     return False
 
 
