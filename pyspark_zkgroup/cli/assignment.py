@@ -13,46 +13,54 @@ from click.core import ParameterSource
 from rich.table import Table
 
 from pyspark_zkgroup.cli.asking import chosen
+from pyspark_zkgroup.cli.brokered_live import BrokeredLive
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
+from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.counted import counted
+from pyspark_zkgroup.cli.found import found_group
 from pyspark_zkgroup.cli.group_file import PARTITIONS_MAX, BadInput, Question, bad, read_question
-from pyspark_zkgroup.cli.reach import config_option, store_of
+from pyspark_zkgroup.cli.live import LiveGroup
+from pyspark_zkgroup.cli.reach import place_options
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.assignors import STRATEGIES
 from pyspark_zkgroup.group.balance import BALANCED
 from pyspark_zkgroup.group.ownership import consumer_of
+from pyspark_zkgroup.inspect.brokered_what_if import foreseen
 from pyspark_zkgroup.inspect.jvm_consumers import imitate
 from pyspark_zkgroup.inspect.jvm_version import NEWEST, JvmVersion
 from pyspark_zkgroup.inspect.report import GroupFacts, report, snapshot_of
 from pyspark_zkgroup.inspect.wanted import published
 from pyspark_zkgroup.inspect.what_if import Change, changed
 from pyspark_zkgroup.jvm.java_order import compare_key
+from pyspark_zkgroup.kafka.member_settings import ASSIGNORS
 from pyspark_zkgroup.model import TopicPartition
+
+_RULES = tuple(dict.fromkeys((BALANCED, *STRATEGIES, *ASSIGNORS)))
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Threads by partition. `owned` is what a live group owns now."""
+    """Threads by partition, or members in a group of the brokers (`by_member`). `owned` is what a
+    live group owns now.
+    """
 
     rule: str
     members: tuple[str, ...]
     owners: Mapping[TopicPartition, str]
     remarks: tuple[str, ...] = ()
     owned: Mapping[TopicPartition, str] | None = None
+    by_member: bool = False
+
+    def member(self, owner: str) -> str:
+        return owner if self.by_member else consumer_of(owner)
 
 
 @click.command("assignment")
+@click.argument("name", metavar="[GROUP]", default="", shell_complete=complete_group)
 @click.option("--from", "file", type=click.File("rb"), help="A group as JSON; - reads stdin.")
-@click.option(
-    "--zookeeper",
-    "connect",
-    metavar="HOSTS[/CHROOT]",
-    envvar="ZKGROUP_ZOOKEEPER",
-    help="Read a live group here; or set ZKGROUP_ZOOKEEPER.",
-)
-@config_option
-@click.option("--group", help="The id of the live group.")
+@place_options
+@click.option("--group", hidden=True, help="GROUP, as it was given before.")
 @click.option("--with", "more", metavar="NAME", multiple=True, help="If NAME were a member too.")
 @click.option("--without", metavar="MEMBER", multiple=True, help="If MEMBER were gone.")
 @click.option("--partitions", metavar="TOPIC=N", multiple=True, help="If TOPIC had N partitions.")
@@ -77,8 +85,10 @@ class Answer:
 @click.pass_context
 def assignment(
     context: click.Context,
+    name: str,
     file: IO[bytes] | None,
-    connect: str | None,
+    connect: str,
+    bootstrap: str,
     group: str | None,
     more: tuple[str, ...],
     without: tuple[str, ...],
@@ -88,7 +98,7 @@ def assignment(
     exclude_internal: bool | None,
     as_json: bool,
 ) -> None:
-    """Show which thread of a group would own which partition.
+    """Show who would own what, in GROUP as it is or if it were changed.
 
     Of a live group, by the rule that its members go by, or as JVM consumers (0.8 to 1.1) would
     have it: as it is, or with another member (who reads what most of the others read; by range and
@@ -97,19 +107,28 @@ def assignment(
 
     Or of JVM consumers in a FILE with the keys "assignor", "topics" (name to number of partitions)
     and "ids" (consumer id to registration), and if wanted "version" and "exclude_internal_topics".
+
+    Example: zkgroup assignment billing --with third --bootstrap-servers kafka1:9092
     """
+    group = name or group
     given = (*more, *without, *partitions, assignor, version, exclude_internal)
     try:
         if file is not None:
-            is_named = context.get_parameter_source("connect") is ParameterSource.COMMANDLINE
-            if is_named or group or any(option is not None for option in given):
+            places = map(context.get_parameter_source, ("connect", "bootstrap"))
+            more_given = group or any(option is not None for option in given)
+            if more_given or ParameterSource.COMMANDLINE in places:
                 raise click.UsageError("--from says it all: the other options are for a live group")
             answer = _of_jvm_members(read_question(file.read()))
-        elif connect and group:
-            change = Change(_ids(group, more), without, _counts(partitions), assignor)
-            answer = _live(connect, group, change, version, exclude_internal is not False)
+        elif group:
+            change = Change(more, without, _counts(partitions), assignor)
+            _check(connect, group, change, version)
+            with found_group(connect, bootstrap, group) as live:
+                if isinstance(live, BrokeredLive):
+                    answer = _brokered(live, change, version)
+                else:
+                    answer = _live(live, change, version, exclude_internal is not False)
         else:
-            raise click.UsageError("give --from FILE, or --zookeeper HOSTS and --group ID")
+            raise click.UsageError("give GROUP, or --from FILE")
     except AssignmentError as error:
         raise BadInput(str(error)) from error
     for line in answer.remarks:
@@ -120,13 +139,22 @@ def assignment(
         _show(answer)
 
 
-def _ids(group: str, names: Iterable[str]) -> tuple[str, ...]:
-    """As a member would be called: member.id=NAME makes it GROUP_NAME."""
-    found = tuple(name if name.startswith(f"{group}_") else f"{group}_{name}" for name in names)
-    for name in found:
+def _check(connect: str, group: str, change: Change, version: str | None) -> None:
+    """Before any server is asked, as far as it is wrong for both kinds of group."""
+    if connect and "/" in group:
+        bad("GROUP", group, "the name of a node, without a slash")
+    for name in change.more:
         if "/" in name:
             bad("--with", name, "the name of a node, without a slash")
-    return found
+    if version is not None:
+        JvmVersion.parse(version).strategy(change.strategy or "range")
+    elif change.strategy not in (None, *_RULES):
+        bad("--assignor", change.strategy, " or ".join(_RULES))
+
+
+def _ids(group: str, names: Iterable[str]) -> tuple[str, ...]:
+    """As a member would be called: member.id=NAME makes it GROUP_NAME."""
+    return tuple(name if name.startswith(f"{group}_") else f"{group}_{name}" for name in names)
 
 
 def _counts(texts: Iterable[str]) -> dict[str, int]:
@@ -164,18 +192,22 @@ def _of_jvm_members(question: Question) -> Answer:
     return Answer(rule, tuple(question.ids), owners, tuple(remarks))
 
 
-def _live(
-    connect: str, group: str, change: Change, version: str | None, exclude_internal: bool
-) -> Answer:
-    if "/" in group:
-        bad("--group", group, "the name of a node, without a slash")
-    _check_rule(change.strategy, version)
-    # Here, so that a question about a file starts without a ZooKeeper client.
-    from pyspark_zkgroup.inspect.group_reader import read_group, read_topics
+def _brokered(live: BrokeredLive, change: Change, version: str | None) -> Answer:
+    if version is not None:
+        bad("--version", version, "left out: JVM consumers of 0.8 to 1.1 are in ZooKeeper alone")
+    if change.strategy is not None and change.strategy not in ASSIGNORS:
+        bad("--assignor", change.strategy, " or ".join(ASSIGNORS))
+    facts, seen = live.both()
+    change = replace(change, without=tuple(chosen(seen, change.without)))
+    then = foreseen(facts, change)
+    owned = {row.partition: row.owner for row in seen.partitions if row.owner is not None}
+    return Answer(then.rule, then.members, then.owners, then.remarks, owned, by_member=True)
 
-    with store_of(connect) as store:
-        facts = read_group(store, group, read_topics(store))
-    change = replace(change, without=tuple(chosen(report(facts, {}), change.without)))
+
+def _live(live: LiveGroup, change: Change, version: str | None, exclude_internal: bool) -> Answer:
+    facts = live.facts()
+    without = tuple(chosen(report(facts, {}), change.without))
+    change = replace(change, more=_ids(live.group, change.more), without=without)
     is_ours = version is None and bool(published(snapshot_of(facts)))
     there = facts
     facts, remarks = changed(facts, change if is_ours else replace(change, strategy=None))
@@ -194,14 +226,6 @@ def _live(
         )
     owned = {p: seen.data.decode("utf-8", "replace") for p, seen in there.owners.items()}
     return replace(answer, remarks=(*remarks, *answer.remarks), owned=owned)
-
-
-def _check_rule(assignor: str | None, version: str | None) -> None:
-    """Before any server is asked."""
-    if version is not None:
-        JvmVersion.parse(version).strategy(assignor or "range")
-    elif assignor is not None and assignor not in (BALANCED, *STRATEGIES):
-        bad("--assignor", assignor, " or ".join((BALANCED, *STRATEGIES)))
 
 
 def _by_their_rule(facts: GroupFacts, exclude_internal: bool) -> Answer:
@@ -247,7 +271,7 @@ def _show(answer: Answer) -> None:
 
 def _shares(answer: Answer, owned: Mapping[TopicPartition, str]) -> Table:
     """How many partitions each would have, and has."""
-    then, now = (Counter(map(consumer_of, owners.values())) for owners in (answer.owners, owned))
+    then, now = (Counter(map(answer.member, owners.values())) for owners in (answer.owners, owned))
     table = Table()
     table.add_column("member", overflow="fold")
     for title in ("would own", "owns"):
@@ -260,5 +284,5 @@ def _shares(answer: Answer, owned: Mapping[TopicPartition, str]) -> Table:
 def _moved(answer: Answer, owned: Mapping[TopicPartition, str]) -> str:
     """From member to member: between threads of one there is nothing to hand over."""
     both = answer.owners.keys() & owned.keys()
-    moved = sum(consumer_of(answer.owners[p]) != consumer_of(owned[p]) for p in both)
+    moved = sum(answer.member(answer.owners[p]) != answer.member(owned[p]) for p in both)
     return f"{moved} of {len(owned)} owned partitions would go to another member"

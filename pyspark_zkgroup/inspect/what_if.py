@@ -39,7 +39,10 @@ def changed(facts: GroupFacts, change: Change) -> tuple[GroupFacts, tuple[str, .
         facts = replace(facts, told=told)
     if change.strategy is not None:
         ids = _by(facts, ids, change.strategy)
-    topics = {**facts.topics, **{t: _grown(facts, t, n) for t, n in change.partitions.items()}}
+    topics = {
+        **facts.topics,
+        **{t: grown(facts.topics, t, n) for t, n in change.partitions.items()},
+    }
     gone = frozenset(change.without)
     kept = {name: nodes for name, nodes in facts.commands.items() if name not in gone}
     return replace(facts, ids=ids, topics=topics, told=facts.told - gone, commands=kept), remarks
@@ -64,13 +67,13 @@ def _joining(facts: GroupFacts, consumer: str, like: str) -> Seen:
     return facts.ids[like]
 
 
-def _grown(facts: GroupFacts, topic: str, count: int) -> tuple[int, ...]:
+def grown(topics: Mapping[str, tuple[int, ...]], topic: str, count: int) -> tuple[int, ...]:
     if not legal_name(topic):
         raise AssignmentError(
             f"{topic!r} is not the name of a topic",
             "A name is made of letters, digits, '.', '_' and '-'",
         )
-    now = facts.topics.get(topic, ())
+    now = topics.get(topic, ())
     if count < len(now):
         raise AssignmentError(
             f"{topic} has {len(now)} partitions, and Kafka takes none away", "Give a larger number"

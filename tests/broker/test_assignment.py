@@ -89,6 +89,7 @@ def test_what_a_new_member_would_own_is_what_it_owns_when_it_comes(group: Group)
     assert f"Name one of: {group.name}_one, {group.name}_two" in nobody.stderr
 
 
-def test_a_group_that_is_not_there_has_no_members(zookeeper: Sandbox, chroot: str) -> None:
+def test_a_group_that_is_not_there_is_refused(zookeeper: Sandbox, chroot: str) -> None:
     result = assignment(zookeeper.zookeeper_connect + chroot, "--json")
-    assert (result.exit_code, json.loads(result.stdout)) == (0, {"owners": {}})
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "There is no group 'g'" in result.stderr

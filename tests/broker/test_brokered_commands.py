@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -190,3 +191,14 @@ def test_top_shows_shares_and_what_has_moved(group: KafkaGroup) -> None:
         thread.join()
     assert "2 members, 2 partitions, lag 0" in shown
     assert "joined: " in shown or shown.startswith(f"group {group.name}, classic protocol, Prep")
+
+
+def test_assignment_foresees_another_member(group: KafkaGroup) -> None:
+    topic = group.topic(4)
+    group.produce(topic, EACH)
+    settle(group.query(topic), group.query(topic))
+    owners = value(group, "assignment", group.name)["owners"][topic]
+    assert sorted(Counter(owners.values()).values()) == [2, 2]
+    more = value(group, "assignment", group.name, "--with", "third")["owners"][topic]
+    assert sorted(Counter(more.values()).values()) == [1, 1, 2]
+    assert "third" in more.values()
