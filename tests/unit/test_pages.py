@@ -15,6 +15,8 @@ from tests.documents import reference
 from tests.unit.test_operations import PROJECT
 
 PAGES = [*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").glob("*.md"))]
+README_LINES_MAX, PAGE_LINES_MAX, PARAGRAPH_LINES_MAX, WIDTH = 150, 250, 5, 100
+GENERATED = ("options.md", "errors.md", "cli.md", "api.md", "benchmarks.md")
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _CODE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 _SHELL = re.compile(r"^ *```sh\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
@@ -90,10 +92,38 @@ def test_the_readme_links_the_pages_beside_it_and_the_home_page_links_all_others
     assert set((PROJECT / "docs").glob("*.md")) - {home} - linked(home) == set()
 
 
-def test_the_readme_is_short_and_its_lines_are_narrow() -> None:
-    lines = (PROJECT / "README.md").read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 150
-    assert [line for line in lines if len(line) > 100] == []
+def paragraphs(text: str) -> list[list[str]]:
+    """Return the lines of each paragraph and list item: no tables, headings, code or comments."""
+    found: list[list[str]] = [[]]
+    for line in _CODE.sub("", text).splitlines():
+        if not line.strip() or line.startswith(("|", "#", "<!--", "      ")):
+            found.append([])
+        elif re.match(r" *([-*]|\d+\.) ", line):
+            found.append([line])
+        else:
+            found[-1].append(line)
+    return [lines for lines in found if lines]
+
+
+def unwieldy(text: str, lines_max: int) -> list[str]:
+    """Return what is wrong with the form of a page."""
+    long = [f"{len(text.splitlines())} lines"] if len(text.splitlines()) > lines_max else []
+    for lines in paragraphs(text):
+        # A single word, such as a link, may be longer than a line.
+        long += [line for line in lines if len(line) > WIDTH and " " in line.strip()]
+        long += [f"{len(lines)} lines: {lines[0]}"] if len(lines) > PARAGRAPH_LINES_MAX else []
+    return long
+
+
+@pytest.mark.parametrize(
+    "page",
+    [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))],
+    ids=lambda page: page.name,
+)
+def test_pages_are_short_and_their_prose_is_narrow(page: Path) -> None:
+    if page.name not in GENERATED:
+        lines_max = README_LINES_MAX if page.name == "README.md" else PAGE_LINES_MAX
+        assert unwieldy(page.read_text(encoding="utf-8"), lines_max) == []
 
 
 @pytest.mark.parametrize(
@@ -104,6 +134,12 @@ def test_the_readme_is_short_and_its_lines_are_narrow() -> None:
 def test_the_reference_is_that_of_the_code(path: Path, text: str) -> None:
     found = (PROJECT / path).read_text(encoding="utf-8")
     assert found == text, "run `python -m tests.documents.reference`"
+
+
+def test_a_page_that_is_hard_to_read_would_be_found() -> None:
+    wide = "word " * 21
+    assert unwieldy(f"{wide}\n\n| {wide} |\n\n```text\n{wide}\n```\n", 9) == [wide]
+    assert unwieldy("a\n" * 6 + "\n" + "- b\n" * 6, 12) == ["13 lines", "6 lines: a"]
 
 
 def test_what_is_not_there_would_be_found() -> None:
