@@ -46,9 +46,19 @@ _LATER = {
 
 
 def register(spark: SparkSession) -> None:
-    """For sessions in which the package was not importable when Spark looked for data sources."""
-    from pyspark_zkgroup.spark.source import DefaultSource
+    """Register the source in a session that did not find the package when it looked for sources.
 
+    DependencyError if Spark's Python workers cannot import the package, or are of another version.
+    """
+    import os
+
+    from pyspark.sql.utils import is_remote
+
+    from pyspark_zkgroup.spark.source import DefaultSource
+    from pyspark_zkgroup.spark.worker_python import check_worker_python
+
+    if not is_remote():  # the workers of Spark Connect are the server's
+        check_worker_python(os.environ.get("PYSPARK_PYTHON", "python3"))
     spark.dataSource.register(DefaultSource)
 
 

@@ -16,7 +16,7 @@ ZkgroupError
   SandboxError           Java or jars are missing, or a server of the sandbox does not start or stop
   DeltaError             a Delta table cannot be written: no jars, no such column, no end of tries
   StoppedError           somebody asked from outside that the query ends, and nobody stopped it
-  DependencyError        a library is installed in a version that was not tested
+  DependencyError        a library or a Python that is used is missing, or of a wrong version
 """
 
 from __future__ import annotations

@@ -1,0 +1,51 @@
+"""Checks the Python that Spark starts for the planner and the tasks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from pyspark_zkgroup.errors import DependencyError
+
+_PROBE = "import sys; print('%d.%d' % sys.version_info[:2]); import pyspark_zkgroup"
+_PROBE_S = 30.0
+
+
+def check_worker_python(python: str) -> None:
+    """DependencyError unless `python` is of this version and has this package. Databricks prepares
+    its workers in its own way.
+    """
+    if "DATABRICKS_RUNTIME_VERSION" in os.environ:
+        return
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    version, error = _asked(python)
+    if version not in ("", here):
+        wrong = f"is Python {version}, but this program runs on Python {here}"
+    elif "No module named 'pyspark_zkgroup'" in error:
+        wrong = "does not have the package pyspark_zkgroup"
+    elif error:
+        wrong = f"cannot import pyspark_zkgroup ({error})"
+    else:
+        return
+    raise DependencyError(
+        f"Spark starts its Python workers with {python!r}, which {wrong}",
+        f"Set PYSPARK_PYTHON={sys.executable} before the Spark session is created, or install the "
+        f"package for {python!r}",
+    )
+
+
+def _asked(python: str) -> tuple[str, str]:
+    """Its version, and the last line of its error."""
+    try:
+        done = subprocess.run(
+            [python, "-c", _PROBE],
+            capture_output=True,
+            text=True,
+            timeout=_PROBE_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return "", str(error)
+    lines = done.stderr.strip().splitlines() or ["it failed without a message"]
+    return done.stdout.strip(), lines[-1] if done.returncode else ""
