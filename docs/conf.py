@@ -26,6 +26,24 @@ _SECTION = re.compile(r"^## (.+)\n\n((?:.+\n)+)", re.MULTILINE)
 _PAGE = re.compile(r"\]\(([\w-]+)\.md\)")
 
 
+# Fences, code, links and headings: no codes are linked in these.
+_KEPT = re.compile(r"(^```.*?^```|`[^`\n]*`|\[[^\]]*\]\([^)]*\)|^#.*?$)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"ZKG-\d{3}")
+_ERRORS = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+
+
+def link(code: re.Match[str]) -> str:
+    known = f"\n### {code[0]}\n" in _ERRORS
+    return f"[{code[0]}](errors.md#{code[0].lower()})" if known else code[0]
+
+
+def codes(_app: Sphinx, docname: str, source: list[str]) -> None:
+    """Link each code of an error or warning to its entry."""
+    if docname != "errors":
+        parts = _KEPT.split(source[0])
+        source[0] = "".join(p if n % 2 else _CODE.sub(link, p) for n, p in enumerate(parts))
+
+
 def navigation(_app: Sphinx, docname: str, source: list[str]) -> None:
     """Make the site's navigation of the lists on the home page."""
     if docname != "index":
@@ -36,4 +54,5 @@ def navigation(_app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    app.connect("source-read", codes)
     app.connect("source-read", navigation)
