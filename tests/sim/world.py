@@ -16,7 +16,7 @@ from typing import TypeVar
 
 Event = TypeVar("Event")
 
-_STEPS_MAX = 100_000
+_STEPS_MAX = 200_000
 _JOIN_S = 20.0
 _DONE_MAX = 50
 

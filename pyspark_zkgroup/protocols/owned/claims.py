@@ -75,8 +75,10 @@ def rebalance(
     _lose_vanished(context, plan.vanished, moved)
     context.callback.tell("release", plan.release)
     release(context, plan.release, moved)
-    _rethread(context, plan.rethread, target)
     _adopt(context, plan.adopt, owners)
+    # What is adopted may have been claimed for another thread than the one it is assigned to now.
+    adopted = [p for p in plan.adopt if p in held and held[p].thread != target[p]]
+    _rethread(context, (*plan.rethread, *adopted), target)
     context.holdings.doubtful -= doubtful
     commits.delete_own(context, {p: owners[p] for p in plan.remove})
     for partition in plan.wait:
