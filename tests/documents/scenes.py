@@ -198,7 +198,7 @@ story.produce("orders", 500)"""
                 beside=True,
             ),
             Shell(HAS_MEMBER),
-            Printed(FROM_SPARK, "zkgroup stop billing --all --zookeeper zk1:2181/kafka"),
+            Printed(FROM_SPARK, "zkgroup stop billing --all --yes --zookeeper zk1:2181/kafka"),
             Python('story.produce("orders", 100)'),
             Printed(
                 FROM_SPARK,
