@@ -98,7 +98,7 @@ def assignment(
     exclude_internal: bool | None,
     as_json: bool,
 ) -> None:
-    """Show who would own what, in GROUP as it is or if it were changed.
+    """Show who would own what, also if GROUP were changed.
 
     Of a live group, by the rule that its members go by, or as JVM consumers (0.8 to 1.1) would
     have it: as it is, or with another member (who reads what most of the others read; by range and

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -17,10 +18,12 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print a script that lets SHELL complete zkgroup's commands, options, groups and members.
+    """Print a script that completes zkgroup commands in SHELL.
 
-    Groups and members are those of --zookeeper on the line, or of ZKGROUP_ZOOKEEPER. For bash:
-    source <(zkgroup completion bash)
+    It completes commands, options, groups and members, of the servers that --zookeeper or
+    --bootstrap-servers on the line name, or ZKGROUP_ZOOKEEPER or ZKGROUP_BOOTSTRAP_SERVERS.
+
+    Example: source <(zkgroup completion bash)
     """
     found = get_completion_class(shell)
     assert found is not None  # a Choice of those that there are
@@ -31,19 +34,22 @@ def complete_group(
     context: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Live ones. A shell waits for this, and shows nothing of what goes wrong."""
-    from pyspark_zkgroup.cli.reach import store_of
+    from pyspark_zkgroup.cli.reach import LogEnds, store_of
     from pyspark_zkgroup.inspect.group_reader import read_groups
 
-    connect = _place(context)
-    if not connect:
-        return []
+    connect, bootstrap = _place(context), str(context.params.get("bootstrap") or "")
+    names: set[str] = set()
     logging.disable()
     try:
-        with store_of(connect) as store:
-            names = read_groups(store)
+        if connect:
+            with store_of(connect) as store:
+                names.update(read_groups(store))
+        if bootstrap:
+            with closing(LogEnds(bootstrap, ())) as brokers:
+                names.update(group.group for group in brokers.groups(None))
     except ZkgroupError:
         return []
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
 def complete_member(

@@ -54,7 +54,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--advertise",
     metavar="HOST:PORT",
     default="",
-    help="What light members are told to come to. By default what --listen says.",
+    help="The address that light members connect to. By default the one of --listen.",
 )
 @click.option(
     "--token-file",
@@ -81,8 +81,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--allow-anonymous",
     is_flag=True,
-    help="Serve everybody who can reach --listen: without a token or --tls-trust, only addresses "
-    "of this machine itself are listened to otherwise.",
+    help="Serve any client that reaches --listen. Without it, and without a token or --tls-trust, "
+    "only addresses of this machine are accepted in --listen.",
 )
 @click.option(
     "--members-max",
@@ -99,10 +99,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="How many of them may be of one group.",
 )
 def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: Any) -> None:
-    """Stand for election, and tell the members of all coordinated groups what to read.
+    """Run a coordinator for the groups of a ZooKeeper.
 
-    Runs until it is told to end (SIGTERM or Ctrl-C); another candidate is then elected at once.
+    It stands for election, and assigns partitions to the members of all coordinated groups.
+    Runs until SIGTERM or Ctrl-C; another candidate is then elected at once.
     Where drivers have coordinator.candidate=false, run two of these on different machines.
+
+    Example: zkgroup coordinator --zookeeper zk1:2181/kafka
     """
     from pyspark_zkgroup.clock import SYSTEM
     from pyspark_zkgroup.protocols.coordinator.candidate import Candidate, Watching

@@ -47,7 +47,7 @@ _STATES = {
 def describe(
     group: str, connect: str, bootstrap: str, as_json: bool, include_internal_topics: bool
 ) -> None:
-    """Show the members of GROUP, and for each partition its owner, offsets and lag.
+    """Show members, owners, offsets and lag of GROUP.
 
     The states of a partition: owned; moving from one member to another; free, until a member
     claims it; stuck with an owner that is not a member any more; no reader, where no member
@@ -161,7 +161,7 @@ def show(seen: GroupReport) -> None:
     for note in (*seen.notes, *notes):
         out.print(cell(note), style="yellow")
     if notes or seen.notes or waits or _is_odd(seen):
-        hint = f"zkgroup doctor --group {seen.group} says what to do"
+        hint = f"zkgroup doctor {seen.group} says what to do"
         out.print(cell(hint), style="dim")
 
 

@@ -7,25 +7,26 @@ import json
 from collections.abc import Sequence
 
 import click
+from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyspark_zkgroup.cli.cells import add_row, say
+from pyspark_zkgroup.cli.cells import add_row, cell, say
+from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.finding import Finding
 from pyspark_zkgroup.cli.reach import check_places, json_option, place_options
 from pyspark_zkgroup.cli.wide import console
 
+_WIDE = 100
+_INDENT = 6
 _MARKS = {"well": ("ok", "green"), "note": ("note", "yellow"), "ill": ("ill", "red")}
 
 
 @click.command("doctor")
+@click.argument("names", metavar="[GROUP]...", nargs=-1, shell_complete=complete_group)
 @place_options
-@click.option(
-    "--group",
-    "groups",
-    multiple=True,
-    help="Look at this group too: who is stuck, idle or behind. May be given again.",
-)
+@click.option("--group", "more_names", multiple=True, hidden=True, help="GROUP, as before.")
 @click.option("--all-groups", is_flag=True, help="Look at all groups that are there.")
 @click.option(
     "--watch-seconds",
@@ -42,25 +43,27 @@ _MARKS = {"well": ("ok", "green"), "note": ("note", "yellow"), "ill": ("ill", "r
 @click.pass_context
 def doctor(
     context: click.Context,
+    names: tuple[str, ...],
     connect: str,
     bootstrap: str,
-    groups: tuple[str, ...],
+    more_names: tuple[str, ...],
     all_groups: bool,
     watch_s: float,
     brief: bool,
     as_json: bool,
 ) -> None:
-    """Check this machine, the servers and the groups, and say what to do.
+    """Check machine, servers and groups, and say what to do.
 
     Looks at Java, Python, Spark and the decoder; at ZooKeeper and the brokers that are named; and
     at the groups that are named. Exit status 0 when nothing is ill, else 1; notes do not count.
 
-    Example: zkgroup doctor --bootstrap-servers kafka1:9092 --group billing
+    Example: zkgroup doctor billing --bootstrap-servers kafka1:9092
     """
     from pyspark_zkgroup.cli.health import of_servers, of_this_machine
 
+    groups = (*names, *more_names)
     if groups and all_groups:
-        raise click.UsageError("--all-groups has those of --group among them: give one of the two")
+        raise click.UsageError("--all-groups includes every GROUP: give one of the two")
     if groups or all_groups:
         check_places(connect, bootstrap)
     findings = list(of_this_machine())
@@ -80,9 +83,27 @@ def doctor(
 
 
 def _show(findings: Sequence[Finding]) -> None:
+    """A table where there is room for it, else each finding by itself with its remedy below."""
+    out = console()
+    if out.width < _WIDE:
+        for finding in findings:
+            _show_alone(out, finding)
+        return
     table = Table("", "", "found", "what to do")
     for column in table.columns:
         column.overflow = "fold"
     for finding in findings:
         add_row(table, Text(*_MARKS[finding.state]), finding.thing, finding.text, finding.remedy)
-    console().print(table)
+    out.print(table)
+
+
+def _show_alone(out: Console, finding: Finding) -> None:
+    mark, style = _MARKS[finding.state]
+    title = cell(finding.thing)
+    title.stylize("bold")
+    out.print(Text.assemble((f"{mark:<{_INDENT}}", style), title))
+    for text, colour in ((finding.text, ""), (finding.remedy, "dim")):
+        if text:
+            line = cell(text)
+            line.stylize(colour)
+            out.print(Padding(line, (0, 0, 0, _INDENT), expand=False), highlight=False)

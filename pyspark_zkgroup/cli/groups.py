@@ -30,7 +30,9 @@ from pyspark_zkgroup.inspect.summary import GroupSummary, lag_of, live_first, of
 @place_options
 @json_option
 def groups(connect: str, bootstrap: str, as_json: bool) -> None:
-    """List groups in ZooKeeper and in the brokers, live ones first, with their lag.
+    """List groups, live ones first, with their lag.
+
+    Those in ZooKeeper (--zookeeper), and those that brokers coordinate (--bootstrap-servers).
 
     Of the partitions, those that members own are counted apart from those that are stuck: owned
     by a process that is not a member any more.

@@ -51,7 +51,7 @@ class TopicLag:
 @click.option(
     "--watch",
     is_flag=True,
-    help="Go on until Ctrl-C or SIGTERM, with rates. Goes with neither --json nor --fail-above. "
+    help="Continue until Ctrl-C or SIGTERM, with rates. Goes with neither --json nor --fail-above. "
     "Into a pipe or a file: a table for each interval, with its time.",
 )
 @click.option(
@@ -75,7 +75,10 @@ def lag(
     interval: float,
     fail_above: int | None,
 ) -> None:
-    """Show how many records GROUP has yet to commit, by topic."""
+    """Show how many records GROUP has yet to commit, by topic.
+
+    Example: zkgroup lag billing --watch --bootstrap-servers kafka1:9092
+    """
     if watch and (as_json or fail_above is not None):
         raise click.UsageError("--watch goes with neither --json nor --fail-above")
     source = click.get_current_context().get_parameter_source("interval")

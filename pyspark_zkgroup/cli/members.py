@@ -49,7 +49,7 @@ _member = click.argument("member", shell_complete=complete_member)
 
 @click.group("members")
 def members() -> None:
-    """List the members of a group, drain one for a deploy, evict one that is stuck."""
+    """List, drain, resume and evict members of a group."""
 
 
 @members.command("list")
@@ -57,7 +57,9 @@ def members() -> None:
 @place_options
 @json_option
 def list_(group: str, connect: str, bootstrap: str, as_json: bool) -> None:
-    """List the members of GROUP, and those that were asked to stay outside of it.
+    """List the members of GROUP.
+
+    Also those that were asked to stay outside of it.
 
     Example: zkgroup members list billing --bootstrap-servers kafka1:9092
     """
@@ -112,7 +114,9 @@ def brokered_rows(seen: GroupReport) -> list[dict[str, Any]]:
 def drain(
     group: str, member: str, timeout_s: float, connect: str, bootstrap: str, as_json: bool
 ) -> None:
-    """Let MEMBER of GROUP finish its batch, commit, leave its partitions to others, stay outside.
+    """Let MEMBER commit, leave GROUP and stay outside.
+
+    It finishes its batch first, and leaves its partitions to others.
 
     Its process lives on: end it, or let it join again with `zkgroup members resume`. Exit status 0
     when it has left, 4 when it has not yet: the request stands. For groups in ZooKeeper.
@@ -149,7 +153,7 @@ def _outside(consumer: str, at: MemberState) -> list[Outcome]:
 @place_options
 @json_option
 def resume(group: str, member: str, connect: str, bootstrap: str, as_json: bool) -> None:
-    """Withdraw what was asked of MEMBER: one that was drained joins GROUP again.
+    """Withdraw a request: MEMBER joins GROUP again.
 
     Example: zkgroup members resume billing vm1-7f3a --zookeeper zk1:2181/kafka
     """
@@ -179,8 +183,9 @@ def evict(
     bootstrap: str,
     as_json: bool,
 ) -> None:
-    """Take MEMBER, dead or stuck, out of GROUP by force, so that others read its partitions.
+    """Take a stuck MEMBER out of GROUP by force.
 
+    Others then read its partitions.
     It is asked to drain first, and has until --timeout. If it has done nothing by then, its nodes
     are deleted: its batch under way comes twice, as after a crash, and it does not come back by
     itself. One that works is left alone. Exit status 0 when it is out, 3 when it was left alone.

@@ -33,7 +33,7 @@ _TIME = "Give a time with its zone, such as 2026-11-23T02:08:20Z, or millisecond
 _in_kafka_option = click.option(
     "--in-kafka",
     is_flag=True,
-    help="Those that Kafka has of a group in ZooKeeper, whoever wrote them.",
+    help="Those that Kafka has of a group in ZooKeeper, of any writer.",
 )
 
 
@@ -48,7 +48,9 @@ def offsets() -> None:
 @_in_kafka_option
 @json_option
 def show(group: str, connect: str, bootstrap: str, in_kafka: bool, as_json: bool) -> None:
-    """Show the committed offsets of GROUP; of one in ZooKeeper also those that Kafka has.
+    """Show the committed offsets of GROUP.
+
+    Of a group in ZooKeeper also those that Kafka has.
 
     Example: zkgroup offsets show billing --bootstrap-servers kafka1:9092
     """
@@ -72,7 +74,9 @@ def show(group: str, connect: str, bootstrap: str, in_kafka: bool, as_json: bool
 @_in_kafka_option
 @click.option("--to", "file", type=click.File("w"), default="-", help="A file; - is stdout.")
 def export(group: str, connect: str, bootstrap: str, in_kafka: bool, file: IO[str]) -> None:
-    """Write the committed offsets of GROUP as JSON: {"topic": {"partition": offset}}.
+    """Write the committed offsets of GROUP as JSON.
+
+    {"topic": {"partition": offset}}, as Spark has it in startingOffsets.
 
     Example: zkgroup offsets export billing --to billing.json
     """
@@ -120,8 +124,9 @@ def import_(
     also_kafka: bool,
     execute: bool,
 ) -> None:
-    """Set the offsets of GROUP to those of FILE, as export, an undo file or Spark write them.
+    """Set the offsets of GROUP to those of FILE.
 
+    FILE is what export or Spark writes, or an undo file.
     Partitions that FILE does not name stay as they are. With --zookeeper the offsets in ZooKeeper
     are set; without it those of a group that the brokers coordinate.
 
@@ -177,8 +182,9 @@ def reset(
     also_kafka: bool,
     execute: bool,
 ) -> None:
-    """Set the offsets of GROUP, of all its topics or only of some.
+    """Set the offsets of GROUP to a place in the logs.
 
+    Of all its topics, or only of some.
     An offset beyond a log's end or below its start is drawn to there. Members notice at their next
     boundary, or after some seconds where they have nothing to read; the batch that is running then
     comes out all the same. With --zookeeper the offsets in ZooKeeper are set; without it those of a

@@ -52,7 +52,7 @@ def stop(
     bootstrap: str,
     as_json: bool,
 ) -> None:
-    """End the queries of MEMBERS of GROUP: their batches end and are committed, they leave.
+    """End queries of GROUP after their batch is committed.
 
     Exit status 0 when they have ended, 4 when one has not yet: the request stands, and `zkgroup
     members resume` withdraws it. For groups in ZooKeeper.

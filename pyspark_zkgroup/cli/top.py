@@ -61,7 +61,7 @@ class Moment:
 )
 @click.option("--looks", type=click.IntRange(min=1), help="End after so many looks.")
 def top(group: str, connect: str, bootstrap: str, interval: float, looks: int | None) -> None:
-    """Watch GROUP: members, shares, lag, rates, what moves, and the last events.
+    """Watch GROUP live: shares, lag, rates and events.
 
     Ctrl-C ends it. Into a pipe or a file it prints one screen for each look.
 

@@ -30,7 +30,7 @@ class Foreseen:
 
 
 def foreseen(facts: BrokeredFacts, change: Change) -> Foreseen:
-    """AssignmentError where it cannot be told."""
+    """AssignmentError where the assignment cannot be foreseen."""
     group = facts.group
     if not group.members and not change.more:
         raise AssignmentError(f"Group {group.group} has no member", "Start its queries first")

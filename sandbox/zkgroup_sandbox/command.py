@@ -34,7 +34,7 @@ json_option = click.option(
 
 @click.group()
 def sandbox() -> None:
-    """Real ZooKeeper and Kafka servers on the loopback, to try things out."""
+    """Run ZooKeeper and Kafka servers to try things out."""
 
 
 @sandbox.command()
@@ -44,7 +44,7 @@ def sandbox() -> None:
     type=click.Choice(sorted(KAFKA_VERSIONS)),
     default="3.9",
     show_default=True,
-    help="3.9 keeps its state in ZooKeeper; 4.1 does not (KRaft) and has ZooKeeper beside it.",
+    help="3.9 keeps its state in ZooKeeper; 4.1 does not (KRaft) and starts ZooKeeper as well.",
 )
 @click.option(
     "--brokers",
@@ -109,7 +109,7 @@ def status(directory: Path, as_json: bool) -> None:
 @directory_option
 @json_option
 def stop(directory: Path, as_json: bool) -> None:
-    """End the servers; their data stays, and a later start goes on with it."""
+    """End the servers. Their data stays for a later start."""
     attached = Sandbox.attach(directory, _say)
     if not any(server.alive for server in attached.servers):
         _say(f"nothing runs in {attached.directory}")
@@ -131,6 +131,8 @@ def _show(status: SandboxStatus, as_json: bool) -> None:
         click.echo(f"  kafka.bootstrap.servers  {status.bootstrap_servers}")
     for server in status.servers:
         life = server.life if server.answers or server.life != "running" else "does not answer"
+        if status.phase == "stopped":
+            life = "stopped"
         process = f"process {server.pid}" if server.pid is not None else ""
         click.echo(f"  {server.name:<14} {server.address:<18} {life:<16} {process}".rstrip())
 

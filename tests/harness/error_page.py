@@ -29,7 +29,7 @@ releases, so you can search logs and set alerts by them. The values in the messa
   line on stderr and exits with status 1. In Python, catch the class that is named.
 - **ZKG-1xx, warnings.** A warning appears in the log of the driver or an executor. The query
   continues.
-- **ZKG-2xx, findings.** `zkgroup doctor --group GROUP` prints them.
+- **ZKG-2xx, findings.** `zkgroup doctor GROUP` prints them.
 
 This page is generated from `pyspark_zkgroup/catalogue.json` by `python -m
 tests.harness.error_page`.

@@ -29,10 +29,10 @@ from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS
 )
 @click.option("--remove-one-row", is_flag=True, hidden=True, help="The count must then fail.")
 def demo(kafka: str, remove_one_row: bool) -> None:
-    """Three Spark drivers share a topic; one joins, one leaves, one is killed; all is counted.
+    """Let three Spark drivers share a topic, and count all rows.
 
-    Starts ZooKeeper and Kafka for itself, takes two minutes or so, and ends with status 0 only if
-    the Delta table holds each record that was produced, once.
+    One joins, one leaves, one is killed. Starts ZooKeeper and Kafka for itself, takes two minutes
+    or so, and ends with status 0 only if the Delta table holds each record that was produced, once.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     directory = Path(tempfile.mkdtemp(prefix="zkgroup-demo-"))

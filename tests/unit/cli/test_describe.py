@@ -142,7 +142,7 @@ def owned(*consumers: str) -> dict[TopicPartition, Seen]:
     return {p: Seen(f"{c}-0".encode(), 7, 2000) for p, c in zip(T, consumers, strict=False)}
 
 
-HINT = "zkgroup doctor --group g says what to do"
+HINT = "zkgroup doctor g says what to do"
 
 
 @pytest.mark.parametrize(

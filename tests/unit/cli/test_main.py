@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from importlib import import_module
@@ -127,3 +128,39 @@ def test_starting_it_loads_no_command_and_no_client(tmp_path: Path) -> None:
     )
 
     assert heavy & set(shown.stdout.split()) == set()
+
+
+def every_command() -> list[tuple[str, click.Command]]:
+    """With the subcommands; of this distribution."""
+    context = click.Context(main)
+    found: list[tuple[str, click.Command]] = []
+    for name in COMMANDS:
+        command = main.get_command(context, name)
+        assert command is not None
+        inner = command.commands if isinstance(command, click.Group) else {}
+        found += [(f"{name} {sub}", one) for sub, one in inner.items()] or [(name, command)]
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), every_command())
+def test_each_command_has_an_example_that_it_takes(name: str, command: click.Command) -> None:
+    assert command.help is not None
+    example = command.help.rpartition("Example: ")[2].strip()
+    if name == "completion":
+        assert example == "source <(zkgroup completion bash)"
+        return
+    assert example.startswith(f"zkgroup {name} ")
+    words = shlex.split(example)[1 + len(name.split()) :]
+    words = [__file__ if word == "billing.json" else word for word in words]
+    command.make_context(name, words, resilient_parsing=False).close()
+
+
+def test_summaries_fit_into_80_columns() -> None:
+    runner = CliRunner(env={"COLUMNS": "80"})
+    names = set(COMMANDS)
+    for group in ("", "members", "offsets"):
+        lines = runner.invoke(main, [*filter(None, [group]), "--help"], terminal_width=80).output
+        listed = lines.partition("Commands:")[2].splitlines()
+        ours = [line for line in listed if group or line.split()[:1] and line.split()[0] in names]
+        assert ours
+        assert [line for line in ours if line.endswith("...")] == []
