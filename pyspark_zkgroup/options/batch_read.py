@@ -41,21 +41,22 @@ SECTION: Final = Section(__name__, "Batch reads (spark.read)")
 ENDING_OFFSETS = SECTION.option(
     "endingOffsets", OFFSETS, TO_LATEST, default_text="latest", in_batch="only"
 )
-"""Where a batch read ends. JSON names every partition of the topics read. An end that its log does
-not reach is an error, or with failOnDataLoss=false a warning.
+"""Where a batch read ends. JSON must name every partition of the topics read. An end beyond the
+log's end is an error, or a warning with failOnDataLoss=false.
 """
 ENDING_TIMESTAMP = SECTION.optional("endingTimestamp", TIMESTAMP, in_batch="only")
-"""End before the first record of this time or later; in a partition without one, at its log's end.
-Goes before endingOffsetsByTimestamp, and both before endingOffsets.
+"""End before the first record of this time or later; in a partition without one, at the end of its
+log. Takes precedence over endingOffsetsByTimestamp, and both over endingOffsets.
 """
 ENDING_BY_TIMESTAMP: Final = SECTION.option(
     "endingOffsetsByTimestamp", TIMESTAMPS, (), in_batch="only"
 )
-"""The same with a time for each partition; every partition of the topics read is named."""
+"""As endingTimestamp, with a time per partition. Must name every partition of the topics read."""
 PUSH_FILTERS = SECTION.option("pushFilters", FLAG, False, in_batch="only")
-"""true: conditions on topic, partition, offset and timestamp decide what is read from the brokers.
-Spark 4.1 or later, and `spark.conf.set('spark.sql.python.filterPushdown.enabled', 'true')`: without
-that, Spark refuses every read with this option.
+"""true: conditions on topic, partition, offset and timestamp decide what is fetched from the
+brokers. Requires Spark 4.1 or later, and
+`spark.conf.set('spark.sql.python.filterPushdown.enabled', 'true')`: without that, Spark refuses
+every read with this option.
 """
 
 

@@ -64,40 +64,40 @@ SECTION: Final = Section(__name__, "How much to read at a time")
 MAX_OFFSETS = SECTION.optional(
     "maxOffsetsPerTrigger", rules.whole_number(1, rules.LONG_MAX), in_batch="ignored"
 )
-"""The most offsets of one batch, shared over partitions by their backlog. Each partition with a
-backlog moves by one offset at least.
+"""Maximum number of offsets per batch, divided among partitions in proportion to their backlog.
+Each partition with a backlog advances by at least one offset.
 """
 MAX_BYTES = SECTION.optional("maxBytesPerTrigger", SIZE)
-"""About the most bytes of one batch, counted as the brokers keep them, that is compressed. Reckoned
-from a sample of each partition where the batch begins, at a small fetch from each leader, so a
-batch is off by as much as records change in size behind that. Each partition with a backlog moves
-by one offset at least. Holds beside maxOffsetsPerTrigger.
+"""Approximate maximum number of bytes per batch, as stored (compressed) on the brokers. Estimated
+from a sample of each partition at the start of the batch, with a small fetch from each leader; a
+batch deviates as much as record sizes change after the sample. Each partition with a backlog
+advances by at least one offset. If maxOffsetsPerTrigger is set too, both limits apply.
 """
 MIN_OFFSETS = SECTION.optional(
     "minOffsetsPerTrigger", rules.whole_number(1, rules.LONG_MAX), in_batch="ignored"
 )
-"""A batch is held back until the partitions that this query holds have so many offsets to read, or
-maxTriggerDelay is over. Not the first one of a run, and not with trigger(availableNow=True) or
-trigger(once=True). Commits and the group's moves go on meanwhile.
+"""Delay a batch until the partitions of this query have this many offsets to read, or
+maxTriggerDelay has passed. Does not apply to the first batch of a run, nor with
+trigger(availableNow=True) or trigger(once=True). Commits and rebalances continue meanwhile.
 """
 MAX_DELAY: Final[Option[int]] = SECTION.option(
     "maxTriggerDelay", DURATION_MS, DELAY_MAX_MS, default_text="15m", in_batch="ignored"
 )
-"""How long after the last batch minOffsetsPerTrigger holds one back at the most."""
+"""Maximum time after the last batch for which minOffsetsPerTrigger delays the next one."""
 ENDS_BY_ITSELF = SECTION.optional("endsByItself", rules.FLAG, in_batch="ignored")
-"""Only for Spark 4.0 and 4.1, which tell a source nothing of its trigger and give a query with
-trigger(availableNow=True) or trigger(once=True) one batch. true: this is such a query, so its batch
-has all there is, and maxOffsetsPerTrigger and maxBytesPerTrigger are not held. false: it is not.
-One of them must be said there where one of these limits is given. Spark 4.2 and later tell the
-source themselves, whatever is set here.
+"""Only for Spark 4.0 and 4.1, which do not pass the trigger to a source, and run a single batch
+with trigger(availableNow=True) or trigger(once=True). true: this is such a query; its batch
+reads everything, and maxOffsetsPerTrigger and maxBytesPerTrigger do not apply. false: it is not.
+Required there when either limit is set. Spark 4.2 and later pass the trigger, and ignore this
+option.
 """
 MIN_PARTITIONS = SECTION.optional("minPartitions", rules.whole_number(1, rules.INT_MAX))
-"""About how many tasks a batch has at the least. Without it there is one for each thread that has
-something to read; with it, large ones are cut into several, pro rata to their offsets.
+"""Approximate minimum number of tasks per batch. By default there is one per thread with something
+to read. With this option, large ones are split in proportion to their offsets.
 """
 MAX_RECORDS = SECTION.optional("maxRecordsPerPartition", rules.whole_number(1, rules.LONG_MAX))
-"""The most offsets of one task (of Spark's partitions, not Kafka's): a larger one is cut into equal
-parts.
+"""Maximum number of offsets per task (per partition of Spark, not of Kafka). Larger ones are split
+into equal parts.
 """
 
 

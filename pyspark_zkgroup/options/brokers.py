@@ -26,22 +26,23 @@ BOOTSTRAP: Final[Option[tuple[str, ...]]] = FETCHING.option(
 """Some brokers of the cluster. Without zookeeper.connect, these brokers also coordinate the group
 (protocol=kafka). With it, needed only where ZooKeeper does not know the brokers (KRaft).
 """
-CLIENT_ID = FETCHING.optional("client.id", rules.NAME, default_text="that of group.id")
-"""The name under which the brokers log this query's requests and count its quotas."""
+CLIENT_ID = FETCHING.optional("client.id", rules.NAME, default_text="the value of group.id")
+"""The name under which brokers log this query's requests and count its quotas."""
 METADATA_REFRESH = FETCHING.option(
     "metadata.refresh.ms", rules.duration_ms(low=100, high=rules.DAY_MS), 30000, in_batch="refused"
 )
-"""How often to ask Kafka for new topics and partitions where ZooKeeper does not tell (KRaft)."""
+"""How often to ask Kafka for new topics and partitions, where ZooKeeper does not have them (KRaft).
+"""
 FETCH_BYTES = FETCHING.option(
     "fetch.message.max.bytes", rules.whole_number(1, rules.INT_MAX, "bytes"), 4194304
 )
-"""The most bytes of one partition in one answer of a broker. A larger record is read all the same,
+"""Maximum number of bytes of one partition per response of a broker. A larger record is still read,
 alone.
 """
 FETCH_RESPONSE_BYTES = FETCHING.option(
     "fetch.max.bytes", rules.whole_number(1, rules.INT_MAX, "bytes"), 16777216
 )
-"""The most bytes one task asks of all its partitions at a time. While they come in, as much again
+"""Maximum number of bytes that one task requests at a time, for all its partitions. As much again
 may be in memory on its way to Spark.
 """
 FETCH_WAIT = FETCHING.option(
@@ -50,8 +51,8 @@ FETCH_WAIT = FETCHING.option(
     100,
     default_text="100, or half of a socket.timeout.ms that is no longer than that",
 )
-"""How long a broker may hold back its answer when it has nothing yet of what it was asked for. Less
-than socket.timeout.ms.
+"""How long a broker may delay its response while it has no data. Must be less than
+socket.timeout.ms.
 """
 REQUEST_TIMEOUT = FETCHING.option(
     "socket.timeout.ms",
@@ -59,67 +60,67 @@ REQUEST_TIMEOUT = FETCHING.option(
     30000,
     default_text="30000, and a fetch.wait.max.ms on top that is no shorter than that",
 )
-"""How long to wait for a broker's answer before the connection is given up and made anew."""
+"""How long to wait for a broker's response before the connection is closed and opened again."""
 ISOLATION: Final[Option[Isolation]] = FETCHING.option(
     "kafka.isolation.level", rules.one_of("read_uncommitted", "read_committed"), "read_uncommitted"
 )
-"""read_committed leaves out the records of aborted transactions, and reads up to the first record
-of the oldest open one. read_uncommitted reads all records alike.
+"""read_committed skips the records of aborted transactions, and reads up to the first record of the
+oldest open one. read_uncommitted reads all records.
 """
 RACK = CONNECTIONS.optional("kafka.client.rack", rules.NAME)
-"""Where this client stands (the brokers' broker.rack). Records are then fetched from a replica in
-that rack, if the brokers name one (their replica.selector.class), else from the leaders.
+"""The rack of this client, as in the brokers' broker.rack. Records are fetched from a replica in
+that rack if the brokers name one (their replica.selector.class), else from the leaders.
 """
 POLL_TIMEOUT = CONNECTIONS.option(
     "kafkaConsumer.pollTimeoutMs", rules.duration_ms(high=rules.DAY_MS), 120_000
 )
 """How long a task waits for a range that makes no progress (no leader, no broker, no data) before
-it fails, and is tried again by Spark.
+it fails and Spark retries it.
 """
 LOOK_UP_RETRIES = CONNECTIONS.optional(
     "fetchOffset.numRetries",
     rules.whole_number(0, rules.INT_MAX),
-    default_text="as often as there is time for",
+    default_text="no limit within the boundary's time",
 )
-"""How often the driver asks again, at one boundary, for log ends that were not answered."""
+"""How often the driver repeats a request for log ends at one boundary."""
 LOOK_UP_PAUSE = CONNECTIONS.optional(
     "fetchOffset.retryIntervalMs",
     rules.duration_ms(low=0),
     default_text="kafka.retry.backoff.ms, growing",
 )
-"""The pause between two such tries."""
+"""The pause between two such requests."""
 RETRY_BACKOFF = CONNECTIONS.option("kafka.retry.backoff.ms", rules.duration_ms(), 50)
-"""The first pause before a broker is asked again."""
+"""The first pause before a request to a broker is repeated."""
 RETRY_BACKOFF_MAX = CONNECTIONS.option("kafka.retry.backoff.max.ms", rules.duration_ms(), 2000)
-"""The longest pause before a broker is asked again."""
+"""The longest pause before a request to a broker is repeated."""
 RECONNECT_BACKOFF = CONNECTIONS.option("kafka.reconnect.backoff.ms", rules.duration_ms(), 50)
-"""The first pause before a broker that could not be reached is tried again."""
+"""The first pause before a connection to an unreachable broker is tried again."""
 RECONNECT_BACKOFF_MAX = CONNECTIONS.option(
     "kafka.reconnect.backoff.max.ms", rules.duration_ms(), 1000
 )
-"""The longest pause before such a broker is tried again."""
+"""The longest pause before a connection to an unreachable broker is tried again."""
 CONNECT_TIMEOUT = CONNECTIONS.optional(
     "kafka.socket.connection.setup.timeout.ms",
     rules.duration_ms(),
-    default_text="that of socket.timeout.ms",
+    default_text="the value of socket.timeout.ms",
 )
-"""How long a connection to a broker may take to be made."""
+"""How long opening a connection to a broker may take."""
 IDLE_MAX = CONNECTIONS.option(
     "kafka.connections.max.idle.ms", rules.duration_ms(low=1000, high=rules.DAY_MS), 540_000
 )
-"""After how long without use a connection is closed."""
+"""How long a connection may be idle before it is closed."""
 SEND_BUFFER = CONNECTIONS.option("kafka.send.buffer.bytes", _BUFFER, -1)
-"""The operating system's buffer for what is sent on one connection; -1 and 0: its own choice."""
+"""The operating system's send buffer per connection. -1 and 0 leave it to the operating system."""
 RECEIVE_BUFFER = CONNECTIONS.option("kafka.receive.buffer.bytes", _BUFFER, -1)
-"""The operating system's buffer for what is received on one connection; -1 and 0: its own choice,
-which grows as needed and is rarely beaten.
+"""The operating system's receive buffer per connection. -1 and 0 leave it to the operating system,
+which increases it as needed; other values are rarely better.
 """
 DNS_LOOKUP = CONNECTIONS.option(
     "kafka.client.dns.lookup",
     rules.one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
     "use_all_dns_ips",
 )
-"""How names of brokers that stand for several addresses are taken."""
+"""How broker names that resolve to several addresses are used."""
 
 
 def fetch_settings(given: Given, group_id: str) -> FetchSettings:

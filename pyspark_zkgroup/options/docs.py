@@ -103,9 +103,9 @@ def _meanings(module: str) -> dict[Option[Any], str]:
 def _entry(option: Option[Any]) -> str:
     """Return a heading, which is the anchor of the option, and what there is to know of it."""
     facts = (f"- Default: {_default(option)}", f"- Allowed: {option.rule.allowed}")
-    lines = [f"### {option.name}", "", *_wrapped(_cell(meaning(option))), ""]
+    lines = [f"### {option.name}", "", *_wrapped(_text(meaning(option))), ""]
     for fact in facts:
-        lines += _wrapped(_cell(fact), after="  ")
+        lines += _wrapped(_text(fact), after="  ")
     return "\n".join(lines) + "\n"
 
 
@@ -121,7 +121,11 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;")
+    return _text(text).replace("|", "\\|")
+
+
+def _text(text: str) -> str:
+    return text.replace("<", "&lt;")
 
 
 def _default(option: Option[Any]) -> str:

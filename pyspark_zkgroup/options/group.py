@@ -67,26 +67,26 @@ ASSIGNORS = rules.meaning_of(
 SECTION: Final = Section(__name__, "ZooKeeper and the group")
 
 GROUP_ID: Final[Option[str]] = SECTION.option(
-    "group.id", GROUP_NAME, "", default_text="required, but not for a batch read"
+    "group.id", GROUP_NAME, "", default_text="required, except in a batch read"
 )
-"""The consumer group. Queries with the same group id, and JVM consumers with it, share the
-partitions and the committed offsets. A batch read joins nothing: it starts at the group's offsets,
-or goes without a group, and then where the starting options say.
+"""The consumer group. Queries and JVM consumers with the same group id share the partitions and the
+committed offsets. A batch read does not join the group: it starts at the group's offsets.
+Without a group, it starts where the starting options say.
 """
 MEMBER_ID = SECTION.optional(
     "member.id",
     rules.NAME,
-    default_text="a new one for each start, from host, time and chance",
+    default_text="a new one for each start, from host, time and a random part",
     in_batch="refused",
 )
 """Makes the membership static: a restarted query with the same id takes over from its predecessor
-at once. The consumer id is then group.id, an underscore and this id. Two queries that run at a time
-need two ids.
+at once. The consumer id is then group.id, an underscore and this id. Queries that run at the
+same time need different ids.
 """
 CHECKPOINT = SECTION.optional("checkpointLocation", CHECKPOINT_PATH, in_batch="refused")
-"""The same path as the writer's checkpointLocation (Spark does not tell it to sources). With it a
-query that is stopped can see in Spark's commit log that its last batch is done, and commit it
-before it leaves; without it, it leaves that batch uncommitted.
+"""The writer's checkpointLocation, which Spark does not pass to sources. With it, a query that is
+stopped finds its last finished batch in Spark's commit log and commits it before it leaves.
+Without it, that batch stays uncommitted.
 """
 STRATEGY = SECTION.option(
     "partition.assignment.strategy",
@@ -96,41 +96,42 @@ STRATEGY = SECTION.option(
     in_batch="refused",
 )
 """How partitions are assigned. balanced gives members equal shares of all topics together. It
-applies when every member of the group uses it; until then the group is assigned by range. range and
-roundrobin assign to threads as JVM consumers do, and must be the same in all members.
-cooperative-sticky, which moves as few partitions as possible and lets members read on meanwhile, is
-for protocol=kafka only.
+applies when every member of the group uses it; until then the group is assigned by range. range
+and roundrobin assign to threads as JVM consumers do, and must be the same in all members.
+cooperative-sticky moves as few partitions as possible and lets members keep reading meanwhile;
+it requires protocol=kafka.
 """
 ORDER = SECTION.option(
     "partition.assignment.order", rules.one_of("new", "old"), "new", in_batch="refused"
 )
 """The order in which roundrobin takes partitions: that of JVM consumers up to 0.11 (old) or from
-1.0 on (new). All members must use the same. For range there is one order only.
+1.0 on (new). It must be the same in all members. range has only one order.
 """
 OFFSETS_STORAGE: Final[Option[OffsetsStorage]] = SECTION.option(
     "offsets.storage", rules.one_of("zookeeper", "kafka"), "zookeeper"
 )
-"""kafka: the group's offsets are kept in Kafka too, where kafka-consumer-groups and lag exporters
-look. Each commit is first made in ZooKeeper, which fences it, then copied. Where ZooKeeper has no
-offset of a partition, or an older one than somebody else has committed to Kafka, a query begins at
-Kafka's. See docs/offsets-in-kafka.md.
+"""kafka: the group's offsets are also kept in Kafka, where kafka-consumer-groups and lag exporters
+look. Each commit is first made in ZooKeeper, which fences it, then copied. A query starts at
+Kafka's offset if ZooKeeper has none, or an older one than another client has committed to Kafka.
+See docs/offsets-in-kafka.md.
 """
 DUAL_COMMIT = SECTION.optional(
     "dual.commit.enabled", rules.FLAG, default_text="true if offsets.storage is kafka, else false"
 )
-"""Only with offsets.storage=kafka, and alike in all members: whether those who commit to Kafka
-commit to ZooKeeper as well. zkgroup members always do. false: JVM members of the group commit to
-Kafka alone, so at each claim an offset there counts that no zkgroup member has written.
+"""Whether members that commit to Kafka also commit to ZooKeeper; zkgroup members always do.
+Requires offsets.storage=kafka, and must be the same in all members. false: JVM members of the
+group commit to Kafka only, so at each claim an offset there counts if no zkgroup member has
+written it.
 """
 REBALANCE_WAIT = SECTION.optional(
     "rebalance.wait.ms",
     rules.duration_ms(low=0),
-    default_text="the session's timeout + 2000",
+    default_text="the session timeout + 2000",
     in_batch="refused",
 )
 """How long a query that ends by itself (availableNow, once) waits at its start for partitions that
-others have yet to let go, or whose dead owner's session has yet to end. After that it goes on with
-what it has. A query that runs on does not wait: it takes them when they are free.
+other members have not released, or whose dead owner's session has not ended. After that it reads
+what it has. A continuous query does not wait: it claims them when they are free.
 """
 MAX_POLL_INTERVAL = SECTION.option(
     "max.poll.interval.ms",
@@ -139,16 +140,16 @@ MAX_POLL_INTERVAL = SECTION.option(
     default_text="0; with protocol=kafka 300000",
     in_batch="refused",
 )
-"""How long the driver may be silent (stopped, hanging, or in one batch without an end) before the
-member gives up its claims, so that others read on; it joins again when the driver is heard. 0: for
-ever. Must be longer than the longest batch and the trigger interval: a batch that outlasts it comes
+"""How long the driver may be silent (stopped, hanging, or in an endless batch) before the member
+gives up its claims, so that others read on. It joins again when the driver responds. 0: no
+limit. Must be longer than the longest batch and the trigger interval: a longer batch is read
 twice.
 """
 REBALANCE_CALLBACK = SECTION.optional("rebalance.callback", FUNCTION_NAME)
-"""A function of yours that the planner calls on the driver, between two batches, as function(event,
-partitions): `release` before partitions are given up, `claim` after they have been taken, `loss`
-when they are gone already; partitions are pairs of topic and number. What it raises is logged and
-ends nothing; while it runs, the query waits.
+"""A function that the planner calls on the driver between two batches, as function(event,
+partitions). The event is `release` before partitions are given up, `claim` after they were
+taken, or `loss` when they are already gone; partitions are pairs of topic and number. Exceptions
+are logged and end nothing. The query waits while it runs.
 """
 
 

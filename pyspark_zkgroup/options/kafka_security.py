@@ -49,66 +49,65 @@ LOGIN: Final = Section(__name__, "TLS and SASL to the brokers")
 CERTIFICATES: Final = Section(__name__, "TLS and SASL to the brokers")
 
 PROTOCOL = LISTENER.option("kafka.security.protocol", rules.one_of(*PROTOCOLS), "PLAINTEXT")
-"""How the brokers are spoken to: with TLS (SSL, SASL_SSL) or without, with a login (SASL_...) or
-without. It also says which of the listeners that brokers register in ZooKeeper is taken.
+"""Connect to the brokers with TLS (SSL, SASL_SSL) or without, and with a login (SASL_...) or
+without. Also selects the listener that brokers register in ZooKeeper.
 """
 MECHANISM = LOGIN.option("kafka.sasl.mechanism", rules.one_of(*MECHANISMS), "GSSAPI")
-"""How to log in. GSSAPI (Kerberos) needs the package gssapi on driver and executors."""
+"""The login mechanism. GSSAPI (Kerberos) needs the package gssapi on driver and executors."""
 JAAS = LOGIN.optional("kafka.sasl.jaas.config", tls.LOGIN_MODULE, secret=True)
-"""What to log in with, as a line of JAAS: PlainLoginModule and ScramLoginModule with username and
-password, OAuthBearerLoginModule, or Krb5LoginModule with useTicketCache. See security.md. Never
-shown in messages; `${env:NAME}` or `${directory:/path:file}` in it keeps a password out of Spark's
-plans.
+"""Credentials of the login, as a line of JAAS: PlainLoginModule and ScramLoginModule with username
+and password, OAuthBearerLoginModule, or Krb5LoginModule with useTicketCache. See
+docs/security.md. Never shown in messages; `${env:NAME}` or `${directory:/path:file}` keeps a
+password out of Spark's plans.
 """
 KERBEROS_SERVICE = LOGIN.optional("kafka.sasl.kerberos.service.name", tls.SERVICE)
-"""The name of the brokers' service in Kerberos, mostly kafka."""
+"""The name of the brokers' service in Kerberos, usually kafka."""
 TOKEN_ENDPOINT = LOGIN.optional("kafka.sasl.oauthbearer.token.endpoint.url", URL)
-"""Where tokens for OAUTHBEARER come from: an OAuth server, which is given clientId and clientSecret
-of kafka.sasl.jaas.config, or a file with a token, which is read anew for each login, on driver and
+"""Source of tokens for OAUTHBEARER: an OAuth server, which gets clientId and clientSecret of
+kafka.sasl.jaas.config, or a file with a token, which is read for each login, on driver and
 executors.
 """
 TOKEN_OVER_HTTP = LOGIN.option(
     "kafka.sasl.oauthbearer.token.endpoint.allow.http", rules.FLAG, False
 )
 """Allow an OAuth server at an http: address of another machine. The client secret and the tokens
-then travel unencrypted.
+are then sent unencrypted.
 """
 TOKEN_FUNCTION = LOGIN.optional("oauth.token.function", FUNCTION)
-"""A function of your own that returns a token for OAUTHBEARER. It is called without arguments for
-each login, on driver and executors, where its module must be installed.
+"""A function that returns a token for OAUTHBEARER. It is called without arguments for each login,
+on driver and executors, where its module must be installed.
 """
 TRUST_TYPE = CERTIFICATES.option("kafka.ssl.truststore.type", tls.STORE, "JKS")
-"""What kind of file kafka.ssl.truststore.location is. Only PEM can be read: security.md says how
-the others are made into it.
+"""The type of kafka.ssl.truststore.location. Only PEM is supported: docs/security.md shows how to
+convert other types.
 """
 TRUST_LOCATION = CERTIFICATES.optional(
     "kafka.ssl.truststore.location",
     tls.PATH,
-    default_text="the certificates that the system trusts",
+    default_text="the system's trusted certificates",
 )
-"""A file with the certificates to trust. It is read once, on the driver; executors get the content.
-"""
+"""File with the trusted certificates. It is read once, on the driver; executors get the content."""
 TRUST_CERTIFICATES = CERTIFICATES.optional("kafka.ssl.truststore.certificates", PEM_CERTIFICATES)
-"""The certificates to trust themselves."""
+"""The trusted certificates, in place of a file."""
 KEY_TYPE = CERTIFICATES.option("kafka.ssl.keystore.type", tls.STORE, "JKS")
-"""What kind of file kafka.ssl.keystore.location is. Only PEM can be read."""
+"""The type of kafka.ssl.keystore.location. Only PEM is supported."""
 KEY_LOCATION = CERTIFICATES.optional("kafka.ssl.keystore.location", tls.PATH)
-"""A file with this client's private key and its certificates, its own first. It is read once, on
-the driver; executors get the content.
+"""File with this client's private key and its certificates, its own first. It is read once, on the
+driver; executors get the content.
 """
 KEY_CHAIN = CERTIFICATES.optional("kafka.ssl.keystore.certificate.chain", PEM_CERTIFICATES)
-"""This client's certificates themselves, its own first."""
+"""This client's certificates, its own first, in place of a file."""
 KEY = CERTIFICATES.optional("kafka.ssl.keystore.key", PRIVATE_KEY, secret=True)
-"""This client's private key itself. Never shown in messages."""
+"""This client's private key, in place of a file. Never shown in messages."""
 KEY_PASSWORD = CERTIFICATES.optional("kafka.ssl.key.password", tls.PASSWORD, secret=True)
-"""What opens the private key, where it is locked (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never
-shown in messages.
+"""The password of an encrypted private key (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never shown in
+messages.
 """
 HOST_CHECK = CERTIFICATES.option(
     "kafka.ssl.endpoint.identification.algorithm", tls.ENDPOINT_CHECK, True, default_text="https"
 )
-"""https: a broker's certificate must be one for the host that was asked for. Empty: any that is
-trusted will do, so that whoever has one can pose as a broker.
+"""https: a broker's certificate must be for the host of the connection. Empty: any trusted
+certificate is accepted, so its owner can impersonate a broker.
 """
 TLS_VERSIONS = CERTIFICATES.option(
     "kafka.ssl.enabled.protocols",
@@ -116,7 +115,7 @@ TLS_VERSIONS = CERTIFICATES.option(
     ("TLSv1.2", "TLSv1.3"),
     default_text="TLSv1.2,TLSv1.3",
 )
-"""Which versions of TLS may be spoken."""
+"""The TLS versions that may be used."""
 
 OPTIONS: Final = (*LISTENER, *LOGIN, *CERTIFICATES)
 

@@ -18,24 +18,25 @@ SECTION: Final = Section(__name__, "ZooKeeper and the group")
 ADDRESSES: Final[Option[tuple[str, ...]]] = SECTION.option(
     "coordinator.addresses", rules.ADDRESSES, ()
 )
-"""Only with protocol=light, and required there: where `zkgroup coordinator --listen` runs, all of
-them. One that is reached says which of them is in office.
+"""The addresses of all `zkgroup coordinator --listen` processes. Required with protocol=light, and
+only valid there. Each of them names the elected one.
 """
 TOKEN = SECTION.optional("coordinator.token", PASSWORD, secret=True)
-"""Only with protocol=light: what the coordinator lets members in by (its --token-file). Never shown
-in messages; `${env:NAME}` or `${directory:/path:file}` keeps it out of Spark's plans.
+"""Shared secret that members present to the coordinator (its --token-file). Requires
+protocol=light. Never shown in messages; `${env:NAME}` or `${directory:/path:file}` keeps it out
+of Spark's plans.
 """
 TLS = SECTION.option("coordinator.ssl.client.enable", rules.FLAG, False)
-"""Only with protocol=light. true: the coordinator is spoken to with TLS, and must show a
-certificate of its host. Without it the token and all else can be read on the way.
+"""true: connect to the coordinator using TLS; it must present a certificate for its host. Requires
+protocol=light. Without TLS the token and all messages can be read on the network.
 """
 TRUST_LOCATION = SECTION.optional(
-    "coordinator.ssl.truststore.location", PATH, default_text="the certificates that gRPC trusts"
+    "coordinator.ssl.truststore.location", PATH, default_text="gRPC's trusted certificates"
 )
-"""Only with protocol=light: a PEM file with the certificates to trust, read on the driver."""
+"""PEM file with the trusted certificates, read on the driver. Requires protocol=light."""
 KEY_LOCATION = SECTION.optional("coordinator.ssl.keystore.location", PATH)
-"""Only with protocol=light: a PEM file with this member's private key, unlocked, and its
-certificates, its own first, read on the driver. Where the coordinator has --tls-trust it wants one.
+"""PEM file with this member's unencrypted private key and its certificates, its own first, read on
+the driver. Requires protocol=light. A coordinator with --tls-trust requires it.
 """
 
 

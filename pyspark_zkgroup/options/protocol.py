@@ -25,17 +25,17 @@ PROTOCOL: Final[Option[ProtocolName | None]] = SECTION.optional(
     one_of("zookeeper", "coordinator", "light", "kafka"),
     default_text="zookeeper if zookeeper.connect is given, else kafka",
 )
-"""Who decides which member reads what. zookeeper: every member for itself, all alike, as the JVM
-consumers do, which may be in the same group. coordinator: one elected coordinator tells each
-member, so that a change costs little in large groups and moves no more than it must; all members
-must be zkgroup members with this protocol or light. light: the same coordinator, reached over the
-network, so that the query needs no ZooKeeper. kafka: the brokers' own group coordinator, without
-any ZooKeeper; plain Kafka consumers may be in the same group. More in docs/protocols.md. Use a new
-checkpoint when you change it.
+"""Who assigns partitions. kafka: the brokers' group coordinator, without ZooKeeper; current Kafka
+consumers may be in the group. zookeeper: each member computes the same assignment; old JVM
+consumers may be in the group. coordinator: an elected coordinator assigns, so that a change in a
+large group costs little and moves few partitions; all members must use this protocol or light.
+light: the same coordinator, reached over the network, so that the query needs no ZooKeeper. See
+docs/protocols.md. Use a new checkpoint when you change it.
 """
 CANDIDATE = SECTION.option("coordinator.candidate", FLAG, True, in_batch="refused")
-"""Only with protocol=coordinator: whether this query's driver may be elected coordinator, of all
-groups of this ZooKeeper. false where `zkgroup coordinator` runs, or other drivers may.
+"""Whether this query's driver may be elected coordinator of all groups of this ZooKeeper. Requires
+protocol=coordinator. Set false where `zkgroup coordinator` runs, or where other drivers may be
+elected.
 """
 GROUP_SESSION_TIMEOUT = SECTION.option(
     "session.timeout.ms",
@@ -44,10 +44,10 @@ GROUP_SESSION_TIMEOUT = SECTION.option(
     default_text="10000; three times heartbeat.interval.ms if only that is given and asks for more",
     in_batch="refused",
 )
-"""Only with protocol=kafka or light: how long the brokers, or the coordinator, keep a member in the
-group that they no longer hear of. The coordinator allows 1000 and more, the brokers
-group.min.session.timeout.ms (6000, unless set otherwise) and more. A restart after a crash waits
-for so long, unless 'member.id' is given.
+"""How long the brokers, or the coordinator, keep a member in the group that they no longer hear
+from. Requires protocol=kafka or light. The minimum is 1000 with a coordinator, and
+group.min.session.timeout.ms with brokers (6000 by default). A restart after a crash waits that
+long, unless 'member.id' is given.
 """
 HEARTBEAT_INTERVAL = SECTION.optional(
     "heartbeat.interval.ms",
@@ -55,8 +55,8 @@ HEARTBEAT_INTERVAL = SECTION.optional(
     default_text="a third of session.timeout.ms",
     in_batch="refused",
 )
-"""Only with protocol=kafka: how often the member tells the brokers that it is alive, and hears that
-the group rebalances. At most a third of session.timeout.ms.
+"""How often the member sends the brokers a heartbeat, and learns of rebalances. Requires
+protocol=kafka. At most a third of session.timeout.ms.
 """
 
 

@@ -77,28 +77,28 @@ SECTION: Final = Section(__name__, "Where to read")
 STARTING_OFFSETS = SECTION.option(
     "startingOffsets", OFFSETS, FROM_LATEST, default_text="latest; in a batch read earliest"
 )
-"""Where to start in a partition for which the group has no offset. JSON must then name every
-partition of its topic. Partitions and topics that appear after a query has begun start at earliest,
-whatever is set here. A batch read has no use for latest.
+"""Where to start in a partition for which the group has no offset. JSON must name every partition
+of its topic. Partitions and topics that appear after a query has started begin at earliest,
+whatever is set here. latest is not valid in a batch read.
 """
 STARTING_TIMESTAMP = SECTION.optional("startingTimestamp", TIMESTAMP)
-"""Start at the first record of this time or later, where the group has no offset (and as
-startingOffsets otherwise). Goes before startingOffsetsByTimestamp, and both before startingOffsets.
-What it comes to is looked up once and written to the group.
+"""Start at the first record of this time or later, where the group has no offset. Takes precedence
+over startingOffsetsByTimestamp, and both over startingOffsets. The timestamp is resolved to
+offsets once, and these are written to the group.
 """
 STARTING_BY_TIMESTAMP: Final = SECTION.option("startingOffsetsByTimestamp", TIMESTAMPS, ())
-"""The same with a time for each partition; every partition of the topics read is named."""
+"""As startingTimestamp, with a time per partition. Must name every partition of the topics read."""
 UNMATCHED: Final[Option[Unmatched]] = SECTION.option(
     "startingOffsetsByTimestampStrategy", rules.one_of("error", "latest"), "error"
 )
 """What to do in a partition without a record of the starting time or later. error: the query fails
-and names the partition. latest: start at its log's end.
+and names the partition. latest: start at the end of its log.
 """
 FAIL_ON_DATA_LOSS = SECTION.option("failOnDataLoss", rules.FLAG, True)
-"""What happens when records are gone before they were read (retention has passed the group's
-offset, a topic was deleted or made anew). true: the query fails with an error that names partition,
-offsets and gap. false: it warns, counts the gap in its progress, and goes on from the log's start.
-A batch read likewise, as far as it warns.
+"""What to do when records are gone before they were read: retention has passed the group's offset,
+or a topic was deleted or recreated. true: the query fails with an error that names partition,
+offsets and gap. false: the query warns, counts the gap in its progress, and continues at the
+start of the log. A batch read warns and continues in the same way.
 """
 
 

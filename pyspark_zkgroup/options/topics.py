@@ -69,32 +69,34 @@ THREADS_BY_TOPIC = Rule(
 SECTION: Final = Section(__name__, "Topics")
 
 SUBSCRIBE = SECTION.optional("subscribe", TOPICS)
-"""Topics to read. Exactly one of subscribe, subscribePattern, excludePattern and assign is given.
+"""Topics to read. Exactly one of subscribe, subscribePattern, excludePattern and assign is
+required.
 """
 ASSIGN = SECTION.optional("assign", PARTITIONS)
-"""Read these partitions without joining the group: nothing is shared, nobody takes over, offsets
-are read and committed as the group's all the same. Refused while the group has members; of two
-queries that assign one partition the earlier one ends with an error.
+"""Read these partitions without joining the group. Nothing is shared and no other member takes
+over, but offsets are read and committed as the group's. Refused while the group has members. If
+two queries assign the same partition, the earlier one ends with an error.
 """
 SUBSCRIBE_PATTERN = SECTION.optional("subscribePattern", EXPRESSION)
-r"""Read the topics whose whole name matches (a white list), also those made later. A comma stands
-for |, and blanks are dropped, as in the JVM consumers. Supported: characters, ., [...], (...), |,
-*, +, ?, {n}, ^, $, \d, \w, \s, and (?!...) at the beginning. An unsupported part is refused by
-name.
+"""Read the topics whose whole name matches (a white list), including those created later. A comma
+means `|`, and blanks are dropped, as in the JVM consumers. Supported: characters, `.`, `[...]`,
+`(...)`, `|`, `*`, `+`, `?`, `{n}`, `^`, `$`, `\\d`, `\\w`, `\\s`, and `(?!...)` at the
+beginning. Anything else is refused by name.
 """
 EXCLUDE_PATTERN = SECTION.optional("excludePattern", EXPRESSION)
-"""Read all topics but those whose whole name matches (a black list)."""
+"""Read all topics except those whose whole name matches (a black list)."""
 EXCLUDE_INTERNAL = SECTION.option("exclude.internal.topics", rules.FLAG, True)
-"""Leave `__consumer_offsets` and `__transaction_state` out of what a pattern means. Topics named by
-subscribe are never left out.
+"""Whether patterns leave out `__consumer_offsets` and `__transaction_state`. Topics named by
+subscribe are always read.
 """
 THREADS = SECTION.option("threads", rules.whole_number(1, THREADS_MAX), 4)
-"""Consumer threads for each topic: the most Spark tasks of this query that read at a time, unless
-minPartitions or maxRecordsPerPartition cut them. Also the query's weight in the group: partitions
-are shared out in proportion to threads.
+"""Number of consumer threads per topic: the maximum number of Spark tasks of this query that read
+at the same time, unless minPartitions or maxRecordsPerPartition split them. Also the query's
+weight in the group: partitions are assigned in proportion to threads.
 """
 TOPIC_THREADS = SECTION.option("topic.threads", THREADS_BY_TOPIC, NO_THREADS)
-"""Threads for single topics of subscribe, in place of threads. Not with a pattern."""
+"""Number of threads for single topics of subscribe, in place of threads. Not valid with a pattern.
+"""
 
 SOURCES: Final = (SUBSCRIBE, SUBSCRIBE_PATTERN, EXCLUDE_PATTERN, ASSIGN)
 

@@ -67,53 +67,53 @@ CONNECT: Final[Option[ConnectString | None]] = SERVERS.optional(
     CONNECT_STRING,
     default_text="required, unless kafka.bootstrap.servers is given, or protocol=light",
 )
-"""The servers of the ensemble (some may be down), and the chroot below which brokers and consumers
-keep their nodes. The chroot must exist. Leave it out for a Kafka without ZooKeeper.
+"""The ZooKeeper servers (some may be down), and the chroot below which brokers and consumers keep
+their nodes. The chroot must exist. Leave it out for a Kafka without ZooKeeper.
 """
 SESSION_TIMEOUT = SESSION.option("zookeeper.session.timeout.ms", duration_ms(), 6000)
-"""How long ZooKeeper keeps the claims of a member it no longer hears of. The servers may grant less
-or more (2 to 20 of their ticks, unless set otherwise).
+"""How long ZooKeeper keeps the claims of a member that it no longer hears from. The servers may
+grant less or more (2 to 20 of their ticks by default).
 """
 CONNECTION_TIMEOUT = SESSION.optional(
     "zookeeper.connection.timeout.ms",
     duration_ms(),
-    default_text="that of zookeeper.session.timeout.ms",
+    default_text="the value of zookeeper.session.timeout.ms",
 )
-"""How long to try to reach ZooKeeper before a query that starts fails."""
+"""How long a query that starts tries to reach ZooKeeper before it fails."""
 AUTH = SESSION.option("zookeeper.auth", CREDENTIALS, (), secret=True)
-"""What the member authenticates with to ZooKeeper. Never shown in messages; `${env:NAME}` or
-`${directory:/path:file}` in it keeps a password out of Spark's plans.
+"""Credentials for ZooKeeper. Never shown in messages; `${env:NAME}` or `${directory:/path:file}`
+keeps a password out of Spark's plans.
 """
 SET_ACL = SESSION.option("zookeeper.set.acl", FLAG, False, in_batch="refused")
-"""true: owners and offsets made by this member may be read by all, but changed only by members that
-ZooKeeper knows as the same: by zookeeper.auth, a login by SASL or a client certificate. One of
-these must be given.
+"""true: all clients can read owners and offsets that this member creates, but only members with the
+same identity can change them. The identity is zookeeper.auth, a SASL login or a client
+certificate; one of them is required.
 """
 TLS = ENCRYPTION.option("zookeeper.ssl.client.enable", FLAG, False)
-"""true: ZooKeeper is spoken to with TLS. Name the servers' secureClientPort in zookeeper.connect;
-there is no clientCnxnSocket to be chosen.
+"""true: connect to ZooKeeper using TLS. Name the servers' secureClientPort in zookeeper.connect;
+clientCnxnSocket is not needed.
 """
 TRUST_LOCATION = CERTIFICATES.optional(
     "zookeeper.ssl.truststore.location",
     tls.PATH,
-    default_text="the certificates that the system trusts",
+    default_text="the system's trusted certificates",
 )
-"""A PEM file with the certificates to trust, read on the driver."""
+"""PEM file with the trusted certificates, read on the driver."""
 TRUST_TYPE = CERTIFICATES.optional(
     "zookeeper.ssl.truststore.type", tls.STORE, default_text="what the file is"
 )
-"""What kind of file zookeeper.ssl.truststore.location is. Only PEM can be read."""
+"""The type of zookeeper.ssl.truststore.location. Only PEM is supported."""
 KEY_LOCATION = CERTIFICATES.optional("zookeeper.ssl.keystore.location", tls.PATH)
-"""A PEM file with this client's private key and its certificates, its own first, read on the
-driver. Servers want one unless their ssl.clientAuth says otherwise.
+"""PEM file with this client's private key and its certificates, its own first, read on the driver.
+Servers require one unless their ssl.clientAuth says otherwise.
 """
 KEY_TYPE = CERTIFICATES.optional(
     "zookeeper.ssl.keystore.type", tls.STORE, default_text="what the file is"
 )
-"""What kind of file zookeeper.ssl.keystore.location is. Only PEM can be read."""
+"""The type of zookeeper.ssl.keystore.location. Only PEM is supported."""
 KEY_PASSWORD = CERTIFICATES.optional("zookeeper.ssl.keystore.password", tls.PASSWORD, secret=True)
-"""What opens the private key, where it is locked (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never
-shown in messages.
+"""The password of an encrypted private key (-----BEGIN ENCRYPTED PRIVATE KEY-----). Never shown in
+messages.
 """
 HOST_CHECK = CERTIFICATES.option(
     "zookeeper.ssl.endpoint.identification.algorithm",
@@ -121,8 +121,8 @@ HOST_CHECK = CERTIFICATES.option(
     True,
     default_text="https",
 )
-"""https: a server's certificate must be one for the host that zookeeper.connect names. Empty: any
-that is trusted will do, so that whoever has one can pose as a server.
+"""https: a server's certificate must be for the host in zookeeper.connect. Empty: any trusted
+certificate is accepted, so its owner can impersonate a server.
 """
 TLS_VERSIONS = CERTIFICATES.option(
     "zookeeper.ssl.enabled.protocols",
@@ -130,9 +130,9 @@ TLS_VERSIONS = CERTIFICATES.option(
     ("TLSv1.2", "TLSv1.3"),
     default_text="TLSv1.2,TLSv1.3",
 )
-"""Which versions of TLS may be spoken."""
+"""The TLS versions that may be used."""
 JAAS = LOGIN.optional("zookeeper.sasl.jaas.config", tls.LOGIN_MODULE, secret=True)
-"""What to log in with, as a line of JAAS such as stands in the section Client of a JVM's file:
+"""Credentials of the login, as a line of JAAS as in the section Client of a JVM's file:
 DigestLoginModule with username and password (DIGEST-MD5), or Krb5LoginModule with useTicketCache
 (GSSAPI). Needs the package pure-sasl on the driver. Never shown in messages.
 """
