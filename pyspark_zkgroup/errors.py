@@ -22,12 +22,21 @@ ZkgroupError
 from __future__ import annotations
 
 from functools import partial
+from typing import TypeVar
 
+from pyspark_zkgroup import catalogue
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.printable import printable
+
+E = TypeVar("E", bound="ZkgroupError")
+F = TypeVar("F", bound="FetchError")
 
 
 class ZkgroupError(Exception):
-    """`what` happened, and the `remedy`: both whole sentences without a trailing full stop."""
+    """`what` happened, and the `remedy`: sentences without a trailing full stop.
+
+    The text ends with the place that explains the code. Within another message it does not.
+    """
 
     code = "ZKG-000"
     retryable = False
@@ -39,6 +48,17 @@ class ZkgroupError(Exception):
         self.remedy = printable(remedy)
         told = f". {self.remedy}" if remedy else ""
         super().__init__(f"[{self.code}] {self.what}{told}")
+
+    @classmethod
+    def of(cls: type[E], message: str, /, **values: object) -> E:
+        """Return an error with the text of a message in the catalogue."""
+        return cls(*catalogue.what_and_remedy(cls.code, message, **values))
+
+    def __str__(self) -> str:
+        return f"{self}. See docs/errors.md#{self.code.lower()}"
+
+    def __format__(self, _spec: str) -> str:
+        return super().__str__()
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.what, self.remedy)
@@ -91,6 +111,14 @@ class FetchError(ZkgroupError):
     ) -> None:
         self.topic, self.partition, self.offset = topic, partition, offset
         super().__init__(what, remedy)
+
+    @classmethod
+    def of(cls: type[F], message: str, /, **values: object) -> F:
+        what, remedy = catalogue.what_and_remedy(cls.code, message, **values)
+        at, offset = values["partition"], values["offset"]
+        assert isinstance(at, TopicPartition)
+        assert isinstance(offset, int)
+        return cls(what, remedy, topic=at.topic, partition=at.partition, offset=offset)
 
     def __reduce__(self) -> tuple[object, ...]:
         # From a task to the driver an error travels pickled; the facts travel with it.

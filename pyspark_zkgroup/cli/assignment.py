@@ -130,7 +130,7 @@ def assignment(
         else:
             raise click.UsageError("give GROUP, or --from FILE")
     except AssignmentError as error:
-        raise BadInput(str(error)) from error
+        raise BadInput(f"{error}") from error
     for line in answer.remarks:
         say(line, err=True)
     if as_json:

@@ -60,7 +60,7 @@ class CommandLine(click.Group):
         try:
             return super().invoke(ctx)
         except ZkgroupError as error:
-            raise click.ClickException(" ".join(str(error).split())) from error
+            raise click.ClickException(" ".join(f"{error}".split())) from error
 
 
 def _added() -> dict[str, EntryPoint]:

@@ -35,13 +35,11 @@ def assign(
 
 def check(strategy: str, order: str) -> None:
     if strategy not in STRATEGIES:
-        raise AssignmentError(
-            f"there is no assignment strategy {strategy!r}", f"Use one of {', '.join(STRATEGIES)}"
+        raise AssignmentError.of(
+            "unknown_strategy", strategy=strategy, allowed=", ".join(STRATEGIES)
         )
     if order not in ORDERS:
-        raise AssignmentError(
-            f"there is no round-robin order {order!r}", f"Use one of {', '.join(ORDERS)}"
-        )
+        raise AssignmentError.of("unknown_order", order=order, allowed=", ".join(ORDERS))
 
 
 def range_assignment(

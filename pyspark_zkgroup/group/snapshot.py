@@ -110,7 +110,7 @@ def _read_member(path: str, data: bytes | None) -> Registration | str:
         if registration.subscription.is_wildcard:
             patterns.compile_expression(registration.subscription.expression)
     except BadZnodeError as error:
-        return str(error)
+        return f"{error}"
     except SubscriptionError as error:
         return f"{path}: {error}"
     return registration

@@ -127,7 +127,7 @@ def checked(
     try:
         parse(reader_options(arguments, use), use)
     except ZkgroupError as error:
-        parser.error(str(error))
+        parser.error(f"{error}")
     return arguments
 
 

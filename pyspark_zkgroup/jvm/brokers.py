@@ -41,7 +41,4 @@ def _address(host: str, port: int) -> str:
 
 
 def _bad(path: str, data: bytes | None) -> BadZnodeError:
-    return BadZnodeError(
-        f"{path} holds {(data or b'')[:200]!r}, which no broker writes",
-        "Set kafka.bootstrap.servers, or ask who wrote the node",
-    )
+    return BadZnodeError.of("broker_node", path=path, data=(data or b"")[:200])

@@ -46,11 +46,11 @@ def compile_expression(expression: str) -> Matcher:
     try:
         return _matcher(translate(cleaned))
     except InvalidPatternError as error:
-        raise SubscriptionError(
-            f"{_shown(cleaned)} is no regular expression: {error}", "Correct the expression"
-        ) from error
+        raise SubscriptionError.of("bad_pattern", pattern=_shown(cleaned), error=error) from error
     except UnsupportedPatternError as error:
-        raise SubscriptionError(f"{_shown(cleaned)}: {error}", error.instead) from error
+        raise SubscriptionError.of(
+            "unsupported_pattern", pattern=_shown(cleaned), error=error, remedy=error.instead
+        ) from error
 
 
 @lru_cache(_KEPT)

@@ -38,33 +38,31 @@ class Subscription:
     def __post_init__(self) -> None:
         names = [name for name, _ in self.entries]
         if len(set(names)) != len(names):
-            raise SubscriptionError(f"a subscription names a topic twice: {names}")
+            raise SubscriptionError.of("topic_twice", topics=names)
         for name, threads in self.entries:
             if isinstance(threads, bool) or not 1 <= threads <= THREADS_MAX:
-                raise SubscriptionError(
-                    f"{threads!r} threads are asked for {name!r}",
-                    f"The number of threads is a whole number from 1 to {THREADS_MAX}",
+                raise SubscriptionError.of(
+                    "bad_threads", threads=threads, topic=name, limit=THREADS_MAX
                 )
         if self.threads > REGISTRATION_THREADS_MAX:
-            raise SubscriptionError(
-                f"{self.threads} threads are asked for in all {len(names)} topics",
-                f"A member has at most {REGISTRATION_THREADS_MAX} threads in all its topics: "
-                "lower threads or topic.threads, or give the topics to several members",
+            raise SubscriptionError.of(
+                "too_many_threads",
+                threads=self.threads,
+                count=len(names),
+                limit=REGISTRATION_THREADS_MAX,
             )
         if self.pattern != "static" and len(self.entries) != 1:
-            raise SubscriptionError(f"a {self.pattern} has one expression, not {names}")
+            raise SubscriptionError.of("several_expressions", pattern=self.pattern, names=names)
 
     @classmethod
     def static(cls, threads: Mapping[str, int]) -> Subscription:
         """Of our own: only names that a broker would take."""
         if not threads:
-            raise SubscriptionError("no topic is subscribed to", "Name at least one topic")
+            raise SubscriptionError.of("no_topic")
         for topic in threads:
             if not topics.legal_name(topic):
-                raise SubscriptionError(
-                    f"{topic!r} is not the name of a topic",
-                    f"A name is made of letters, digits, '.', '_' and '-', at most "
-                    f"{topics.NAME_LENGTH_MAX} of them",
+                raise SubscriptionError.of(
+                    "bad_topic_name", topic=topic, limit=topics.NAME_LENGTH_MAX
                 )
         return cls("static", tuple(threads.items()))
 
@@ -238,8 +236,4 @@ def _is_own(value: object) -> bool:
 
 
 def _bad(path: str, data: bytes | None, why: str) -> BadZnodeError:
-    return BadZnodeError(
-        f"{path} is no registration of a consumer: {why}; it holds {(data or b'')[:_SHOWN]!r}",
-        'Expected JSON like {"version":1,"subscription":{"topic":threads},"pattern":"static",'
-        '"timestamp":"..."}; end the process that wrote it or delete the node',
-    )
+    return BadZnodeError.of("registration", path=path, reason=why, data=(data or b"")[:_SHOWN])

@@ -43,7 +43,4 @@ def _is_number(key: str) -> bool:
 
 
 def _bad(path: str, data: bytes) -> BadZnodeError:
-    return BadZnodeError(
-        f"{path} holds {data[:200]!r}, which no broker writes",
-        'Expected JSON with "partitions": {"0": [broker, ...], ...}; ask who wrote the node',
-    )
+    return BadZnodeError.of("topic_node", path=path, data=data[:200])

@@ -8,9 +8,10 @@ from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 
 def topic_refused(security: KafkaSecurity, topic: str, operation: str) -> AccessError:
     """`operation` as kafka-acls names it: Describe or Read."""
-    return AccessError(
-        f"The brokers do not let {security.who} {operation.lower()} topic {topic!r} "
-        "(TopicAuthorizationFailed)",
-        "Add the ACLs: kafka-acls --add --allow-principal "
-        f"{security.principal} --operation Read --operation Describe --topic {topic}",
+    return AccessError.of(
+        "topic_acl",
+        user=security.who,
+        operation=operation.lower(),
+        topic=topic,
+        principal=security.principal,
     )

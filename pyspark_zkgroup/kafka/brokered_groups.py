@@ -62,11 +62,7 @@ def _listed(cluster: Cluster, brokers: Collection[int], timeout_s: float) -> Ite
         answer = response if isinstance(response, Lost) else listed_answer(node, response)
         if isinstance(answer, Lost | BrokerError):
             reason = answer.reason if isinstance(answer, Lost) else str(answer)
-            raise ServerError(
-                f"Broker {node} did not list its groups: {reason}",
-                "Check that every broker runs, and that this client has the ACL Describe on the "
-                "cluster or on the groups",
-            )
+            raise ServerError.of("groups_not_listed", node=node, reason=reason)
         yield from answer
 
 

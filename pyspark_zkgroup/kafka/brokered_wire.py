@@ -86,7 +86,7 @@ def _classic_member(member: Any, state: str) -> BrokeredMember:
         asked = decode_subscription(bytes(member.member_metadata or b""))
         given = decode_assignment(bytes(member.member_assignment or b""))
     except ValueError as error:
-        return BrokeredMember(who.id, who.client, who.host, instance, trouble=str(error))
+        return BrokeredMember(who.id, who.client, who.host, instance, trouble=f"{error}")
     return BrokeredMember(
         who.id,
         who.client,

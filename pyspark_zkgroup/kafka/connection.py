@@ -358,7 +358,11 @@ class Cluster:
         self._losses[node] = reason
         if isinstance(error, Refusal):
             what = f"The broker {self._address(node)} {error.what}"
-            return Lost(reason, retryable=False, refusal=AccessError(what, error.remedy))
+            return Lost(
+                reason,
+                retryable=False,
+                refusal=AccessError.of("broker_refused", reason=what, remedy=error.remedy),
+            )
         unknown = isinstance(error, kafka.errors.IncompatibleBrokerVersion)
         return Lost(reason, retryable=not isinstance(error, _LASTING), unknown=unknown)
 
@@ -389,11 +393,7 @@ class Cluster:
 
     def _unreachable(self, timeout_s: float) -> ServerError:
         reasons = "; ".join(dict.fromkeys(self._losses.values()))
-        return ServerError(
-            f"No Kafka broker answered within {timeout_s:.3g} s; asked: {', '.join(self.addresses)}"
-            + (f" ({reasons})" if reasons else ""),
-            "Check that kafka.bootstrap.servers names brokers of this cluster and that they run "
-            "and can be reached from here, under the names they advertise too; a listener that "
-            "wants TLS or a login ends connections without (kafka.security.protocol is "
-            f"{self.settings.security.protocol})",
-        )
+        reasons = f" ({reasons})" if reasons else ""
+        asked, protocol = ", ".join(self.addresses), self.settings.security.protocol
+        facts = {"timeout_s": timeout_s, "addresses": asked, "reasons": reasons}
+        return ServerError.of("no_broker_answered", **facts, protocol=protocol)

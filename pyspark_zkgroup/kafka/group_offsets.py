@@ -146,11 +146,7 @@ class GroupOffsets:
         return self._coordinator
 
     def _refused(self, what: str, reason: str) -> ServerError:
-        return ServerError(
-            f"The broker that keeps the offsets of group {self.group!r} does not {what}: {reason}",
-            "Check that the brokers run, that the topic __consumer_offsets has its leaders, and "
-            "that the client may read the group (ACL: Read on the group, Describe on the topics)",
-        )
+        return ServerError.of("group_offsets", group=self.group, operation=what, reason=reason)
 
 
 def _judge_read(

@@ -133,11 +133,8 @@ def at_times(
     answer = look_up(cluster, times, times, timeout_s=timeout_s)
     impossible = {p: without for p, without in answer.missing.items() if without.impossible}
     for partition, without in sorted(impossible.items())[:1]:
-        raise ServerError(
-            f"The offset of a time cannot be looked up in {partition} (nor in "
-            f"{len(impossible) - 1} other partitions): {without.reason}",
-            "Brokers before 0.10, and topics in their format of records, keep no times: "
-            "give offsets instead",
+        raise ServerError.of(
+            "no_timestamps", partition=partition, count=len(impossible) - 1, reason=without.reason
         )
     return {p: offset if offset >= 0 else None for p, offset in answer.allowed().items()}
 

@@ -87,8 +87,8 @@ def _look(options: Options, brokers: ClusterView) -> _Seen:
     try:
         return _look_at_group(options, brokers, store)
     except (DisconnectedError, SessionLostError) as error:
-        raise ServerError(
-            f"ZooKeeper at {options.zookeeper.connect} stopped answering ({error})", "Read again"
+        raise ServerError.of(
+            "zookeeper_stopped", server=options.zookeeper.connect, error=error
         ) from error
     finally:
         store.session.close()
@@ -98,9 +98,7 @@ def _look_at_group(options: Options, brokers: ClusterView, store: Store) -> _See
     reader = TopicReader(options, brokers)
     found = reader.read(store, [options.topics.subscription])
     if not found.source:
-        raise ServerError(
-            found.note[:1].upper() + found.note[1:], "Wait for the brokers, and read again"
-        )
+        raise ServerError.of("batch_read_topics", reason=found.note[:1].upper() + found.note[1:])
     topics, partitions = _wanted(options, found.partitions, reader.hidden)
     if not options.group.id:
         return _Seen(topics, partitions, None)
@@ -148,10 +146,7 @@ def _committed(
             continue
         value = parse_offset(node.data)
         if value is None:
-            raise BadZnodeError(
-                f"{paths.offset(partition)} holds {node.data[:40]!r}, which is no offset",
-                "Write the next offset to read there as a decimal number, or delete the node",
-            )
+            raise BadZnodeError.of("offset_node", path=paths.offset(partition), data=node.data[:40])
         if value >= 0:
             offsets[partition] = value
             if 0 < node.modified < lives.get(partition.topic, 0):
@@ -185,19 +180,15 @@ def _check_topics(options: Options, absent: list[str]) -> None:
         return
     what = f"The cluster has no topic {', '.join(map(repr, absent[:_NAMED_MAX]))}"
     if options.fetch.fail_on_data_loss:
-        raise SubscriptionError(
-            what, "Check the name, or set failOnDataLoss to false to read without it"
-        )
+        raise SubscriptionError.of("no_topic_to_read", reason=what)
     _log.warning(catalogue.warning("ZKG-101", loss=what, action="reading without it"))
 
 
 def _check_assigned(options: Options, present: Collection[TopicPartition]) -> None:
     absent = sorted(set(options.topics.assigned) - set(present))
     if absent and options.fetch.fail_on_data_loss:
-        raise SubscriptionError(
-            f"Option 'assign' names {', '.join(map(str, absent[:_NAMED_MAX]))}, which the cluster "
-            "does not have",
-            "Name partitions that exist",
+        raise SubscriptionError.of(
+            "unknown_assigned", partitions=", ".join(map(str, absent[:_NAMED_MAX]))
         )
 
 
@@ -243,9 +234,8 @@ def _all(
     silent = sorted(set(partitions) - found.keys())
     if silent:
         more = f" and {len(silent) - _NAMED_MAX} more" if len(silent) > _NAMED_MAX else ""
-        raise ServerError(
-            f"No broker has answered for {', '.join(map(str, silent[:_NAMED_MAX]))}{more}",
-            "Check that these partitions have a leader, and read again",
+        raise ServerError.of(
+            "no_answer_for_partitions", partitions=", ".join(map(str, silent[:_NAMED_MAX])) + more
         )
     return found
 

@@ -19,21 +19,20 @@ def checkpoint_plan(
     of the last finished batch.
     """
     if is_of_kafka_source(offset):
-        raise PlanError(
-            'The checkpoint was written by Spark\'s Kafka source, format("kafka"), and zkgroup '
-            "cannot continue from it",
-            _import(finished, options)
+        raise PlanError.of(
+            "checkpoint_of_kafka_source",
+            remedy=_import(finished, options)
             if is_of_kafka_source(finished)
-            else "Start the query with a new checkpointLocation: no batch in this one is finished",
+            else "Start the query with a new checkpointLocation: this one has no finished batch",
         )
     plan = decode(offset)
     if (plan.group, plan.protocol) != (options.group.id, protocol):
-        raise PlanError(
-            f"The checkpoint was written by group {plan.group!r} with protocol "
-            f"{plan.protocol!r}, this query is of group {options.group.id!r} with "
-            f"protocol {protocol!r}",
-            "Use a new checkpointLocation for another group or protocol: its committed offsets "
-            "decide where the query begins",
+        raise PlanError.of(
+            "other_group",
+            group=plan.group,
+            protocol=plan.protocol,
+            own_group=options.group.id,
+            own_protocol=protocol,
         )
     return plan
 

@@ -77,10 +77,7 @@ class ClusterView:
 
     def fetch_settings(self) -> FetchSettings:
         if not self._addresses:
-            raise ServerError(
-                "No Kafka broker is known yet: none has registered in ZooKeeper",
-                "Set kafka.bootstrap.servers, or wait for the brokers",
-            )
+            raise ServerError.of("no_brokers_known")
         return replace(self._options.fetch, bootstrap=self._addresses)
 
     def found(self, addresses: Collection[str]) -> None:

@@ -121,8 +121,4 @@ class FixedEnds:
             return
         more = len(late) - _NAMED_MAX
         named = ", ".join(map(str, late[:_NAMED_MAX])) + (f" and {more} more" if more > 0 else "")
-        raise ServerError(
-            f"No broker has told for {_SILENT_MAX_S:.0f} s where the log ends of {named}, which "
-            "this query has not read to its end",
-            "Start it again when the brokers are back: it goes on where it ended",
-        )
+        raise ServerError.of("log_ends_unknown", silent_s=_SILENT_MAX_S, partitions=named)

@@ -111,10 +111,7 @@ class Planner:
             self._is_begun = True
             return self._tasks
         if self._arrived or self._end is not None:
-            raise PlanError(
-                "Spark asks for a batch that this query has not planned",
-                "If two queries run on this checkpoint, stop one of them",
-            )
+            raise PlanError.of("unplanned_batch")
         plan = checkpoint_plan(end, start, self.options, self.membership.protocol)
         self._trust(plan)
         included = self.membership.replay(plan)
@@ -169,12 +166,7 @@ class Planner:
         show in the progress. Taken for a boundary, that would commit what nobody has read.
         """
         if not self._is_begun:
-            raise PlanError(
-                "Spark asks for the next batch before it has begun the last one",
-                "Where spark.sql.streaming.triggerAvailableNowWrapper.enabled is true, set it to "
-                "false: available-now does without it. A query whose filters leave nothing of this "
-                "source never begins one",
-            )
+            raise PlanError.of("batch_not_started")
 
     def _arrive(self, start: Offset) -> None:
         """Learn from `start` what is done. It is the last plan's end, or, where Spark did not take
@@ -183,10 +175,7 @@ class Planner:
         if self._end is not None:
             if start != self._end:
                 if start != self._start:
-                    raise PlanError(
-                        "Spark goes on from an offset that this query has not planned",
-                        "If two queries run on this checkpoint, stop one of them",
-                    )
+                    raise PlanError.of("unplanned_offset")
                 _log.info("the last plan was not taken; it is made again")
                 self._run, self._tasks, self._end = {}, [], None
                 self.batch_size.not_taken()
@@ -235,11 +224,8 @@ class Planner:
             if self.drain.requested():
                 return self._drained(start, {})
             self.membership.wait(_JOIN_LOOK_S)
-        raise StoppedError(
-            f"The query was asked to stop by {by}: all that it has read is committed, and its "
-            f"member {self.membership.member} has left group {self.options.group.id}",
-            "Start it again when it may read on; pyspark_zkgroup.stop_on_sigterm ends a "
-            "query without this error",
+        raise StoppedError.of(
+            "stopped", by=by, member=self.membership.member, group=self.options.group.id
         )
 
     def _wait_for_share(self) -> None:

@@ -36,10 +36,7 @@ def _light(options: Options, kafka: Kafka, environment: Environment, in_kafka: K
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "grpc":
             raise
-        raise OptionError(
-            "Option 'protocol' is 'light', but grpcio is not installed on the driver",
-            "Install pyspark-zkgroup[light]",
-        ) from None
+        raise OptionError.of("grpcio_missing") from None
     return light_membership(options, kafka, environment, in_kafka)
 
 

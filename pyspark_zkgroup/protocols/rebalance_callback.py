@@ -12,7 +12,6 @@ from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.model import TopicPartition
 
 Event = Literal["release", "claim", "loss"]
-_REMEDY = "Name a function that the driver's Python can import, as module:function"
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
@@ -36,13 +35,9 @@ def _imported(name: str) -> Callable[[Event, list[tuple[str, int]]], Any]:
     try:
         found = getattr(import_module(module), function)
     except Exception as error:
-        raise OptionError(
-            f"Option 'rebalance.callback' is {name!r}, which cannot be imported: "
-            f"{type(error).__name__}: {error}",
-            _REMEDY,
+        raise OptionError.of(
+            "callback_not_importable", value=name, error=f"{type(error).__name__}: {error}"
         ) from error
     if not callable(found):
-        raise OptionError(
-            f"Option 'rebalance.callback' is {name!r}, which is no function: {found!r}", _REMEDY
-        )
+        raise OptionError.of("callback_not_callable", value=name, found=found)
     return found  # type: ignore[no-any-return]

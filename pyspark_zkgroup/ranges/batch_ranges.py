@@ -96,11 +96,13 @@ def batch_ranges(
         given = _given_starts(dict(starting.partitions), free, losses)
     for partition, start in given.items():
         if start > untils[partition]:
-            raise OptionError(
-                f"Option {option_of_start(starting)!r} starts at {start} in {partition}, which is "
-                f"beyond its end, {untils[partition]}"
-                + ("" if ending == TO_LATEST else f" by option {option_of(ending)!r}"),
-                "Start where the read ends or earlier",
+            raise OptionError.of(
+                "start_beyond_end",
+                option=option_of_start(starting),
+                start=start,
+                partition=partition,
+                end=untils[partition],
+                by="" if ending == TO_LATEST else f" (option {option_of(ending)!r})",
             )
     starts = {**free, **starts, **given}
     return BatchRanges(

@@ -52,20 +52,18 @@ def check_ending_partitions(ending: Ending, topics: Mapping[str, Sequence[int]])
     present = {TopicPartition(topic, n) for topic, numbers in topics.items() for n in numbers}
     absent = sorted(named - present)
     if absent:
-        raise OptionError(
-            f"Option {option_of(ending)!r} names {listed(absent)}, which the cluster does not have",
-            "Name partitions that exist",
+        raise OptionError.of(
+            "unknown_partitions", option=option_of(ending), partitions=listed(absent)
         )
     unnamed = sorted(present - named)
     if unnamed:
-        raise OptionError(
-            f"Option {option_of(ending)!r} does not name {listed(unnamed)}",
-            "Name every partition of the topics read"
-            + (
-                ", or give 'endingTimestamp' for all of them"
-                if isinstance(ending, EndingTimes)
-                else ": -1 stands for latest"
-            ),
+        raise OptionError.of(
+            "partitions_not_named",
+            option=option_of(ending),
+            partitions=listed(unnamed),
+            otherwise=", or set 'endingTimestamp' for all of them"
+            if isinstance(ending, EndingTimes)
+            else " (-1 means latest)",
         )
 
 

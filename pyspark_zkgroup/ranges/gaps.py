@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pyspark_zkgroup.catalogue import what_and_remedy
 from pyspark_zkgroup.model import TopicPartition
 
 _NAMED_MAX = 10
@@ -56,89 +57,50 @@ class Gap:
 
     @property
     def what(self) -> str:
-        if self.kind == "passed":
-            return (
-                f"{self.lost} records of {self.partition} were deleted before they were read: the "
-                f"group's offset is {self.position}, the log now starts at {self.start} (and ends "
-                f"at {self.end})"
-            )
-        if self.kind == "beyond":
-            return (
-                f"The group's offset of {self.partition} is {self.position}, but the log ends at "
-                f"{self.end} (and starts at {self.start}): the topic was made anew, or its log was "
-                f"cut"
-            )
-        if self.kind == "anew":
-            return (
-                f"The topic of {self.partition} was made anew after the group's offset, "
-                f"{self.position}, was committed: its log starts at {self.start} and ends at "
-                f"{self.end}"
-                + (f"; {self.lost} records of the old one were not read" if self.lost else "")
-            )
-        if self.kind == "truncated":
-            return (
-                f"Offsets {self.cut_at} to {(self.seen or 0) - 1} of {self.partition} are gone, "
-                f"{self.lost} of them before they were read: its log was cut (unclean leader "
-                f"election). The group's offset is {self.position}, and the log now ends at "
-                f"{self.end}"
-            )
-        if self.kind == "cut":
-            return (
-                f"{self.lost} records of {self.partition} are gone before they were read, offsets "
-                f"{self.position} to {self.end - 1}: the log ended at {self.end} when this query "
-                f"began, and now ends at {self.position}: the topic was made anew, or its log was "
-                f"cut"
-            )
-        return (
-            f"{self.partition} was deleted with {self.lost} records that nobody has read: the "
-            f"group's offset is {self.position}, the log ended at {self.end}"
-        )
+        return _texts(self, "")[0]
 
     @property
     def going_on(self) -> str:
-        """What is done about it where data may be lost."""
+        """Return how the query continues with failOnDataLoss=false."""
         if self.kind == "deleted":
-            return "reading on without it"
+            return "reading continues without it"
         if self.kind == "cut":
-            return f"ending at {self.start}"
+            return f"reading ends at {self.start}"
         if self.kind == "truncated":
-            return f"reading on from {self.start}"
-        return f"reading on from the log's start, {self.start}"
+            return f"reading continues at {self.start}"
+        return f"reading continues at the start of the log, {self.start}"
 
 
 def together(whats: Sequence[str]) -> str:
     """What happened to several partitions, in one sentence of bearable length."""
     text = "; ".join(whats[:_NAMED_MAX])
     more = len(whats) - _NAMED_MAX
-    return f"{text}; and {more} partitions more" if more > 0 else text
+    return f"{text}; and {more} more partitions" if more > 0 else text
 
 
 def remedy(gap: Gap, path: str) -> str:
-    """For the error; `path` is the node of the group's offset."""
+    """Return what to do about it; `path` is the node of the group's offset."""
+    return _texts(gap, path)[1]
+
+
+def _texts(gap: Gap, path: str) -> tuple[str, str]:
+    facts = {"partition": gap.partition, "offset": gap.position, "end": gap.end}
+    if gap.kind == "beyond":
+        return what_and_remedy("ZKG-011", "beyond", **facts, start=gap.start, path=path)
     if gap.kind == "deleted":
-        return (
-            "Start the query again to read on without it, or set failOnDataLoss to false to go on "
-            "by itself"
-        )
+        return what_and_remedy("ZKG-013", "deleted", **facts, lost=gap.lost)
     if gap.kind == "cut":
-        return (
-            "Start the query again to read what there is now, or set failOnDataLoss to false to go "
-            "on by itself"
-        )
-    if gap.kind == "truncated" and gap.start == gap.position:
-        return (
-            "Start the query again to read what there is now, or set failOnDataLoss to false to go "
-            "on by itself"
-        )
+        return what_and_remedy("ZKG-013", "cut", **facts, lost=gap.lost, last=gap.end - 1)
     if gap.kind == "truncated":
-        return (
-            f"Stop the group's members and set {path} to {gap.start}, where the log was cut, or "
-            f"set failOnDataLoss to false to go on from there"
-        )
-    return (
-        f"Stop the group's members and set {path} to an offset from {gap.start} to {gap.end}, or "
-        f"set failOnDataLoss to false to go on from the log's start"
-    )
+        facts |= {"first": gap.cut_at, "last": (gap.seen or 0) - 1, "lost": gap.lost}
+        if gap.start == gap.position:
+            return what_and_remedy("ZKG-013", "truncated_after_offset", **facts)
+        return what_and_remedy("ZKG-013", "truncated", **facts, start=gap.start, path=path)
+    facts |= {"start": gap.start, "path": path}
+    if gap.kind == "passed":
+        return what_and_remedy("ZKG-013", "passed", **facts, lost=gap.lost)
+    unread = f"; {gap.lost} records of the old topic were not read" if gap.lost else ""
+    return what_and_remedy("ZKG-013", "recreated", **facts, unread=unread)
 
 
 def passed(

@@ -121,11 +121,10 @@ def _positions_at_times(
     if unmatched and starting.unmatched == "error":
         times = ", ".join(f"{wanted[p]} in {p}" for p in unmatched[:_NAMED_MAX])
         more = len(unmatched) - _NAMED_MAX
-        raise OptionError(
-            f"Option {starting.option!r}: no record has this time or a later one: {times}"
-            + (f" and in {more} partitions more" if more > 0 else ""),
-            "Give an earlier time (milliseconds since 1970), or set "
-            "startingOffsetsByTimestampStrategy to latest to begin at the log's end there",
+        raise OptionError.of(
+            "no_record_at_time",
+            option=starting.option,
+            times=times + (f" and {more} more partitions" if more > 0 else ""),
         )
     positions = {}
     for partition in sorted(earliest):
@@ -147,10 +146,8 @@ def check_partitions(starting: Starting, topics: Mapping[str, Sequence[int]]) ->
     given = dict(starting.partitions)
     absent = sorted(p for p in given if p.topic in topics and p not in present)
     if absent:
-        raise OptionError(
-            f"Option {option_of_start(starting)!r} names {listed(absent)}, which the cluster does "
-            "not have",
-            "Name partitions that exist, or add partitions to the topic first",
+        raise OptionError.of(
+            "unknown_start_partitions", option=option_of_start(starting), partitions=listed(absent)
         )
     if given and (isinstance(starting, StartingTimes) or starting.default is None):
         _check_all_named(starting, present)
@@ -166,23 +163,21 @@ def _check_all_named(starting: Starting, present: AbstractSet[TopicPartition]) -
     if not unnamed:
         return
     if isinstance(starting, StartingTimes):
-        raise OptionError(
-            f"Option {starting.option!r} gives times but does not name {listed(unnamed)}",
-            "Name every partition of the topics read, or give 'startingTimestamp' for all of them",
-        )
-    raise OptionError(
-        f"Option 'startingOffsets' gives offsets but does not name {listed(unnamed)}",
-        "Name every partition of the topics read: -2 stands for earliest, -1 for latest",
-    )
+        raise OptionError.of("times_not_named", option=starting.option, partitions=listed(unnamed))
+    raise OptionError.of("offsets_not_named", partitions=listed(unnamed))
 
 
 def _check_within(partition: TopicPartition, offset: int, earliest: int, latest: int) -> None:
     if earliest <= offset <= latest:
         return
     where = "beyond its end" if offset > latest else "below its start, no longer kept by the broker"
-    raise OptionError(
-        f"Option 'startingOffsets' gives offset {offset} for {partition}, which is {where}",
-        f"Give an offset from {earliest} to {latest}, or -2 for earliest, or -1 for latest",
+    raise OptionError.of(
+        "offset_outside_log",
+        offset=offset,
+        partition=partition,
+        where=where,
+        earliest=earliest,
+        latest=latest,
     )
 
 

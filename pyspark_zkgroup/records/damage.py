@@ -11,11 +11,4 @@ class DamagedError(Exception):
 
 
 def damage(partition: TopicPartition, offset: int, reason: object) -> FetchError:
-    return FetchError(
-        f"The record batch at offset {offset} of {partition} cannot be read: {reason}",
-        "Try again; if it stays so, the batch is damaged where the broker keeps it: look at it "
-        "with Kafka's tool for dumping log segments, or set the group's offset to one behind it",
-        topic=partition.topic,
-        partition=partition.partition,
-        offset=offset,
-    )
+    return FetchError.of("damaged_batch", partition=partition, offset=offset, reason=reason)

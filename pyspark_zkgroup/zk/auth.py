@@ -76,9 +76,4 @@ def sasl_options(security: ZooKeeperSecurity) -> dict[str, str] | None:
 
 def _need(module: str, package: str, mechanism: str) -> None:
     if importlib.util.find_spec(module) is None:
-        raise AccessError(
-            f"ZooKeeper cannot be logged in to by {mechanism}: Python's package {package} is not "
-            "installed here",
-            f"Install it on the driver (pip install {package}), or leave out "
-            "zookeeper.sasl.jaas.config",
-        )
+        raise AccessError.of("package_missing", mechanism=mechanism, package=package)

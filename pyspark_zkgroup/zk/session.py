@@ -82,7 +82,11 @@ class Session:
         is_settled = connection.settled.wait(self.settings.connection_timeout_ms / 1000.0)
         if connection.refused is not None:
             self.close()
-            raise AccessError(f"ZooKeeper at {connection.refused.what}", connection.refused.remedy)
+            raise AccessError.of(
+                "zookeeper_refused",
+                reason=connection.refused.what,
+                remedy=connection.refused.remedy,
+            )
         if not is_settled:
             trouble = [f"{address} {why}" for address, why in sorted(connection.trouble.items())]
             self.close()
@@ -102,10 +106,8 @@ class Session:
 
     def _check_chroot(self) -> None:
         if self.settings.chroot and self.ask(self.client.exists_async("/")) is None:
-            raise ServerError(
-                f"The chroot {self.settings.chroot} of zookeeper.connect does not exist on "
-                f"{self.settings.hosts}",
-                "Use the path that the brokers use; consumers do not create it",
+            raise ServerError.of(
+                "no_chroot", chroot=self.settings.chroot, server=self.settings.hosts
             )
 
     @property

@@ -174,9 +174,13 @@ class Store:
             remedy = "Check whom the servers take this client for"
         else:
             remedy = "Give zookeeper.auth, zookeeper.sasl.jaas.config or a client certificate"
-        return AccessError(
-            f"ZooKeeper at {settings.hosts} does not let this client {do} {self._chroot}{path}",
-            f"{remedy}, or add {right} for it to the ACL of that node",
+        return AccessError.of(
+            "zookeeper_acl",
+            server=settings.hosts,
+            operation=do,
+            path=self._chroot + path,
+            advice=remedy,
+            right=right,
         )
 
     def _refused_write(self, op: Op) -> AccessError:
@@ -279,10 +283,7 @@ class Store:
             # seen it go: all of a group may be deleted at any moment.
             self.sync()
         path, reason = next(iter(refused.items()))
-        raise BadZnodeError(
-            f"{path} could not be made: {reason}",
-            "Check its parent node: an ephemeral one has no children",
-        )
+        raise BadZnodeError.of("cannot_create", path=path, reason=reason)
 
     def _make(self, levels: Iterable[Sequence[str]], world_open: bool) -> dict[str, str]:
         """What could not be made, with the reason."""

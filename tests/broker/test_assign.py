@@ -78,7 +78,7 @@ def test_it_is_refused_while_the_group_has_members(group: Group) -> None:
     member = group.query(topic)
     settle(member)
     query = assign(group, topic, 0)
-    with pytest.raises(AssignmentError, match=f"live members {member.membership.member}"):
+    with pytest.raises(AssignmentError, match=rf"live members \({member.membership.member}"):
         query.trigger()
 
 
@@ -106,7 +106,7 @@ def test_of_two_the_earlier_one_ends(group: Group) -> None:
     second = assign(group, topic, 0)
     second.trigger()
     group.produce(topic, 10)
-    with pytest.raises(FencedError, match="by 'assign' were changed by somebody else"):
+    with pytest.raises(FencedError, match="changed by another process"):
         trigger_for_a_while(first)
     second.until(20)
     assert missing(group, second.rows) == []
@@ -147,7 +147,7 @@ def test_offsets_that_were_set_while_it_was_stopped_count(group: Group) -> None:
 def test_a_partition_that_is_not_there_is_named(group: Group) -> None:
     topic = group.topic(2)
     query = assign(group, topic, 0, 7)
-    with pytest.raises(SubscriptionError, match=f"{topic}-7, which the cluster does not have"):
+    with pytest.raises(SubscriptionError, match=f"{topic}-7, which does not exist in the cluster"):
         query.trigger()
 
 

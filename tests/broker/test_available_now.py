@@ -76,8 +76,8 @@ def test_a_log_that_ends_before_the_end_it_was_to_be_read_to(
         error = failure(job)
         assert isinstance(error, DataLossError)
         assert error.what == (
-            f"The topic of {topic}-0 was made anew after the group's offset, 4, was committed: its "
-            f"log starts at 0 and ends at 7; 6 records of the old one were not read"
+            f"The topic of {topic}-0 was recreated after the group's offset 4 was committed: its "
+            f"log starts at 0 and ends at 7; 6 records of the old topic were not read"
         )
         assert len(job.rows) == 4, "no record of another topic was taken for one of this"
         # What is there may be read by starting it again.
@@ -90,7 +90,7 @@ def test_a_log_that_ends_before_the_end_it_was_to_be_read_to(
     assert [o for _, _, o in job.rows] == [*range(4), *range(7)]
     assert losses(job) == (1, 6)
     (line,) = [m for m in caplog.messages if "[ZKG-101]" in m]
-    assert f"The topic of {topic}-0 was made anew" in line
+    assert f"The topic of {topic}-0 was recreated" in line
     assert line.endswith(" 0")
     assert group.offsets(topic) == {0: b"7"}
 
@@ -108,7 +108,7 @@ def test_a_topic_made_anew_with_fewer_partitions(
     if fail == "true":
         error = failure(job)
         assert isinstance(error, DataLossError)
-        assert f"{topic}-1 was deleted with 6 records that nobody has read" in error.what
+        assert f"{topic}-1 was deleted with 6 unread records" in error.what
         return
     job.drain()
     # Of the new topic nothing is skipped. What was read before its id was looked at comes twice.

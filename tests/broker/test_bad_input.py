@@ -116,5 +116,5 @@ def test_a_checkpoint_of_another_group_is_refused(group: Group) -> None:
     group.produce(topic, 3)
     checkpoint = Checkpoint()
     group.query(topic, checkpoint).trigger()
-    with pytest.raises(PlanError, match=rf"written by group '{group.name}'.* of group 'other'"):
+    with pytest.raises(PlanError, match=rf"written by group '{group.name}'.* to group 'other'"):
         group.query(topic, checkpoint, group_id="other").trigger()

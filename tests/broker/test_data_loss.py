@@ -68,8 +68,8 @@ def test_retention_has_passed_the_committed_offset(group: Group, restart: str) -
     error = failure(b)
     assert isinstance(error, DataLossError)
     assert error.what == (
-        f"5 records of {topic}-0 were deleted before they were read: the group's offset is 10, the "
-        f"log now starts at 15 (and ends at 20)"
+        f"5 records of {topic}-0 were deleted before they were read: the group's offset is 10, but "
+        f"the log now starts at 15 (and ends at 20)"
     )
     assert group.offset_path(topic, 0) in error.remedy
     b.stop()
@@ -167,7 +167,7 @@ def test_a_topic_made_anew_is_read_from_its_start(
     assert sorted(o for _, _, o in [*a.rows[before:], *b.rows]) == list(range(records))
     assert losses(a) == (1, 0)
     assert losses(b) == (0, 0)
-    assert f"{topic}-0 was made anew after the group's offset, 10, was committed" in said(caplog)[0]
+    assert f"{topic}-0 was recreated after the group's offset 10 was committed" in said(caplog)[0]
     assert group.offsets(topic) == {0: b"%d" % records}
 
 
@@ -191,7 +191,7 @@ def test_a_topic_made_anew_between_two_boundaries_while_it_is_held(
     if fail == "true":
         error = failure(a)
         assert isinstance(error, DataLossError)
-        assert f"{topic}-0 was made anew after the group's offset, 10, was committed" in error.what
+        assert f"{topic}-0 was recreated after the group's offset 10 was committed" in error.what
         return
     a.until(10 + 25)
     assert [o for _, _, o in a.rows[10:]] == list(range(25))
@@ -218,7 +218,7 @@ def test_a_topic_made_anew_while_nobody_was_there(group: Group, restart: str) ->
     error = failure(strict)
     assert isinstance(error, DataLossError)
     assert error.what == (
-        f"The topic of {topic}-0 was made anew after the group's offset, 10, was committed: its "
+        f"The topic of {topic}-0 was recreated after the group's offset 10 was committed: its "
         f"log starts at 0 and ends at 20"
     )
     strict.stop()
@@ -265,7 +265,7 @@ def test_a_topic_made_anew_is_told_by_its_id_however_long_its_log_is(
     b = group.query(topic, checkpoint, failOnDataLoss=fail)
     error = failure(b)
     assert isinstance(error, DataLossError)
-    assert f"{topic}-0 was made anew after the group's offset, 10, was committed" in error.what
+    assert f"{topic}-0 was recreated after the group's offset 10 was committed" in error.what
 
 
 @pytest.fixture
@@ -291,7 +291,7 @@ def test_a_topic_made_anew_where_zookeeper_does_not_know_topics(kraft: Group, fa
     error = failure(a)
     assert isinstance(error, DataLossError)
     assert error.what == (
-        f"The topic of {topic}-0 was made anew after the group's offset, 10, was committed: its "
+        f"The topic of {topic}-0 was recreated after the group's offset 10 was committed: its "
         f"log starts at 0 and ends at 3"
     )
     a.stop()
@@ -349,7 +349,7 @@ def test_a_topic_is_deleted_with_unread_records(
     assert sum(row[0] == stays for row in a.rows) == 4
     error = failure(strict)
     assert isinstance(error, DataLossError)
-    assert f"{goes}-0 was deleted with 8 records" in error.what
+    assert f"{goes}-0 was deleted with 8 unread records" in error.what
 
 
 def test_a_topic_that_was_read_whole_may_be_deleted(group: Group) -> None:

@@ -180,7 +180,7 @@ def test_a_node_that_may_not_be_written_below_is_named(sandbox: Sandbox) -> None
         assert status == 1
         assert found["permission"]["state"] == "ill"
         assert (
-            "does not let this client make nodes below /closed/consumers"
+            "does not allow this client to make nodes below /closed/consumers"
             in found["permission"]["text"]
         )
         assert "zookeeper.auth" in found["permission"]["remedy"]

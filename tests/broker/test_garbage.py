@@ -151,4 +151,4 @@ def test_a_node_that_can_have_no_children_is_named(group: Group, stranger: Kazoo
 
     error = wait_until(failed, 10, "the query to fail", interval_s=0.0)
     assert error is not None
-    assert f"/consumers/{group.name}/owners/{topic} could not be made" in error.what
+    assert f"Cannot create /consumers/{group.name}/owners/{topic}" in error.what

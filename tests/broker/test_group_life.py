@@ -143,7 +143,7 @@ def test_a_member_with_another_strategy_is_refused_before_it_writes(group: Group
     b = group.query(topic, strategy="roundrobin")
     with pytest.raises(AssignmentError, match=r"roundrobin .*both would claim") as refused:
         b.trigger()
-    assert "partition.assignment.strategy" in str(refused.value)
+    assert "partition.assignment.strategy" in f"{refused.value}"
     assert group.dump(f"/consumers/{group.name}") == before
 
 

@@ -227,7 +227,7 @@ def test_a_live_group_of_the_brokers_is_named_before_anything_is_written(
         query = group.query(topic, storage="kafka")
         with pytest.raises(AssignmentError, match=r"a-live-consumer at /127\.0\.0\.1") as refused:
             query.trigger()
-        assert "offsets.storage=zookeeper" in str(refused.value)
+        assert "offsets.storage=zookeeper" in f"{refused.value}"
         assert not group.client.exists(f"/consumers/{group.name}/ids")
         with caplog.at_level("WARNING", "pyspark_zkgroup.group"):
             settle(beside := group.query(topic))

@@ -214,10 +214,10 @@ def test_a_topic_that_may_not_be_looked_at(servers: Sandbox) -> None:
         read(view, HIDDEN)
     assert time.monotonic() - began < 2 * AT_ONCE_S
     assert (
-        str(on_driver.value)
-        == str(in_task.value)
+        f"{on_driver.value}"
+        == f"{in_task.value}"
         == (
-            "[ZKG-014] The brokers do not let user 'carol' describe topic 'for-nobody' "
+            "[ZKG-014] The brokers do not allow user 'carol' to describe topic 'for-nobody' "
             "(TopicAuthorizationFailed). Add the ACLs: kafka-acls --add --allow-principal "
             "User:carol --operation Read --operation Describe --topic for-nobody"
         )
@@ -229,7 +229,7 @@ def test_a_named_topic_that_is_hidden_is_not_taken_for_one_that_is_not_there_yet
 ) -> None:
     """Where topics come from Kafka: among all of its topics a hidden one is not listed."""
     view = view_of(servers, "sasl_ssl", scram(PASSWORD), HIDDEN)
-    with pytest.raises(AccessError, match="do not let user 'carol' describe topic 'for-nobody'"):
+    with pytest.raises(AccessError, match="user 'carol' to describe topic 'for-nobody'"):
         view.partitions()
     view.close()
     view = view_of(servers, "sasl_ssl", scram(PASSWORD), TOPIC)
@@ -242,7 +242,7 @@ def test_a_topic_that_may_be_looked_at_and_not_read(servers: Sandbox) -> None:
     assert view.latest([TopicPartition(LISTED, 0)]) == {TopicPartition(LISTED, 0): RECORDS}
     view.close()
     began = time.monotonic()
-    with pytest.raises(AccessError, match="do not let user 'carol' read topic 'only-described'"):
+    with pytest.raises(AccessError, match="user 'carol' to read topic 'only-described'"):
         read(view, LISTED)
     assert time.monotonic() - began < AT_ONCE_S
 

@@ -89,4 +89,4 @@ def test_a_token_from_an_endpoint(servers: Sandbox, token_endpoint: str, passwor
         return
     with pytest.raises(AccessError, match=r"gives no token \(HTTP 401\)") as caught:
         read(view)
-    assert leaks_of(str(caught.value)) == []
+    assert leaks_of(f"{caught.value}") == []

@@ -226,7 +226,7 @@ def test_who_is_not_let_in_learns_nothing_and_who_cannot_be_served_learns_why(
 ) -> None:
     topic = group.topic(2)
     stranger = group.query(topic, coordinator_token="guessed")
-    with pytest.raises(AccessError, match="does not let this member in"):
+    with pytest.raises(AccessError, match="rejects the token of this member"):
         stranger.trigger()
     old = group.query(topic, protocol="zookeeper")
     settle(old)

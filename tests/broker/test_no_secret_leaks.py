@@ -111,7 +111,7 @@ def test_nothing_tells_a_secret(
             {"zookeeper.auth": f"nosuch:{ZOOKEEPER_PASSWORD}"},
             "refuses the credentials of zookeeper.auth",
         ),
-        ({"subscribe": LISTED}, "do not let user 'carol' read topic"),  # in a task
+        ({"subscribe": LISTED}, "do not allow user 'carol' to read topic"),  # in a task
     ):
         with query({**good, "group.id": f"{GROUP}-2", **changes}, tmp_path / "more") as other:
             with pytest.raises(AccessError, match=what) as refused:

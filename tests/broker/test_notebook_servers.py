@@ -39,8 +39,8 @@ def test_empty_fields_are_named_and_no_sandbox_is_started(tmp_path: Path) -> Non
         "zookeeper.connect",
         "kafka.bootstrap.servers",
     ]
-    assert "ZooKeeper: " in str(raised.value)
-    assert WIDGETS["directory"][1] not in str(raised.value)
+    assert "ZooKeeper: " in f"{raised.value}"
+    assert WIDGETS["directory"][1] not in f"{raised.value}"
 
 
 def test_topics_are_made_on_the_users_own_servers(sandbox: Sandbox) -> None:

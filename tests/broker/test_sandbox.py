@@ -135,7 +135,7 @@ def test_server_that_cannot_start_shows_its_log(tmp_path: Path) -> None:
     broken = Sandbox(tmp_path, brokers=0, zookeeper_heap_mb=1)
     with pytest.raises(SandboxError, match="Too small maximum heap") as caught:
         broken.start()
-    assert "zookeeper-1 ended while it was starting; its log ends" in str(caught.value)
+    assert "zookeeper-1 ended while it was starting; its log ends" in f"{caught.value}"
     assert broken.status().phase == "stopped"
 
 

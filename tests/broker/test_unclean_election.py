@@ -160,9 +160,9 @@ def test_a_log_that_was_cut_and_has_grown_again(
     new = scene.produce("new", NEW)
     unread = KEPT + CUT - max(read, KEPT)
     what = (
-        f"Offsets {KEPT} to {KEPT + CUT - 1} of {scene.partition} are gone, {unread} of them "
-        f"before they were read: its log was cut (unclean leader election). The group's offset is "
-        f"{read}, and the log now ends at {KEPT + NEW}"
+        f"Offsets {KEPT} to {KEPT + CUT - 1} of {scene.partition} were lost, {unread} of them "
+        f"before they were read: the log was truncated (unclean leader election). The group's "
+        f"offset is {read}, and the log now ends at {KEPT + NEW}"
     )
     before = list(query.values)
     assert len(before) == read

@@ -106,7 +106,7 @@ def test_who_has_it_not_is_told_and_does_not_hold_up_the_others(
     stranger = member(group, topic, auth)
     error = refused(stranger, beside=a)
     nodes = f"/kafka/consumers/{group.name}/owners/{topic}"
-    assert error.what.endswith(f"does not let this client make nodes below {nodes}")
+    assert error.what.endswith(f"does not allow this client to make nodes below {nodes}")
     assert remedy in error.remedy
     assert error.remedy.endswith("or add CREATE for it to the ACL of that node")
     assert leaks_of(str(error)) == []
@@ -137,7 +137,7 @@ def test_an_offset_that_is_taken_away_while_it_is_read(group: Group) -> None:
         zoe.set_acls(path, [make_digest_acl("root", "other", all=True), *READ_ACL_UNSAFE])
     group.produce(topic, 5)
     error = refused(a)
-    assert error.what.endswith(f"does not let this client write /kafka{path}")
+    assert error.what.endswith(f"does not allow this client to write /kafka{path}")
     assert "add WRITE for it" in error.remedy
 
 
@@ -150,4 +150,4 @@ def test_a_group_that_may_not_be_read_at_all(group: Group) -> None:
         zoe.set_acls(path, [make_digest_acl("zoe", ZOOKEEPER_PASSWORD, all=True)])
     stranger = group.query(topic)
     error = refused(stranger, beside=a)
-    assert error.what.endswith(f"does not let this client read /kafka{path}")
+    assert error.what.endswith(f"does not allow this client to read /kafka{path}")

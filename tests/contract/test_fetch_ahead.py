@@ -182,7 +182,7 @@ def test_a_lasting_error_read_ahead_comes_after_the_records_before_it(
     first = next(reading)
     broker.wait_for_fetches(2)
     assert offsets_of(iter([first])) == list(range(10))
-    with pytest.raises(AccessError, match=r"do not let this client read topic 't'"):
+    with pytest.raises(AccessError, match=r"do not allow this client to read topic 't'"):
         list(reading)
 
 

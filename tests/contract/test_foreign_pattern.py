@@ -34,8 +34,8 @@ def test_the_pattern_refuses_a_join_and_later_stops_the_assignment(
         client.create(path, data, makepath=True)
         with pytest.raises(SubscriptionError) as refused:
             members.query(topic).trigger()
-        assert foreign in str(refused.value)
-        assert repr(PATTERN) in str(refused.value)
+        assert foreign in f"{refused.value}"
+        assert repr(PATTERN) in f"{refused.value}"
 
         members.made.produce(topic, EACH)
         wait_until(lambda: _reads(first, 8 * EACH), 20, "all to be read", clock=first.clock)

@@ -85,7 +85,7 @@ def test_a_member_that_shows_what_is_wanted_is_let_in(certificates: Certificates
     own = access(certificates.ca, certificates.server, "token")
     with listening(own, Accepted(1, 0)) as listener:
         come(listener, access(certificates.ca, certificates.client, "token"))
-        with pytest.raises(AccessError, match="does not let this member in"):
+        with pytest.raises(AccessError, match="rejects the token of this member"):
             come(listener, access(certificates.ca, certificates.client, "other"))
 
 

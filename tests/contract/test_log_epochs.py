@@ -90,7 +90,7 @@ def test_a_range_that_was_cut_and_has_grown_again_is_a_loss_with_its_offsets(
     assert (
         f"Offsets {max(start, 60)} to 99 of events-0 are lost: its log was cut at 60 when its "
         "leader epoch went from 0 to 1"
-    ) in str(caught.value)
+    ) in f"{caught.value}"
 
 
 @pytest.mark.parametrize("start", [40, 60, 80])

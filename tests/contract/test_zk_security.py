@@ -227,7 +227,7 @@ def test_who_is_not_let_in_learns_why_at_once(
     assert caught.value.what.startswith(f"ZooKeeper at {hosts} ")
     assert remedy in caught.value.remedy
     assert not session.alive
-    assert leaks_of(str(caught.value), repr(session.settings), caplog.text) == []
+    assert leaks_of(f"{caught.value}", repr(session.settings), caplog.text) == []
 
 
 def test_any_host_is_taken_where_it_is_said_so(certificates: Certificates) -> None:
@@ -244,7 +244,7 @@ def test_credentials_of_an_unknown_scheme_are_refused(server: Sandbox) -> None:
     with pytest.raises(AccessError, match=r"the credentials of zookeeper\.auth") as caught:
         session.open()
     assert time.monotonic() - began < AT_ONCE_S
-    assert leaks_of(str(caught.value)) == []
+    assert leaks_of(f"{caught.value}") == []
 
 
 @pytest.mark.parametrize("is_secure", [False, True])
@@ -367,9 +367,9 @@ def test_what_may_not_be_done_names_node_and_right(
         ):
             with pytest.raises(AccessError) as caught:
                 do()
-            assert caught.value.what.endswith(f" does not let this client {what}")
+            assert caught.value.what.endswith(f" does not allow this client to {what}")
             assert remedy in caught.value.remedy
             assert caught.value.remedy.endswith(f"or add {right} for it to the ACL of that node")
-            assert leaks_of(str(caught.value)) == []
+            assert leaks_of(f"{caught.value}") == []
     finally:
         session.close()

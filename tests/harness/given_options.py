@@ -21,4 +21,4 @@ CONNECT = (
 def refusal(options: dict[str, Any]) -> str:
     with pytest.raises(OptionError) as caught:
         parse(options)
-    return str(caught.value).removeprefix("[ZKG-001] ")
+    return f"{caught.value}".removeprefix("[ZKG-001] ")

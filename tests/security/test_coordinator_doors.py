@@ -115,7 +115,7 @@ def test_a_config_file_with_a_secret_is_its_owners_alone(tmp_path: Path) -> None
     file.chmod(0o644)
     with pytest.raises(OptionError, match=r"zookeeper\.auth.*is no secret") as refused:
         read_access(file)
-    assert leaks_of(str(refused.value)) == []
+    assert leaks_of(f"{refused.value}") == []
     file.chmod(0o600)
     assert read_access(file).auth
 

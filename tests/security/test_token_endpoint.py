@@ -65,7 +65,7 @@ def test_a_redirect_to_another_host_is_not_followed(status: int) -> None:
             tokens.provider(login).token()
     assert len(asked) == 1
     assert taken == []
-    assert leaks_of(str(refused.value)) == []
+    assert leaks_of(f"{refused.value}") == []
 
 
 def _options(url: str, **more: str) -> dict[str, str]:
@@ -83,8 +83,8 @@ def _options(url: str, **more: str) -> dict[str, str]:
 def test_an_endpoint_without_tls_is_refused_unless_it_is_allowed() -> None:
     with pytest.raises(OptionError) as refused:
         parse(_options("http://login.example.com/token"))
-    assert "travel unencrypted. Use an https: address, or set" in str(refused.value)
-    assert leaks_of(str(refused.value)) == []
+    assert "travel unencrypted. Use an https: address, or set" in f"{refused.value}"
+    assert leaks_of(f"{refused.value}") == []
     allowed = {"kafka.sasl.oauthbearer.token.endpoint.allow.http": "true"}
     parse(_options("http://login.example.com/token", **allowed))
 

@@ -119,7 +119,7 @@ def test_a_function_that_raises_tells_only_of_what_kind() -> None:
         told = auth.settings(KafkaSecurity("SASL_SSL", None, Sasl("OAUTHBEARER", function)))
         with pytest.raises(kafka.errors.SaslAuthenticationFailedError, match=said) as caught:
             told["sasl_oauth_token_provider"].token()
-        assert leaks_of(str(caught.value)) == []
+        assert leaks_of(f"{caught.value}") == []
 
 
 def raising() -> str:

@@ -96,33 +96,33 @@ def test_a_log_that_begins_behind_the_given_end_has_nothing_to_read() -> None:
         (
             at(11, 0),
             TO_LATEST,
-            "Option 'startingOffsets' starts at 11 in orders-0, which is beyond its end, 10. "
-            "Start where the read ends or earlier",
+            "Option 'startingOffsets' starts at 11 in orders-0, beyond its end 10. "
+            "Set a start that is not after the end",
         ),
         (
             at(8, 0),
             to(7, LATEST),
-            "Option 'startingOffsets' starts at 8 in orders-0, which is beyond its end, 7 by "
-            "option 'endingOffsets'. Start where the read ends or earlier",
+            "Option 'startingOffsets' starts at 8 in orders-0, beyond its end 7 "
+            "(option 'endingOffsets'). Set a start that is not after the end",
         ),
         (
             at(8, 0),
             EndingTimes(18),
-            "Option 'startingOffsets' starts at 8 in orders-0, which is beyond its end, 7 by "
-            "option 'endingTimestamp'. Start where the read ends or earlier",
+            "Option 'startingOffsets' starts at 8 in orders-0, beyond its end 7 "
+            "(option 'endingTimestamp'). Set a start that is not after the end",
         ),
         (
             StartingTimes(17),
             to(7, LATEST),
-            "Option 'startingTimestamp' starts at 8 in orders-0, which is beyond its end, 7 by "
-            "option 'endingOffsets'. Start where the read ends or earlier",
+            "Option 'startingTimestamp' starts at 8 in orders-0, beyond its end 7 "
+            "(option 'endingOffsets'). Set a start that is not after the end",
         ),
     ],
 )
 def test_a_given_start_behind_the_end(starting: Starting, ending: EndingOffsets, said: str) -> None:
     with pytest.raises(OptionError) as caught:
         batch_ranges(starting, ending, None, LOGS, {P0: 8, P1: 0}, {P0: 7, P1: 9})
-    assert str(caught.value) == f"[ZKG-001] {said}"
+    assert f"{caught.value}" == f"[ZKG-001] {said}"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_given_start_behind_the_end(starting: Starting, ending: EndingOffsets,
     [
         (committed(p0=2), 5, "3 records of orders-0 were deleted before they were read"),
         (committed(p0=11), 5, "is 11, but the log ends at 10"),
-        (committed(P0, p0=7), 5, "was made anew after the group's offset, 7, was committed"),
+        (committed(P0, p0=7), 5, "was recreated after the group's offset 7 was committed"),
     ],
 )
 def test_what_the_groups_offset_means_is_gone(group: Committed, start: int, said: str) -> None:
@@ -139,7 +139,7 @@ def test_what_the_groups_offset_means_is_gone(group: Committed, start: int, said
     (loss,) = found.losses
     assert loss.partition == P0
     assert said in loss.what
-    assert "from the log's start, 5" in loss.going_on
+    assert "the start of the log, 5" in loss.going_on
     assert "set /consumers/billing/offsets/orders/0" in loss.remedy
 
 
@@ -168,22 +168,22 @@ def test_ends_name_every_partition() -> None:
     check_ending_partitions(to(1, 1), {"orders": (0, 1)})
     with pytest.raises(OptionError) as caught:
         check_ending_partitions(to(1, 1), {"orders": (0,)})
-    assert str(caught.value) == (
-        "[ZKG-001] Option 'endingOffsets' names orders-1, which the cluster does not have. "
-        "Name partitions that exist"
+    assert f"{caught.value}" == (
+        "[ZKG-001] Option 'endingOffsets' names orders-1, which does not exist in the "
+        "cluster. Name existing partitions"
     )
     with pytest.raises(OptionError) as caught:
         check_ending_partitions(to(1, 1), {"orders": (0, 1, 2)})
-    assert str(caught.value) == (
+    assert f"{caught.value}" == (
         "[ZKG-001] Option 'endingOffsets' does not name orders-2. "
-        "Name every partition of the topics read: -1 stands for latest"
+        "Name every partition of the topics (-1 means latest)"
     )
     times = EndingTimes(None, ((P0, 1),))
     with pytest.raises(OptionError) as caught:
         check_ending_partitions(times, {"orders": (0, 1)})
-    assert str(caught.value) == (
+    assert f"{caught.value}" == (
         "[ZKG-001] Option 'endingOffsetsByTimestamp' does not name orders-1. "
-        "Name every partition of the topics read, or give 'endingTimestamp' for all of them"
+        "Name every partition of the topics, or set 'endingTimestamp' for all of them"
     )
 
 

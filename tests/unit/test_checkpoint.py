@@ -28,7 +28,7 @@ def refusal(
     parsed = parse(options)
     with pytest.raises(PlanError) as caught:
         checkpoint_plan(offset, finished or offset, parsed, parsed.protocol.name)
-    return str(caught.value)
+    return f"{caught.value}"
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_only_finished_batches_of_the_kafka_source_are_imported() -> None:
     unfinished = {"orders": {"0": 1300, "1": 990}}
     assert PLACE in refusal(LEAST, unfinished, OF_KAFKA)
     assert refusal(LEAST, unfinished, OURS) == (
-        f"{WHAT}Start the query with a new checkpointLocation: no batch in this one is finished"
+        f"{WHAT}Start the query with a new checkpointLocation: this one has no finished batch"
     )
 
 

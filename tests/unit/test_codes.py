@@ -52,15 +52,15 @@ def without_code(source: str) -> list[str]:
 
 def uses(source: str) -> Iterator[Use]:
     for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        if not isinstance(node, ast.Call):
             continue
-        owner, called = ast.unparse(node.func.value), node.func.attr
+        owner, _, called = ast.unparse(node.func).rpartition(".")
         names = [each.arg for each in node.keywords]
         given = None if None in names else frozenset(name for name in names if name)
         if owner == "catalogue" and called == "warning":
             for code in constants(node.args[0]):
                 yield Use(code, "", given)
-        elif owner == "catalogue" and called in ("finding", "what_and_remedy"):
+        elif called in ("finding", "what_and_remedy") and owner in ("", "catalogue"):
             for code in constants(node.args[0]):
                 for message in constants(node.args[1]) or every_message(code):
                     yield Use(code, message, given)

@@ -140,4 +140,4 @@ def test_a_start_that_nobody_writes(broken: dict[str, object], why: str) -> None
 def test_what_was_not_understood_is_shown_in_part() -> None:
     with pytest.raises(BadZnodeError, match="it is not JSON") as raised:
         decode_answer("/consumers/groups/g/answers/0", b"x" * 100_000)
-    assert len(str(raised.value)) < 1000
+    assert len(f"{raised.value}") < 1000

@@ -75,7 +75,7 @@ def test_what_is_read(text: str, hosts: str, chroot: str) -> None:
 def test_what_is_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError) as caught:
         parse_connect_string(text)
-    assert str(caught.value) == why
+    assert f"{caught.value}" == why
 
 
 def test_a_port_must_be_given_where_there_is_no_usual_one() -> None:

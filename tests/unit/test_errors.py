@@ -26,7 +26,9 @@ def test_each_error_has_a_code_of_its_own() -> None:
 
 def test_the_text_holds_code_what_and_remedy() -> None:
     error = errors.PlanError("The offset is damaged", "Restore the checkpoint")
-    assert str(error) == "[ZKG-006] The offset is damaged. Restore the checkpoint"
+    told = "[ZKG-006] The offset is damaged. Restore the checkpoint"
+    assert str(error) == f"{told}. See docs/errors.md#zkg-006"
+    assert f"{error}" == told, "within another message"
     with pytest.raises(TypeError, match="raise one of the errors below"):
         errors.ZkgroupError("too vague")
 

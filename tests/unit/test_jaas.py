@@ -65,7 +65,7 @@ def test_classes_that_a_platform_has_moved_are_known() -> None:
 def test_what_is_wrong_is_told_by_its_place(text: str, reason: str) -> None:
     with pytest.raises(ValueError) as caught:
         parse(text)
-    assert str(caught.value) == reason
+    assert f"{caught.value}" == reason
 
 
 def test_nothing_of_the_options_is_shown() -> None:

@@ -76,7 +76,7 @@ def test_what_is_due() -> None:
 def test_a_live_group_names_its_members() -> None:
     members = [BrokerMember("app", "/10.0.0.7")] * 12
     text = str(live_group("billing", members))
-    assert "coordinate consumers in a group 'billing' of their own: app at /10.0.0.7, " in text
+    assert "a group named 'billing' (app at /10.0.0.7, " in text
     assert "and 2 more" in text
     assert named([BrokerMember("app")]) == "app"
 

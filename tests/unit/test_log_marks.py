@@ -86,11 +86,9 @@ def test_a_log_that_was_cut(
 def test_what_is_said_of_a_log_that_was_cut() -> None:
     gap = cut(P0, 70, SeenEnd(100, E1), LogEnd(110, E3), 60)
     assert gap is not None
-    assert gap.what == (
-        "Offsets 60 to 99 of t-0 are gone, 30 of them before they were read: its log was cut "
-        "(unclean leader election). The group's offset is 70, and the log now ends at 110"
-    )
-    assert gap.going_on == "reading on from 60"
+    assert gap.what.startswith("Offsets 60 to 99 of t-0 were lost, 30 of them before")
+    assert "offset is 70, and the log now ends at 110" in gap.what
+    assert gap.going_on.endswith(" 60")
     assert "/offset to 60" in remedy(gap, "/offset")
 
 
@@ -98,7 +96,7 @@ def test_a_topic_made_anew_loses_what_was_seen_and_not_read() -> None:
     gap = anew(P0, 70, SeenEnd(100, E1), LogEnd(500, Mark(0, "b")), 0)
     assert gap == Gap(P0, "anew", 70, 0, 500, 100)
     assert gap.lost == 30
-    assert "30 records of the old one were not read" in gap.what
+    assert "30 records of the old topic were not read" in gap.what
     assert anew(P0, 0, SeenEnd(0, E1), LogEnd(5, Mark(0, "b")), 0) is None
 
 

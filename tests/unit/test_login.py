@@ -128,7 +128,7 @@ def test_kerberos_takes_the_tickets_that_are_there() -> None:
 def test_what_is_refused_and_why(mechanism: str, text: str, reason: str) -> None:
     with pytest.raises(ValueError) as caught:
         login(mechanism, text)
-    assert str(caught.value) == reason
+    assert f"{caught.value}" == reason
 
 
 def test_a_client_of_a_token_endpoint_must_have_both() -> None:

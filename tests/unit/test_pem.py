@@ -48,7 +48,7 @@ def test_all_certificates_in_their_order_and_the_one_key() -> None:
 def test_what_is_no_certificate(text: str, reason: str) -> None:
     with pytest.raises(ValueError) as caught:
         pem.certificates(text)
-    assert str(caught.value) == reason
+    assert f"{caught.value}" == reason
 
 
 def test_what_is_no_key() -> None:

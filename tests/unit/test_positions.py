@@ -54,17 +54,17 @@ def test_both_ends_of_a_partition_may_be_named() -> None:
         (
             11,
             (
-                "[ZKG-001] Option 'startingOffsets' gives offset 11 for orders-0, which is "
+                "[ZKG-001] Option 'startingOffsets' sets offset 11 for orders-0, which is "
                 "beyond its "
-                "end. Give an offset from 5 to 10, or -2 for earliest, or -1 for latest"
+                "end. Set an offset from 5 to 10, or -2 for earliest, or -1 for latest"
             ),
         ),
         (
             4,
             (
-                "[ZKG-001] Option 'startingOffsets' gives offset 4 for orders-0, which is "
+                "[ZKG-001] Option 'startingOffsets' sets offset 4 for orders-0, which is "
                 "below its "
-                "start, no longer kept by the broker. Give an offset from 5 to 10, or -2 "
+                "start, no longer kept by the broker. Set an offset from 5 to 10, or -2 "
                 "for earliest, "
                 "or -1 for latest"
             ),
@@ -74,15 +74,15 @@ def test_both_ends_of_a_partition_may_be_named() -> None:
 def test_an_offset_outside_of_the_partition(offset: int, message: str) -> None:
     with pytest.raises(OptionError) as caught:
         first_positions(at((P0, offset)), False, {P0: 5}, {P0: 10})
-    assert str(caught.value) == message
+    assert f"{caught.value}" == message
 
 
 def test_offsets_must_name_every_partition() -> None:
     with pytest.raises(OptionError) as caught:
         first_positions(at((P0, 5)), False, FROM, TO)
-    assert str(caught.value) == (
-        "[ZKG-001] Option 'startingOffsets' gives offsets but does not name orders-1, orders-2. "
-        "Name every partition of the topics read: -2 stands for earliest, -1 for latest"
+    assert f"{caught.value}" == (
+        "[ZKG-001] Option 'startingOffsets' contains offsets but does not name orders-1, orders-2. "
+        "Name every partition of the topics (-2 means earliest, -1 latest)"
     )
 
 
@@ -99,9 +99,9 @@ def test_partitions_are_checked_before_anything_is_written() -> None:
     check_partitions(at((P0, 0)), {})
     with pytest.raises(OptionError) as caught:
         check_partitions(at((P0, 0), (P1, 0), (P2, 0)), {"orders": (0, 1)})
-    assert str(caught.value) == (
-        "[ZKG-001] Option 'startingOffsets' names orders-2, which the cluster does not have. "
-        "Name partitions that exist, or add partitions to the topic first"
+    assert f"{caught.value}" == (
+        "[ZKG-001] Option 'startingOffsets' names orders-2, which does not exist in the "
+        "cluster. Name existing partitions, or add partitions to the topic first"
     )
     with pytest.raises(OptionError, match="does not name orders-1"):
         check_partitions(at((P0, 0)), {"orders": (0, 1)})

@@ -63,6 +63,6 @@ def test_more_headers_than_may_be_is_an_error_only_for_who_wants_them() -> None:
     limits = Limits(rows_max=100, bytes_max=100, unpacked_bytes_max=1000)
     data = batch([Record(100, headers=[("", None)] * 126)])
     decoder = ReferenceDecoder(limits, WITH_HEADERS)
-    with pytest.raises(FetchError, match=r"offset 100 of orders-3 .* more than 1000 bytes"):
+    with pytest.raises(FetchError, match=r"offset 100 of orders-3: .* more than 1000 bytes"):
         list(decoder.feed(TP, ALL, memoryview(data)))
     assert [one.num_rows for one in decode(data, limits)] == [1]

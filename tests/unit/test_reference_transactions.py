@@ -62,5 +62,5 @@ def test_a_marker_that_compaction_emptied_ends_nothing() -> None:
 def test_a_marker_without_a_type_is_an_error(key: bytes | None) -> None:
     bits = CONTROL_BIT | TRANSACTIONAL_BIT
     bad = batch([Record(101, key)], attributes=bits, producer_id=7)
-    with pytest.raises(FetchError, match=r"offset 101 of orders-3 .* control record"):
+    with pytest.raises(FetchError, match=r"offset 101 of orders-3: .* control record"):
         committed(transactional(100, 7) + bad, AbortedTransaction(7, 100))

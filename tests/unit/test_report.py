@@ -219,7 +219,7 @@ def test_what_a_member_was_told_to_give_up_is_wanted_by_another() -> None:
 def test_a_command_that_cannot_be_read_is_named() -> None:
     found = coordinated({"a": told()}, commands={"a": {"/channel/7": b"rubbish"}})
     assert found.members[0].unanswered == 0
-    assert "/channel/7 holds no command" in found.notes[0]
+    assert "/channel/7 holds no valid command" in found.notes[0]
 
 
 def test_that_nobody_is_in_office_is_said() -> None:

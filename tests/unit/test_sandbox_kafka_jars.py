@@ -41,7 +41,7 @@ def test_failed_download_is_one_clear_line_and_leaves_nothing(tmp_path: Path) ->
     said: list[str] = []
     with pytest.raises(SandboxError) as caught:
         kafka_jars("3.9", find_java(), said.append, environment)
-    text = str(caught.value)
+    text = f"{caught.value}"
     assert "Kafka 3.9.1 could not be fetched from the Maven repository" in text
     assert f"name a mirror in {REPOSITORY_VARIABLE}" in text
     assert "\n" not in text

@@ -37,7 +37,7 @@ def test_members_that_cannot_be_read_are_skipped_with_path_and_reason() -> None:
     assert snapshot.unsupported == {"unsupported"}
     for consumer, reason in snapshot.skipped.items():
         assert f"/consumers/g/ids/{consumer}" in reason
-    assert "is no regular expression" in snapshot.skipped["refused"]
+    assert "is not a regular expression" in snapshot.skipped["refused"]
 
 
 def test_lists_mean_all_topics_but_internal_ones() -> None:

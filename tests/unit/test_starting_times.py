@@ -44,30 +44,30 @@ def test_what_appears_after_the_first_plan_starts_at_earliest() -> None:
 def test_a_time_that_no_record_has_is_an_error(starting: StartingTimes, option: str) -> None:
     with pytest.raises(OptionError) as caught:
         first_positions(starting, False, FROM, TO, {P0: 6, P1: None, P2: 7})
-    assert str(caught.value) == (
-        f"[ZKG-001] Option '{option}': no record has this time or a later one: 17 in orders-1. "
-        "Give an earlier time (milliseconds since 1970), or set "
-        "startingOffsetsByTimestampStrategy to latest to begin at the log's end there"
+    assert f"{caught.value}" == (
+        f"[ZKG-001] Option '{option}': no record has this timestamp or a later one: 17 in "
+        "orders-1. Set an earlier timestamp (milliseconds since 1970), or set "
+        "startingOffsetsByTimestampStrategy=latest to start at the end of the log there"
     )
 
 
 def test_many_such_partitions_are_counted() -> None:
     many = {TopicPartition("orders", n): 0 for n in range(30)}
-    with pytest.raises(OptionError, match="in orders-9 and in 20 partitions more"):
+    with pytest.raises(OptionError, match="in orders-9 and 20 more partitions"):
         first_positions(StartingTimes(17), False, many, many, dict.fromkeys(many))
 
 
 def test_times_must_name_every_partition() -> None:
     starting = StartingTimes(None, ((P0, 16),))
-    with pytest.raises(OptionError, match="'startingOffsetsByTimestamp' gives times but does not"):
+    with pytest.raises(OptionError, match="contains timestamps but does not name"):
         first_positions(starting, False, FROM, TO, {P0: 6})
     with pytest.raises(OptionError) as caught:
         check_partitions(starting, {"orders": (0, 1)})
-    assert str(caught.value) == (
-        "[ZKG-001] Option 'startingOffsetsByTimestamp' gives times but does not name orders-1. "
-        "Name every partition of the topics read, or give 'startingTimestamp' for all of them"
+    assert f"{caught.value}" == (
+        "[ZKG-001] Option 'startingOffsetsByTimestamp' contains timestamps but does not name "
+        "orders-1. Name every partition of the topics, or set 'startingTimestamp' for all of them"
     )
-    with pytest.raises(OptionError, match="names orders-0, which the cluster does not have"):
+    with pytest.raises(OptionError, match="names orders-0, which does not exist in the cluster"):
         check_partitions(starting, {"orders": ()})
     check_partitions(StartingTimes(17), {"orders": (0, 1)})
 

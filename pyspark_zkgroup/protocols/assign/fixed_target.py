@@ -42,10 +42,8 @@ class FixedTarget:
             self._seen = True
             absent = [p for p in self.assigned if not self._exists(p)]
             if absent and self.first.fresh:
-                raise SubscriptionError(
-                    f"Option 'assign' names {', '.join(map(str, absent[:10]))}, which the cluster "
-                    "does not have",
-                    "Name partitions that exist",
+                raise SubscriptionError.of(
+                    "unknown_assigned", partitions=", ".join(map(str, absent[:10]))
                 )
         return Look.DECIDED
 

@@ -114,10 +114,8 @@ def refuse_members(context: MemberContext) -> None:
     listed = context.store.children([context.paths.ids, coordinated_ids(group)], watch=True)
     members = sorted(name for found in listed if found for name in found.names)
     if members:
-        raise AssignmentError(
-            f"Group {group!r} has the live members {', '.join(members[:5])}, "
-            "and 'assign' reads its partitions without joining it",
-            "Stop them first, or read with 'subscribe', or under a group.id of its own",
+        raise AssignmentError.of(
+            "assign_in_live_group", group=group, members=", ".join(members[:5])
         )
 
 
@@ -141,8 +139,4 @@ def _end_if(context: MemberContext, refused: Sequence[TopicPartition]) -> None:
         return
     refuse_members(context)
     paths = ", ".join(context.paths.offset(p) for p in refused[:5])
-    raise FencedError(
-        f"Offsets that this query reads by 'assign' were changed by somebody else: {paths}",
-        "Another query reads the same partitions, or the offsets were set by hand. This query "
-        "ends and overwrites nothing; started again, it goes on from the group's offsets",
-    )
+    raise FencedError.of("offsets_changed", paths=paths)

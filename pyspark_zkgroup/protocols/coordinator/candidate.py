@@ -172,9 +172,8 @@ class Candidate:
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("the candidacy was not answered")
             if not isinstance(outcome, Done) and outcome.reason != "exists":
-                raise ServerError(
-                    f"{COORDINATOR} could not be made: {outcome.text or outcome.reason}",
-                    "Check zookeeper.auth and the ACL of /consumers",
+                raise ServerError.of(
+                    "coordinator_node", path=COORDINATOR, reason=outcome.text or outcome.reason
                 )
             (node,) = store.stats([COORDINATOR], watch=True)
         if node is None or node.ephemeral_owner != store.session.id:

@@ -76,10 +76,8 @@ class CommandedTarget:
         (others,) = context.store.children([CoordinatedPaths(self.options.group.id).other_ids])
         if others is not None and others.names:
             named = ", ".join(sorted(others.names)[:5])
-            raise AssignmentError(
-                f"Group {self.options.group.id} has live members that decide for themselves "
-                f"({named}): a coordinator could not tell them anything",
-                "Stop them first, or set protocol to zookeeper, or give another group.id",
+            raise AssignmentError.of(
+                "uncoordinated_members", group=self.options.group.id, members=named
             )
 
     def look(self, context: MemberContext) -> Look:

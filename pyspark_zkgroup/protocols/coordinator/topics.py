@@ -40,12 +40,10 @@ class TopicList:
             if (ids is None or not ids.names) and self.poll is not None:
                 return self._ask_kafka(self.poll, now)
             if ids is None:
-                raise ServerError(
-                    f"No Kafka broker has ever registered in ZooKeeper at "
-                    f"{self.store.session.settings.connect}: there is no {BROKER_IDS}, and no "
-                    f"broker was named to ask for topics",
-                    "Set kafka.bootstrap.servers, or give --bootstrap-servers (KRaft brokers do "
-                    "not register), or give the brokers' chroot",
+                raise ServerError.of(
+                    "no_brokers_for_coordinator",
+                    server=self.store.session.settings.connect,
+                    path=BROKER_IDS,
                 )
             self.poll_at = float("inf")
             stirred = {*stirred, BROKER_TOPICS}

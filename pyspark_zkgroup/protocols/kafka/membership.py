@@ -142,7 +142,7 @@ class KafkaMembership:
             is_first = self._new_query and not self._ever_joined
             if is_first or self.keeper.member.fatal:
                 raise
-            self._notes = (str(error),)
+            self._notes = (f"{error}",)
             _log.warning("%s", error)
         self.waiting.note(self.holdings.waiting)
         self.waiting.say(len(self.holdings.held))

@@ -11,18 +11,8 @@ _OF_ACLS = (codes.GROUP_AUTHORIZATION_FAILED, codes.TOPIC_AUTHORIZATION_FAILED)
 
 def refused(member: Member, group: str) -> ZkgroupError:
     if member.fatal == FENCED:
-        return FencedError(
-            f"Another process has joined group {group!r} as the static member "
-            f"{member.instance!r}: the broker has given it this query's partitions",
-            "Let one query at a time have this member.id",
-        )
+        return FencedError.of("static_member", group=group, member=member.instance)
     what = f"The brokers refuse this member of group {group!r}: {member.fatal}"
     if member.refusal in _OF_ACLS:
-        return AccessError(
-            what,
-            f"Add the ACLs: Read on group {group}, Read and Describe on the topics. What was "
-            "read and not committed is settled when the query is started again",
-        )
-    return ServerError(
-        what, "Make the query's options agree with the group's other members and the brokers"
-    )
+        return AccessError.of("group_acl", reason=what, group=group)
+    return ServerError.of("group_conflict", reason=what)

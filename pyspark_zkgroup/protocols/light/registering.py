@@ -52,10 +52,8 @@ class StreamRegistration:
             return
         found = session_of(context).brokers
         if not found:
-            raise ServerError(
-                "The coordinator knows no Kafka brokers: none has registered in its ZooKeeper for "
-                f"{self.options.fetch.security.protocol}",
-                "Set kafka.bootstrap.servers",
+            raise ServerError.of(
+                "no_registered_brokers", protocol=self.options.fetch.security.protocol
             )
         self.brokers.found(found)
 

@@ -208,7 +208,7 @@ class Seat:
         except (DisconnectedError, SessionLostError) as error:
             return Failed(message.number, "offline", f"ZooKeeper does not answer ({error})")
         except (AccessError, BadZnodeError) as error:
-            return Failed(message.number, "forbidden", str(error))
+            return Failed(message.number, "forbidden", f"{error}")
 
     # -- registering
 

@@ -68,10 +68,7 @@ class Listener:
             self.port = add_port(self._server, address, access)
         except (RuntimeError, ValueError) as error:
             self._pool.shutdown(wait=False)
-            raise ServerError(
-                f"Light members cannot be listened to at {address}: {error}",
-                "Give --listen a host:port of this machine that is free",
-            ) from error
+            raise ServerError.of("cannot_listen", address=address, error=error) from error
         self._server.start()
 
     def close(self) -> None:

@@ -134,9 +134,8 @@ class LightSession:
         self.close()
         if refused is not None:
             raise refused
-        raise ServerError(
-            f"No coordinator was found at {self.settings.hosts} ({note or 'nobody answers'})",
-            "Check coordinator.addresses, and that `zkgroup coordinator --listen` runs there",
+        raise ServerError.of(
+            "no_coordinator", addresses=self.settings.hosts, reason=note or "no answer"
         )
 
     @property
@@ -182,10 +181,7 @@ class LightSession:
         if isinstance(reply, Failed) and reply.why == "offline":
             raise DisconnectedError(reply.text)
         if isinstance(reply, Failed) and reply.why == "forbidden":
-            raise AccessError(
-                f"The coordinator refuses this member: {reply.text}",
-                "Check the coordinator's log, and the ACL of the group's nodes",
-            )
+            raise AccessError.of("refused_by_coordinator", reason=reply.text)
         if isinstance(reply, Registered):
             self.id = reply.life
         return reply
@@ -347,16 +343,10 @@ class LightSession:
             return self._failed(search, answer.reason)
         self._lost = True
         if answer.fenced:
-            self.refused = FencedError(
-                answer.reason,
-                "This query ends and takes nothing back. Give each query a member.id of its own, "
-                "or leave the option out",
-            )
+            self.refused = FencedError.of("same_member_id", reason=answer.reason)
         else:
-            self.refused = AssignmentError(
-                f"The coordinator at {search.address} refuses this member: {answer.reason}",
-                "Let members and coordinators of one cluster run the same release of zkgroup, and "
-                "check group.id and member.id",
+            self.refused = AssignmentError.of(
+                "refused_by_coordinator", address=search.address, reason=answer.reason
             )
         self.events.put(SessionEvent("lost"))
         return search
@@ -368,9 +358,6 @@ class LightSession:
     def _why(self, error: Exception) -> str:
         if isinstance(error, NotLetInError):
             self._lost = True
-            self.refused = AccessError(
-                f"The coordinator at {self.settings.hosts} does not let this member in",
-                "Check coordinator.token",
-            )
+            self.refused = AccessError.of("coordinator_token", addresses=self.settings.hosts)
             self.events.put(SessionEvent("lost"))
-        return str(error)
+        return f"{error}"

@@ -254,11 +254,7 @@ def _settle(context: MemberContext, requests: Mapping[TopicPartition, Transactio
 
 
 def fenced(context: MemberContext, evidence: str) -> FencedError:
-    return FencedError(
-        f"Another process has taken over the member id {context.consumer}: {evidence}",
-        "This query ends and takes nothing back. Give each query a member.id of its own, "
-        "or leave the option out",
-    )
+    return FencedError.of("taken_over", member=context.consumer, evidence=evidence)
 
 
 def refuse_another_holder(context: MemberContext, holder: int) -> None:

@@ -131,7 +131,7 @@ class OwnedMembership:
                 # In a new query a wrong address is for the user to correct.
                 if not self.joining.ever_joined and self.joining.new_query:
                     raise
-                self.agenda.trouble = str(error)
+                self.agenda.trouble = f"{error}"
                 self.agenda.put_off(LOOK_BACKOFF_S)
                 _log.warning("%s", error)
                 break

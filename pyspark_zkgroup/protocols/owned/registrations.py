@@ -43,20 +43,14 @@ def refuse_conflict(own: Registration, consumer: str, snapshot: Snapshot) -> Non
     others = {c: r for c, r in snapshot.members.items() if c != consumer}
     reason = conflict(own, others)
     if reason:
-        raise AssignmentError(
-            reason,
-            "Set the same partition.assignment.strategy and partition.assignment.order for "
-            "all members",
-        )
+        raise AssignmentError.of("other_strategy", reason=reason)
 
 
 def refuse_unsupported(snapshot: Snapshot) -> None:
     """What the others own cannot be told where one pattern cannot be read."""
     for consumer in sorted(snapshot.unsupported):
-        raise SubscriptionError(
-            f"Another member of the group, {consumer}, has registered a pattern that zkgroup does "
-            f"not support: {snapshot.skipped[consumer]}",
-            "Change the pattern of that member, or stop it",
+        raise SubscriptionError.of(
+            "pattern_of_member", member=consumer, reason=snapshot.skipped[consumer]
         )
 
 
@@ -64,11 +58,7 @@ def refuse_coordinated(context: MemberContext) -> None:
     (listed,) = context.store.children([coordinated_ids(context.paths.group)])
     if listed is not None and listed.names:
         named = ", ".join(sorted(listed.names)[:5])
-        raise AssignmentError(
-            f"Group {context.paths.group} has live members that a coordinator tells what to read "
-            f"({named}): this query would decide otherwise",
-            "Stop them first, or set protocol to coordinator, or give another group.id",
-        )
+        raise AssignmentError.of("coordinated_members", group=context.paths.group, members=named)
 
 
 def refuse_offsets_beyond_end(
@@ -86,10 +76,8 @@ def refuse_offsets_beyond_end(
         end = ends.get(partition)
         if end is not None and value > end:
             path = context.paths.offset(partition)
-            raise OffsetBeyondEndError(
-                f"The group's offset of {partition} is {value}, but the log ends at {end} ({path})",
-                "If the topic was made anew or its log was cut, set it to an offset from the log's "
-                "start to its end, or set failOnDataLoss to false to go on from the log's start",
+            raise OffsetBeyondEndError.of(
+                "beyond_at_claim", partition=partition, offset=value, end=end, path=path
             )
 
 

@@ -62,12 +62,7 @@ class TopicReader:
             return "kafka", ""
         if ids is None:
             where = store.session.settings.connect
-            raise ServerError(
-                f"No Kafka broker has ever registered in ZooKeeper at {where}: "
-                f"there is no {BROKER_IDS}, and kafka.bootstrap.servers is not set",
-                "Set kafka.bootstrap.servers (KRaft brokers do not register), "
-                "or give the brokers' chroot in zookeeper.connect",
-            )
+            raise ServerError.of("no_brokers_registered", server=where, path=BROKER_IDS)
         return "", f"no broker is registered in {BROKER_IDS} yet"
 
     def _addresses(self, store: NodeStore, names: list[str]) -> list[str]:
@@ -84,10 +79,8 @@ class TopicReader:
             if address:
                 found.append(address)
         if not found:
-            raise ServerError(
-                f"None of the {len(names)} brokers in {BROKER_IDS} has a listener for "
-                f"{self.protocol} (kafka.security.protocol)",
-                "Set kafka.bootstrap.servers, or another kafka.security.protocol",
+            raise ServerError.of(
+                "no_listener", count=len(names), path=BROKER_IDS, protocol=self.protocol
             )
         return found
 

@@ -60,8 +60,8 @@ def test_what_stands_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_wrong_one_is_named_without_what_is_in_it(tmp_path: Path, text: str, what: str) -> None:
     with pytest.raises(OptionError) as caught:
         access(tmp_path, text)
-    assert what.format(tmp_path / "zkgroup.properties") in str(caught.value)
-    assert leaks_of(str(caught.value)) == []
+    assert what.format(tmp_path / "zkgroup.properties") in f"{caught.value}"
+    assert leaks_of(f"{caught.value}") == []
 
 
 def test_one_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_what_is_written_is_read_back() -> None:
 def test_rubbish_is_refused_by_name_and_place(text: str, named: str) -> None:
     with pytest.raises(OptionError, match=r"saved\.json") as caught:
         read_file(text.encode(), "saved.json")
-    assert named in str(caught.value)
+    assert named in f"{caught.value}"
     assert '{"orders": {"0": 1200' in caught.value.remedy
 
 

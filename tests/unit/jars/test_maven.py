@@ -101,7 +101,7 @@ def test_a_page_in_the_place_of_a_jar_is_not_kept(maven: Repository) -> None:
     with pytest.raises(SandboxError, match=r"main-1\.0\.jar is not a jar \(does a proxy") as caught:
         maven.fetch(dependencies=False)
 
-    assert "\n" not in str(caught.value)
+    assert "\n" not in f"{caught.value}"
     assert [p.name for p in maven.jars.iterdir()] == ["main-1.0.lock"]
 
 
@@ -111,7 +111,7 @@ def test_a_jar_that_is_missing_is_named_after_three_attempts(maven: Repository) 
     with pytest.raises(SandboxError, match=r"storage/1\.0/storage-1\.0\.jar") as caught:
         maven.fetch(dependencies=True)
 
-    assert f"name a mirror in {REPOSITORY_VARIABLE}" in str(caught.value)
+    assert f"name a mirror in {REPOSITORY_VARIABLE}" in f"{caught.value}"
     assert [text.partition(" (")[0] for text in maven.said[1:]] == [
         "attempt 1 of 3 failed",
         "attempt 2 of 3 failed",

@@ -71,7 +71,7 @@ def test_a_concept_is_read_by_its_rows() -> None:
 def test_a_concept_is_checked_by_its_rules(options: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError) as caught:
         toys(**options)
-    assert str(caught.value).removeprefix("[ZKG-001] ") == message
+    assert f"{caught.value}".removeprefix("[ZKG-001] ") == message
 
 
 def test_a_concept_is_documented_by_the_docstrings_of_its_rows() -> None:

@@ -372,7 +372,7 @@ def test_the_message_about_sources_of_topics(options: dict[str, Any], message: s
 @pytest.mark.parametrize("name", ["subscribePattern", "excludePattern"])
 def test_a_pattern_that_is_no_regular_expression(name: str) -> None:
     message = refusal({**WITHOUT_TOPICS, name: "a(b"})
-    assert message.startswith(f"Option {name!r} is 'a(b': 'a(b' is no regular expression: ")
+    assert message.startswith(f"Option {name!r} is 'a(b': 'a(b' is not a regular expression: ")
     assert message.endswith("Allowed: one regular expression that matches whole topic names")
 
 

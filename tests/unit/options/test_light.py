@@ -92,7 +92,7 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, str | None], na
     options = {name: text for name, text in merged.items() if text is not None}
     with pytest.raises(OptionError) as raised:
         parse(options)
-    assert named in str(raised.value)
+    assert named in f"{raised.value}"
     assert raised.value.remedy
 
 

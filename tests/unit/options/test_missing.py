@@ -53,7 +53,7 @@ def test_load_reports_a_missing_group_only_with_other_missing_options() -> None:
     parse(without("group.id"), "batch")
     with pytest.raises(OptionError) as at_load:
         parse({}, "either")
-    assert str(at_load.value) == f"[ZKG-001] {ALL_THREE}"
+    assert f"{at_load.value}" == f"[ZKG-001] {ALL_THREE}"
 
 
 @pytest.mark.parametrize("use", ["stream", "batch", "either"])

@@ -39,7 +39,7 @@ def test_a_driver_is_a_candidate_unless_it_is_told_not_to_be() -> None:
 def test_what_does_not_go_together_is_refused(options: dict[str, str], named: str) -> None:
     with pytest.raises(OptionError) as raised:
         parse(options)
-    assert named in str(raised.value)
+    assert named in f"{raised.value}"
     assert raised.value.remedy
 
 

@@ -47,7 +47,7 @@ def test_every_start_goes_with_every_way_of_naming_topics(
 def refusal(options: dict[str, str], use: Use = "stream") -> str:
     with pytest.raises(OptionError) as caught:
         parse({**WITHOUT_TOPICS, **options}, use)
-    return str(caught.value)
+    return f"{caught.value}"
 
 
 @pytest.mark.parametrize("use", ["stream", "batch"])

@@ -27,7 +27,7 @@ OFFSETS = (
 def refusal(use: Use, options: dict[str, str]) -> str:
     with pytest.raises(OptionError) as caught:
         parse({**(LEAST if use == "stream" else BATCH), **options}, use)
-    return str(caught.value).removeprefix("[ZKG-001] ")
+    return f"{caught.value}".removeprefix("[ZKG-001] ")
 
 
 @pytest.mark.parametrize("use", ["stream", "batch"])

@@ -32,9 +32,6 @@ def parse_candidacy(path: str, data: bytes) -> Candidacy:
         value = None
     name = value.get("id") if isinstance(value, dict) else None
     if not isinstance(name, str) or not name:
-        raise BadZnodeError(
-            f"{path} names no coordinator; it holds {data[:_SHOWN]!r}",
-            "End the process that made it: another candidate is elected then",
-        )
+        raise BadZnodeError.of("coordinator_node", path=path, data=data[:_SHOWN])
     address = value.get("address")
     return Candidacy(name, address if isinstance(address, str) and address else None)

@@ -137,20 +137,15 @@ class _Fields:
         self.value: dict[str, Any] = value
         version = self.number("version")
         if version > VERSION:
-            raise BadZnodeError(
-                f"{where} holds a {kind} of version {version}, "
-                f"this zkgroup reads versions up to {VERSION}",
-                "Let coordinators and members of one cluster run the same release of zkgroup",
+            raise BadZnodeError.of(
+                "command_version", path=where, kind=kind, version=version, supported=VERSION
             )
         if version < 1:
             raise self.refusal(f"there is no version {version}")
 
     def refusal(self, why: str) -> BadZnodeError:
-        return BadZnodeError(
-            f"{self.where} holds no {self.kind} as zkgroup writes it: {why}; "
-            f"it holds {self.data[:_SHOWN]!r}",
-            "Ask who wrote it, or delete it: a newly elected coordinator tells each member anew "
-            "what it shall read",
+        return BadZnodeError.of(
+            "command", path=self.where, kind=self.kind, reason=why, data=self.data[:_SHOWN]
         )
 
     def _refuse_constant(self, name: str) -> NoReturn:

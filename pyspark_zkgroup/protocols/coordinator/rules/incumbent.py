@@ -37,7 +37,7 @@ def incumbent_of(data: bytes, epoch: int, since_ms: int) -> Incumbent:
     try:
         found = parse_candidacy(COORDINATOR, data)
     except BadZnodeError as error:
-        return Incumbent(epoch, since_ms, trouble=str(error))
+        return Incumbent(epoch, since_ms, trouble=f"{error}")
     return Incumbent(epoch, since_ms, found.name, found.address)
 
 
@@ -51,7 +51,7 @@ def standing(life: int, nodes: Mapping[str, bytes]) -> tuple[tuple[Command, ...]
         try:
             command = decode_command(path, data)
         except BadZnodeError as error:
-            troubles.append(str(error))
+            troubles.append(f"{error}")
             continue
         if command.life == life:
             commands.append(command)

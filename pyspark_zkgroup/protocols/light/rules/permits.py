@@ -39,7 +39,7 @@ def refusal_of_hello(hello: Hello) -> str:
     try:
         CoordinatedPaths(hello.group)
     except ValueError as error:
-        return str(error)
+        return f"{error}"
     if not legal_name(hello.group):
         return f"{hello.group[:_SHOWN]!r} is not the name of a group"
     name = hello.consumer

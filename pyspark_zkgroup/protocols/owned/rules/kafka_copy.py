@@ -80,11 +80,7 @@ def due(
 
 
 def live_group(group: str, members: Collection[BrokerMember]) -> AssignmentError:
-    return AssignmentError(
-        f"Kafka's brokers coordinate consumers in a group {group!r} of their own: {named(members)}",
-        "They would read the same records, and no offset can be stored beside theirs: stop them "
-        "first, or use another group.id, or offsets.storage=zookeeper",
-    )
+    return AssignmentError.of("group_of_brokers", group=group, members=named(members))
 
 
 def switched(group: str, members: Collection[BrokerMember]) -> AssignmentError | None:
@@ -92,12 +88,7 @@ def switched(group: str, members: Collection[BrokerMember]) -> AssignmentError |
     ours = [member for member in members if _is_zkgroup(member)]
     if not ours:
         return None
-    return AssignmentError(
-        f"Group {group} has live members with protocol=kafka ({named(ours)}): they and this one "
-        "know nothing of each other, and both would read every record",
-        "Stop them first and take their offsets along (docs/protocols.md), or set protocol to "
-        "kafka here too, or give another group.id",
-    )
+    return AssignmentError.of("members_with_protocol_kafka", group=group, members=named(ours))
 
 
 def _is_zkgroup(member: BrokerMember) -> bool:
