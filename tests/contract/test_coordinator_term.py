@@ -88,7 +88,7 @@ def test_topics_of_brokers_that_register_need_no_broker_to_be_asked(store: Store
 
 
 def test_where_nobody_can_tell_the_topics_there_is_no_coordinator(store: Store) -> None:
-    with pytest.raises(ServerError, match="no broker was named"):
+    with pytest.raises(ServerError, match="no broker is configured"):
         Term(store, 7, 0, None, 60.0, SYSTEM, LightDesk()).work()
 
 

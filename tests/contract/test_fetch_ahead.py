@@ -278,7 +278,7 @@ def test_records_deleted_behind_the_reader_are_an_error(
     broker.wait_for_fetches(3)
     broker.logs[ONE].start = 55
     found: list[RawRecords] = []
-    with pytest.raises(OffsetOutOfRangeError, match=r"log holds \[55, 100\)") as caught:
+    with pytest.raises(OffsetOutOfRangeError, match=r"log has \[55, 100\)") as caught:
         found.extend(reading)
     assert len(found) <= 1
     assert caught.value.offset == 20 + PER_BATCH * len(found)

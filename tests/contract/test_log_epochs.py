@@ -154,7 +154,7 @@ def test_a_short_log_of_a_leader_in_the_epoch_of_the_plan_is_never_skipped(
     ranges = {TP: OffsetRange(0, 100)}
     cluster = cluster_of(broker, fail_on_data_loss=False)
     try:
-        with pytest.raises(FetchError, match=r"from offset 70 up to 100: its log ends at 70"):
+        with pytest.raises(FetchError, match=r"from offset 70 to 100: its log ends at 70"):
             list(read_ranges(cluster, ranges, {TP: mark}))
         assert len(to_table(read_ranges(cluster, ranges))) == 70
     finally:

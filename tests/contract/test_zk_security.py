@@ -279,7 +279,7 @@ def test_a_missing_package_is_named(
 ) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == module else find(n))
-    with pytest.raises(AccessError, match=f"package {package} is not installed here"):
+    with pytest.raises(AccessError, match=f"package {package} is not installed"):
         session_of("127.0.0.1:1", ZooKeeperSecurity(None, login))
 
 

@@ -31,6 +31,9 @@ releases, so you can search logs and set alerts by them. The values in the messa
   continues.
 - **ZKG-2xx, findings.** `zkgroup doctor GROUP` prints them.
 
+Errors in options, commands, Delta tables and the sandbox (ZKG-001, 010, 012 and 016) have more
+messages than those below. Each message says what to do.
+
 This page is generated from `pyspark_zkgroup/catalogue.json` by `python -m
 tests.harness.error_page`.
 """
@@ -69,7 +72,8 @@ def page() -> str:
         section = {"0": "Errors", "2": "Findings of `zkgroup doctor`"}.get(code[4])
         said = sections.setdefault(section or f"Warnings: {entry['section']}", [])
         said += [f"### {code}", "", f"{kind}**{entry['title']}.**", ""]
-        said += ["```text", *_wrapped(messages(code), "    "), "```", ""]
+        if shown := list(_wrapped(messages(code), "    ")):
+            said += ["```text", *shown, "```", ""]
         said += [*_wrapped([f"- Cause: {entry['cause']}"], "  ")]
         said += [*_wrapped([f"- What to do: {entry['remedy']}"], "  "), ""]
     body = [line for name, said in sections.items() for line in (f"## {name}", "", *said)]

@@ -132,7 +132,7 @@ def test_a_subscription_is_checked_when_built() -> None:
         Subscription.static({})
     with pytest.raises(SubscriptionError, match="twice"):
         Subscription("static", (("a", 1), ("a", 2)))
-    with pytest.raises(SubscriptionError, match="one expression"):
+    with pytest.raises(SubscriptionError, match="single expression"):
         Subscription("white_list", (("a", 1), ("b", 1)))
     with pytest.raises(ValueError, match="no expression"):
         _ = Subscription.static({"t": 1}).expression
