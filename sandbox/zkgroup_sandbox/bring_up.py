@@ -115,7 +115,8 @@ def bring_up(
     with ThreadPoolExecutor(max_workers=max(1, len(absent))) as pool:
         formatted = [pool.submit(b.format_storage) for b in absent]
         _start_together(file, [s for s in zookeepers if not s.alive], say, port_attempts)
-        _await_session(file.require())
+        if zookeepers:
+            _await_session(file.require())
         for done in formatted:
             done.result()
     for server in absent:

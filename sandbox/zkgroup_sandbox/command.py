@@ -1,4 +1,4 @@
-"""`zkgroup sandbox start|status|stop`: real servers on this machine that outlive the command."""
+"""`zkgroup sandbox`: real servers on this machine that outlive the command, topics and events."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ from types import FrameType
 
 import click
 
+from pyspark_zkgroup.errors import SandboxError
 from pyspark_zkgroup.jars.cache import cache_directory
 from zkgroup_sandbox import Sandbox, SandboxStatus
+from zkgroup_sandbox.example import by_example
 from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS
+from zkgroup_sandbox.produce import Paced, json_event
+from zkgroup_sandbox.produce import produce as write_events
 from zkgroup_sandbox.sandbox import TICK_MS
+from zkgroup_sandbox.topics import known_topics
+
+_TELL_EVERY_S = 5.0
 
 DEFAULT_DIRECTORY = str(cache_directory(os.environ) / "sandbox")
 
@@ -44,7 +51,7 @@ def sandbox() -> None:
     type=click.Choice(sorted(KAFKA_VERSIONS)),
     default="3.9",
     show_default=True,
-    help="3.9 keeps its state in ZooKeeper; 4.1 does not (KRaft) and starts ZooKeeper as well.",
+    help="3.9 keeps its state in ZooKeeper; 4.1 does not (KRaft) and can do without it.",
 )
 @click.option(
     "--brokers",
@@ -55,10 +62,10 @@ def sandbox() -> None:
 )
 @click.option(
     "--zookeepers",
-    type=click.IntRange(1, 9),
+    type=click.IntRange(0, 9),
     default=1,
     show_default=True,
-    help="Number of ZooKeeper servers; several form an ensemble.",
+    help="Number of ZooKeeper servers; several form an ensemble. 0 only with --kafka 4.1.",
 )
 @click.option(
     "--tick-ms",
@@ -117,13 +124,74 @@ def stop(directory: Path, as_json: bool) -> None:
     _show(attached.status(), as_json)
 
 
+@sandbox.command()
+@click.argument("name")
+@directory_option
+@click.option("--partitions", type=click.IntRange(1, 1000), default=4, show_default=True)
+def topic(name: str, directory: Path, partitions: int) -> None:
+    """Create the topic NAME.
+
+    Example: zkgroup sandbox topic orders --partitions 6
+    """
+    Sandbox.attach(directory, _say).create_topic(name, partitions)
+    click.echo(f"Created topic {name} with {partitions} partitions")
+
+
+@sandbox.command()
+@click.argument("topic")
+@directory_option
+@click.option("--count", type=click.IntRange(1), help="Number of events.  [default: 1000]")
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, min_open=True),
+    help="Events per second; without --count until Ctrl-C. By default all at once.",
+)
+@click.option(
+    "--json",
+    "example",
+    help="An example of an event, which is varied.",
+)
+def produce(
+    topic: str, directory: Path, count: int | None, rate: float | None, example: str | None
+) -> None:
+    """Write JSON events to TOPIC.
+
+    Of an example in --json, numbers count up, and each event has one element of a list.
+
+    Example: zkgroup sandbox produce orders --rate 10 --json '{"id": 1, "customer": ["ann", "bob"]}'
+    """
+    attached = Sandbox.attach(directory, _say)
+    make_event = json_event if example is None else by_example(example)
+    if topic not in (known := [t for b in attached.brokers[:1] for t in known_topics(b)]):
+        raise SandboxError(
+            f"Topic {topic!r} does not exist; known topics: {', '.join(known) or 'none'}",
+            f"Create it: zkgroup sandbox topic {topic} --dir {attached.directory}",
+        )
+    if rate is None:
+        written = write_events(
+            attached.bootstrap_servers, topic, count or 1000, make_event=make_event
+        )
+    else:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        paced = Paced(
+            attached.bootstrap_servers, topic, rate, make_event=make_event, limit=count
+        ).start()
+        try:
+            while not paced.wait(_TELL_EVERY_S):
+                click.echo(f"Wrote {paced.so_far.count} events to {topic}")
+        except KeyboardInterrupt:
+            pass
+        written = paced.stop()
+    click.echo(f"Wrote {written.count} events to {topic}: ends are {written.end_offsets}")
+
+
 def _show(status: SandboxStatus, as_json: bool) -> None:
     if as_json:
         value = {**asdict(status), "queries_zookeeper_connect": _for_queries(status)}
         click.echo(json.dumps(value, indent=2))
         return
     click.echo(f"sandbox in {status.directory}: {status.phase}")
-    if status.phase != "stopped":
+    if status.phase != "stopped" and status.zookeeper_connect:
         click.echo(f"  zookeeper.connect        {_for_queries(status)}")
         if _for_queries(status) != status.zookeeper_connect:
             click.echo(f"  (ZooKeeper's own root)   {status.zookeeper_connect}")

@@ -262,7 +262,10 @@ class Paced:
         *,
         first: int = 0,
         make_event: MakeEvent = json_event,
+        limit: int | None = None,
     ) -> None:
+        """With a limit it ends by itself after so many events."""
+        self._limit = limit
         self._producer = Producer(bootstrap_servers, topic)
         self._per_second, self._next, self._make_event = per_second, first, make_event
         self._ending = threading.Event()
@@ -283,6 +286,11 @@ class Paced:
             raise self._error
         return self._producer.produced
 
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended, after so long at most."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
     def __enter__(self) -> Paced:
         return self.start()
 
@@ -300,9 +308,13 @@ class Paced:
             began, done = time.monotonic(), 0
             while not self._ending.wait(PACE_S):
                 due = int((time.monotonic() - began) * self._per_second) - done
+                if self._limit is not None:
+                    due = min(due, self._limit - done)
                 if due > 0:
                     self._send(due)
                     done += due
+                if done == self._limit:
+                    return
         except BaseException as error:  # noqa: BLE001 - raised by stop(), in the caller's thread
             self._error = error
 

@@ -23,7 +23,7 @@ from pyspark_zkgroup.jars.java import find_java
 from pyspark_zkgroup.jars.lock import is_locked, lock
 from zkgroup_sandbox import sessions, topics
 from zkgroup_sandbox.bring_up import Say, bring_up, clean_up, new_state, servers_of
-from zkgroup_sandbox.broker import Broker, is_kraft, zookeeper_connect
+from zkgroup_sandbox.broker import KRAFT_LINES, Broker, is_kraft, zookeeper_connect
 from zkgroup_sandbox.kafka_config import CHROOT
 from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
 from zkgroup_sandbox.layout import Layout
@@ -316,11 +316,15 @@ def _check(kafka: str, brokers: int, zookeepers: int, tick_ms: int) -> None:
         )
     for name, value, low, high in (
         ("brokers", brokers, 0, 9),
-        ("zookeepers", zookeepers, 1, 9),
+        ("zookeepers", zookeepers, 0 if kafka in KRAFT_LINES and brokers else 1, 9),
         ("tick_ms", tick_ms, 10, 60_000),
     ):
         if not low <= value <= high:
-            raise SandboxError(f"{name} is {value}", f"It must be from {low} to {high}")
+            raise SandboxError(
+                f"{name} is {value}",
+                f"It must be from {low} to {high}, and only brokers of Kafka "
+                f"{' or '.join(sorted(KRAFT_LINES))} do without ZooKeeper",
+            )
 
 
 def _make_directory(directory: Path) -> None:

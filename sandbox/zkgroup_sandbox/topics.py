@@ -33,6 +33,8 @@ def create_topic(
         "replication_factor": replication,
         "configs": dict(config),
     }
+    if any(name in known_topics(b) for b in brokers[:1]):
+        raise SandboxError(f"topic {name!r} already exists", "Use it as it is, or another name")
     with _admin(brokers, f"topic {name!r} could not be created") as admin:
         admin.create_topics({name: wanted}, timeout_ms=REQUEST_TIMEOUT_MS)
     _settle(brokers, lambda view: _led(view, name, partitions), f"topic {name!r} has no leaders")
@@ -58,6 +60,12 @@ def add_partitions(brokers: Sequence[Broker], name: str, partitions: int) -> Non
         lambda view: _led(view, name, partitions),
         f"topic {name!r} has no leaders for {partitions} partitions",
     )
+
+
+def known_topics(broker: Broker) -> list[str]:
+    """Those that this broker knows; none where it does not answer."""
+    view = broker_view(broker.port)
+    return [] if view is None else sorted(view.leaders)
 
 
 @contextmanager

@@ -261,3 +261,26 @@ def assert_listening_on_loopback_only(identities: list[Identity]) -> None:
             if fields[3] == LISTENING and f"socket:[{fields[9]}]" in sockets:
                 listening.add(fields[1].split(":")[0])
     assert listening == {f"{struct.unpack('<I', socket.inet_aton(LOOPBACK))[0]:08X}"}
+
+
+def test_a_kafka_without_zookeeper_has_topics_and_events(tmp_path: Path) -> None:
+    directory = tmp_path / "box"
+    try:
+        started = run("start", directory, "--kafka", "4.1", "--zookeepers", "0")
+        assert "zookeeper.connect" not in started.stdout
+        created = run("topic", directory, "orders", "--partitions", "2")
+        assert created.stdout == "Created topic orders with 2 partitions\n"
+        assert "already exists" in run("topic", directory, "orders").stderr
+        example = ("--json", '{"id": 1}')
+        written = run("produce", directory, "orders", "--count", "3", *example)
+        assert written.stdout == "Wrote 3 events to orders: ends are {0: 2, 1: 1}\n"
+        paced = run("produce", directory, "orders", "--count", "3", "--rate", "50")
+        assert paced.stdout == "Wrote 3 events to orders: ends are {0: 4, 1: 2}\n"
+        assert "known topics: orders" in run("produce", directory, "order").stderr
+    finally:
+        Sandbox.attach(directory).kill()
+
+
+def test_only_kraft_does_without_zookeeper(tmp_path: Path) -> None:
+    refused = run("start", tmp_path / "box", "--zookeepers", "0")
+    assert "only brokers of Kafka 4.1 do without ZooKeeper" in refused.stderr
