@@ -20,6 +20,7 @@ COMMANDS = (
     "coordinator",
     "describe",
     "doctor",
+    "exporter",
     "groups",
     "lag",
     "members",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pyspark_zkgroup.exposition import Labels, Metric, exposition
 from pyspark_zkgroup.spark.progress import MemberProgress
-
-_Labels = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +18,13 @@ class Totals:
 
 
 def text(members: Iterable[tuple[MemberProgress, Totals]]) -> str:
-    """In the exposition format: HELP, TYPE and all samples of a metric together."""
-    every = list(members)
-    out: list[str] = []
-    for name, kind, about, samples in _metrics(every):
-        if not samples:
-            continue
-        out += [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
-        out += [f"{name}{_labels(labels)} {value}" for labels, value in samples]
-    return "".join(line + "\n" for line in out)
+    """All metrics of these members, in the exposition format."""
+    return exposition(_metrics(list(members)))
 
 
 def _metrics(
     every: list[tuple[MemberProgress, Totals]],
-) -> list[tuple[str, str, str, list[tuple[_Labels, float]]]]:
+) -> list[Metric]:
     members = [m for m, _ in every]
     by_partition = [
         ({**_of(m), "topic": p.topic, "partition": p.partition}, p)
@@ -88,7 +80,7 @@ def _metrics(
 
 def _gauges(
     members: list[MemberProgress],
-) -> list[tuple[str, str, str, list[tuple[_Labels, float]]]]:
+) -> list[Metric]:
     return [
         (
             "zkgroup_members",
@@ -117,15 +109,6 @@ def _gauges(
     ]
 
 
-def _of(member: MemberProgress) -> _Labels:
+def _of(member: MemberProgress) -> Labels:
     """Not the consumer id: each start makes another, and each would be a series of its own."""
     return {"group": member.group, "query": member.name or member.query}
-
-
-def _labels(labels: _Labels) -> str:
-    shown = ",".join(f'{name}="{_escaped(str(value))}"' for name, value in labels.items())
-    return "{" + shown + "}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
