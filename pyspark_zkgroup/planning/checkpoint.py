@@ -48,16 +48,14 @@ def is_of_kafka_source(offset: Mapping[str, Any]) -> bool:
 
 def _import(finished: Mapping[str, Any], options: Options) -> str:
     place = json.dumps(finished, separators=(",", ":"))
-    if not options.protocol.has_zookeeper:
-        return (
-            "Start the query with a new checkpointLocation, and for a group without offsets with "
-            f"startingOffsets={place}"
-        )
-    connect = options.zookeeper.hosts + options.zookeeper.chroot
-    brokers = ",".join(options.fetch.bootstrap)
-    more = f" --bootstrap-servers {shlex.quote(brokers)}" if brokers else ""
+    # Offsets of a light member are in the ZooKeeper of its coordinator, which it does not know.
+    unknown = "ZOOKEEPER_OF_THE_COORDINATOR" if options.protocol.name == "light" else ""
+    servers = {
+        "--zookeeper": options.zookeeper.hosts + options.zookeeper.chroot or unknown,
+        "--bootstrap-servers": ",".join(options.fetch.bootstrap),
+    }
+    given = " ".join(f"{name} {shlex.quote(at)}" for name, at in servers.items() if at)
     return (
         "Import its offsets into the group, then start the query with a new checkpointLocation: "
-        f"echo {shlex.quote(place)} | zkgroup offsets import {options.group.id} - "
-        f"--zookeeper {shlex.quote(connect)}{more} --execute"
+        f"echo {shlex.quote(place)} | zkgroup offsets import {options.group.id} - {given} --execute"
     )

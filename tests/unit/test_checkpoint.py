@@ -53,12 +53,18 @@ def test_only_finished_batches_of_the_kafka_source_are_imported() -> None:
     )
 
 
-def test_without_zookeeper_the_position_is_given_as_starting_offsets() -> None:
+def test_without_zookeeper_the_import_names_the_brokers() -> None:
     options = {**BROKERS, "group.id": "billing", "subscribe": "orders"}
-    assert refusal(options, OF_KAFKA) == (
-        f"{WHAT}Start the query with a new checkpointLocation, and for a group without offsets "
-        f"with startingOffsets={PLACE}"
+    assert refusal(options, OF_KAFKA).endswith(
+        f"echo '{PLACE}' | zkgroup offsets import billing - "
+        "--bootstrap-servers k1:9092,k2:9092 --execute"
     )
+
+
+def test_a_light_member_imports_into_the_zookeeper_of_its_coordinator() -> None:
+    options = {**BROKERS, "group.id": "billing", "subscribe": "orders", "protocol": "light"}
+    text = refusal({**options, "coordinator.addresses": "c:2183"}, OF_KAFKA)
+    assert "import billing - --zookeeper ZOOKEEPER_OF_THE_COORDINATOR " in text
 
 
 def test_a_checkpoint_of_another_protocol_is_refused() -> None:
