@@ -18,8 +18,6 @@ TESTED = {"kafka-python": "3.0", "kazoo": "2.11"}
 @cache
 def check(library: str, version: str) -> None:
     if ".".join(version.split(".")[:2]) != TESTED[library]:
-        raise DependencyError(
-            f"{library} {version} is installed, and {TESTED[library]} is the version that this "
-            "release was tested with",
-            f"Install it with pip install '{library}=={TESTED[library]}.*'",
+        raise DependencyError.of(
+            "untested_version", library=library, version=version, tested=TESTED[library]
         )

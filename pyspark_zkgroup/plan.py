@@ -125,24 +125,16 @@ def decode(offset: Mapping[str, Any]) -> Plan:
     """The plan an offset of the checkpoint stands for; PlanError names what is wrong with it."""
     version = offset.get("version")
     if isinstance(version, bool) or not isinstance(version, int):
-        raise PlanError(
-            f"The checkpoint's offset has the version {version!r}, expected a whole number", _REMEDY
-        )
+        raise PlanError.of("bad_version", version=version, remedy=_REMEDY)
     if version > VERSION:
-        raise PlanError(
-            f"The checkpoint's offset has version {version}, "
-            f"this zkgroup reads versions up to {VERSION}",
-            "Run the query with the newer zkgroup that wrote this checkpoint",
-        )
+        raise PlanError.of("newer_version", version=version, supported=VERSION)
     if version < 1:
-        raise PlanError(
-            f"The checkpoint's offset has version {version}, expected {VERSION}", _REMEDY
-        )
+        raise PlanError.of("other_version", version=version, supported=VERSION, remedy=_REMEDY)
     ranges: list[PlannedRange] = []
     topics = _expect(offset, "partitions", dict, "the plan")
     for topic, partitions in topics.items():
         if not isinstance(partitions, dict):
-            raise PlanError(f"The checkpoint's offset holds no partitions for {topic!r}", _REMEDY)
+            raise PlanError.of("no_partitions", topic=topic, remedy=_REMEDY)
         for partition, entry in partitions.items():
             ranges.append(_decode_range(topic, partition, entry))
     ranges.sort(key=lambda r: r.partition)
@@ -157,7 +149,7 @@ def decode(offset: Mapping[str, Any]) -> Plan:
 def _decode_range(topic: str, partition: str, entry: Any) -> PlannedRange:
     where = f"{topic!r}, partition {partition!r}"
     if not isinstance(entry, dict) or not _DECIMAL.fullmatch(partition):
-        raise PlanError(f"The checkpoint's offset has no range at {where}: {entry!r}", _REMEDY)
+        raise PlanError.of("no_range", where=where, value=entry, remedy=_REMEDY)
     try:
         return PlannedRange(
             partition=TopicPartition(topic, int(partition)),
@@ -172,9 +164,7 @@ def _decode_range(topic: str, partition: str, entry: Any) -> PlannedRange:
             ),
         )
     except ValueError as error:
-        raise PlanError(
-            f"The checkpoint's offset is damaged at {where}: {error}", _REMEDY
-        ) from None
+        raise PlanError.of("damaged", where=where, error=error, remedy=_REMEDY) from None
 
 
 def _expect(
@@ -182,8 +172,7 @@ def _expect(
 ) -> Any:
     value = holder.get(key, default)
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise PlanError(
-            f"The checkpoint's offset has {key} = {value!r} at {where}, expected {kind.__name__}",
-            _REMEDY,
+        raise PlanError.of(
+            "bad_value", key=key, value=value, where=where, kind=kind.__name__, remedy=_REMEDY
         )
     return value

@@ -97,10 +97,7 @@ def _make_directory(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SandboxError(
-            f"the cache directory {path} cannot be made: {error.strerror}",
-            "Let XDG_CACHE_HOME name a directory that can be written",
-        ) from error
+        raise SandboxError.of("no_cache_directory", path=path, error=error.strerror) from error
 
 
 def _fill(directory: Path, release: Release, record: Record, fetch: Fetch, say: Say) -> None:
@@ -118,9 +115,8 @@ def _fill(directory: Path, release: Release, record: Record, fetch: Fetch, say: 
             if attempt < ATTEMPTS_MAX:
                 say(f"attempt {attempt} of {ATTEMPTS_MAX} failed ({problem}); trying again")
         if problem:
-            raise SandboxError(
-                f"{release.title} could not be fetched from the Maven repository: {problem}",
-                f"Check the network and proxy, or name a mirror in {REPOSITORY_VARIABLE}",
+            raise SandboxError.of(
+                "not_fetched", name=release.title, problem=problem, variable=REPOSITORY_VARIABLE
             )
         publish(work / "lib", directory, record, say)
     say(f"{release.title} is in {directory}")
@@ -129,10 +125,8 @@ def _fill(directory: Path, release: Release, record: Record, fetch: Fetch, say: 
 def publish(lib: Path, directory: Path, record: Record, say: Say) -> None:
     found = of_jars(lib)
     if problem := record.difference(directory.name, found):
-        raise SandboxError(
-            f"A jar of {directory.name} is not the one that this package knows: {problem}",
-            f"Fetch it from another repository, see {REPOSITORY_VARIABLE}. If a release was "
-            "published again, update pyspark-zkgroup",
+        raise SandboxError.of(
+            "unknown_jar", name=directory.name, problem=problem, variable=REPOSITORY_VARIABLE
         )
     if not record.has(directory.name):
         say(f"no SHA-256 of {directory.name} is on record: what came first is kept")

@@ -23,9 +23,8 @@ def find_java(environment: Mapping[str, str] | None = None) -> Path:
     java = _candidate(environment)
     version = _major_version(java)
     if version < JAVA_VERSION_MIN:
-        raise SandboxError(
-            f"the sandbox needs Java {JAVA_VERSION_MIN} or later, but {java} is Java {version}",
-            REMEDY,
+        raise SandboxError.of(
+            "old_java", needed=JAVA_VERSION_MIN, java=java, version=version, remedy=REMEDY
         )
     return java
 
@@ -35,11 +34,11 @@ def _candidate(environment: Mapping[str, str]) -> Path:
     if home:
         java = Path(home) / "bin" / "java"
         if not os.access(java, os.X_OK):
-            raise SandboxError(f"JAVA_HOME is {home!r}, but it holds no bin/java", REMEDY)
+            raise SandboxError.of("java_home", value=home, remedy=REMEDY)
         return java
     found = shutil.which("java", path=environment.get("PATH", ""))
     if found is None:
-        raise SandboxError("no Java was found: JAVA_HOME is not set and PATH has no java", REMEDY)
+        raise SandboxError.of("no_java", remedy=REMEDY)
     return Path(found)
 
 
@@ -54,10 +53,10 @@ def _major_version(java: Path) -> int:
         )
     except (OSError, subprocess.SubprocessError) as error:
         # The placeholder that macOS installs as /usr/bin/java is executable and always fails.
-        raise SandboxError(f"{java} -version failed: {error}", REMEDY) from error
+        raise SandboxError.of("java_failed", java=java, error=error, remedy=REMEDY) from error
     version = parse_version(shown.stderr + shown.stdout)
     if version is None:
-        raise SandboxError(f"{java} -version does not say its version", REMEDY)
+        raise SandboxError.of("java_without_version", java=java, remedy=REMEDY)
     return version
 
 

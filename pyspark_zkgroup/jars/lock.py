@@ -38,10 +38,7 @@ def _wait(descriptor: int, path: Path, deadline_s: float) -> None:
     ends = time.monotonic() + deadline_s
     while not _try_lock(descriptor):
         if time.monotonic() >= ends:
-            raise SandboxError(
-                f"{path} has been held by another process for {deadline_s:.0f} s",
-                "Wait for it, or end it",
-            )
+            raise SandboxError.of("locked", path=path, waited_s=deadline_s)
         time.sleep(LOOK_AGAIN_S)
 
 

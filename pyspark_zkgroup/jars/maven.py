@@ -57,10 +57,7 @@ def repository(environment: Mapping[str, str]) -> str:
     """Return the address of the repository, with a slash at its end."""
     given = environment.get(REPOSITORY_VARIABLE, "")
     if given and urlsplit(given).scheme not in SCHEMES:
-        raise SandboxError(
-            f"{REPOSITORY_VARIABLE} is {given!r}, but must be an https: or file: address",
-            "Jars are programs: fetch them over TLS",
-        )
+        raise SandboxError.of("bad_repository", variable=REPOSITORY_VARIABLE, value=given)
     return (given or CENTRAL).rstrip("/") + "/"
 
 

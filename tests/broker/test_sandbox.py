@@ -120,7 +120,7 @@ def test_missing_java_is_one_clear_line(directory: Path) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     [line] = done.stderr.splitlines()
-    assert line.startswith("Error: [ZKG-010] no Java was found: JAVA_HOME is not set")
+    assert line.startswith("Error: [ZKG-010] No Java was found: JAVA_HOME is not set")
     assert "Install Java 17 or later" in line
 
 

@@ -31,7 +31,7 @@ releases, so you can search logs and set alerts by them. The values in the messa
   continues.
 - **ZKG-2xx, findings.** `zkgroup doctor GROUP` prints them.
 
-Errors in options, commands, Delta tables and the sandbox (ZKG-001, 010, 012 and 016) have more
+Errors in options, commands, Delta tables and the sandbox (ZKG-001, 010 and 012) have more
 messages than those below. Each message says what to do.
 
 This page is generated from `pyspark_zkgroup/catalogue.json` by `python -m

@@ -57,7 +57,7 @@ def test_a_plan_made_while_zookeeper_was_silent_names_the_value_that_was_sent() 
 
 def test_a_plan_from_the_future_is_refused_with_both_numbers() -> None:
     future = json.loads((GOLDEN / "from_the_future.json").read_text())
-    with pytest.raises(PlanError, match=r"version 3, this zkgroup reads versions up to 2"):
+    with pytest.raises(PlanError, match=r"version 3, but this zkgroup reads versions up to 2"):
         decode(future)
 
 

@@ -42,8 +42,8 @@ def test_failed_download_is_one_clear_line_and_leaves_nothing(tmp_path: Path) ->
     with pytest.raises(SandboxError) as caught:
         kafka_jars("3.9", find_java(), said.append, environment)
     text = f"{caught.value}"
-    assert "Kafka 3.9.1 could not be fetched from the Maven repository" in text
-    assert f"name a mirror in {REPOSITORY_VARIABLE}" in text
+    assert "Cannot fetch Kafka 3.9.1 from the Maven repository" in text
+    assert f"set {REPOSITORY_VARIABLE} to a mirror" in text
     assert "\n" not in text
     # A slow machine is told in between how far it is.
     assert [line for line in said if "attempt 1 of 3 failed" in line]

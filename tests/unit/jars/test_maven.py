@@ -111,7 +111,7 @@ def test_a_jar_that_is_missing_is_named_after_three_attempts(maven: Repository) 
     with pytest.raises(SandboxError, match=r"storage/1\.0/storage-1\.0\.jar") as caught:
         maven.fetch(dependencies=True)
 
-    assert f"name a mirror in {REPOSITORY_VARIABLE}" in f"{caught.value}"
+    assert f"set {REPOSITORY_VARIABLE} to a mirror" in f"{caught.value}"
     assert [text.partition(" (")[0] for text in maven.said[1:]] == [
         "attempt 1 of 3 failed",
         "attempt 2 of 3 failed",
