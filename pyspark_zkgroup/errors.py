@@ -11,6 +11,7 @@ ZkgroupError
   FencedError            another process has taken over this member id
   FetchError             a range could not be read; carries topic, partition and offset
     OffsetOutOfRangeError  the broker no longer (or not yet) has that offset
+    BadRecordError         a key or a value does not have its column's type
   OffsetBeyondEndError   a committed offset that the partition's log does not reach
   DataLossError          records are gone that were never read (failOnDataLoss=true)
   SandboxError           Java or jars are missing, or a server of the sandbox does not start or stop
@@ -128,6 +129,10 @@ class FetchError(ZkgroupError):
 
 class OffsetOutOfRangeError(FetchError):
     code = "ZKG-009"
+
+
+class BadRecordError(FetchError):
+    code = "ZKG-017"
 
 
 class DataLossError(ZkgroupError):

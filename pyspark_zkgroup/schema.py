@@ -73,6 +73,9 @@ COLUMNS: Final = (
 """Those of rows whose reader names no columns."""
 WITH_HEADERS: Final = (*COLUMNS, HEADERS)
 
+CORRUPT: Final = Column("corrupt", Struct((Column("bytes", "binary"), Column("reason", "string"))))
+"""Null, unless a key or a value of a typed format could not be read; then its bytes, and why."""
+
 NO_TIMESTAMP_TYPE = -1
 """timestampType of a record from before Kafka 0.10, which has no time: its timestamp is then -1 ms,
 as for the JVM.

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.formats.json.types import has_time_zone, refusal
+from pyspark_zkgroup.formats.json.zone import offsets
+from pyspark_zkgroup.formats.shaping import RowShape
 from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
-from pyspark_zkgroup.options.option import Section
-from pyspark_zkgroup.schema import COLUMNS, HEADERS, WITH_HEADERS, Column, Type
+from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.rules import Rule
+from pyspark_zkgroup.schema import COLUMNS, CORRUPT, HEADERS, WITH_HEADERS, Column, Type
+
+Format = Literal["binary", "string", "json"]
+BadRecords = Literal["fail", "permissive"]
+
+_FORMAT: Rule[Format] = rules.one_of("binary", "string", "json")
+
+
+def _zone(text: str) -> str:
+    offsets(text)
+    return text
+
+
+_TIME_ZONE: Rule[str] = Rule("UTC, an offset such as +01:00, or a region such as Asia/Tokyo", _zone)
 
 SECTION: Final = Section(__name__, "Columns")
 
@@ -18,9 +35,25 @@ INCLUDE_HEADERS = SECTION.option("includeHeaders", rules.FLAG, False)
 """Without `.schema(...)`, give rows a column `headers` of the type
 array<struct<key:string,value:binary>>: null for a record without any.
 """
+KEY_FORMAT: Final[Option[Format]] = SECTION.option("key.format", _FORMAT, "binary")
+"""What keys are. json: `.schema(...)` gives the column `key` the type STRUCT, ARRAY or MAP."""
+VALUE_FORMAT: Final[Option[Format]] = SECTION.option("value.format", _FORMAT, "binary")
+"""What values are. json: `.schema(...)` gives the column `value` the type STRUCT, ARRAY or MAP."""
+JSON_TIME_ZONE = SECTION.optional("json.timeZone", _TIME_ZONE)
+"""The time zone of times in JSON that name none. Required if the schema has a TIMESTAMP in JSON:
+Spark does not tell a source the session's time zone, which is
+`spark.conf.get("spark.sql.session.timeZone")`.
+"""
+BAD_RECORDS: Final[Option[BadRecords]] = SECTION.option(
+    "bad.records", rules.one_of("fail", "permissive"), "fail"
+)
+"""What a key or value that does not have its type does, if `.schema(...)` has no column
+`corrupt STRUCT<bytes: BINARY, reason: STRING>`. fail: it ends the batch with an error. permissive:
+its fields are null as in Spark's PERMISSIVE mode, and a warning in the task's log counts it.
+"""
 
-_ALLOWED_TYPES: dict[str, tuple[Type, ...]] = {
-    **{column.name: (column.type,) for column in WITH_HEADERS},
+_ALLOWED_TYPES: Final[dict[str, tuple[Type, ...]]] = {
+    **{column.name: (column.type,) for column in (*WITH_HEADERS, CORRUPT)},
     "key": ("binary", "string"),
     "value": ("binary", "string"),
 }
@@ -29,51 +62,102 @@ _ALLOWED_TYPES: dict[str, tuple[Type, ...]] = {
 @dataclass(frozen=True, slots=True)
 class ColumnOptions:
     include_headers: bool = False
+    key_format: Format = "binary"
+    value_format: Format = "binary"
+    time_zone: str | None = None
+    bad_records: BadRecords = "fail"
 
     @property
     def default(self) -> tuple[Column, ...]:
         """Those of a reader without `.schema(...)`."""
-        return WITH_HEADERS if self.include_headers else COLUMNS
+        for name, form in self._formats.items():
+            if form == "json":
+                raise OptionError(
+                    f"Option '{name}.format' is 'json', but there is no .schema(...)",
+                    f"Give it, such as .schema('offset BIGINT, {name} STRUCT<id: BIGINT>')",
+                )
+        columns = WITH_HEADERS if self.include_headers else COLUMNS
+        text = [name for name, form in self._formats.items() if form == "string"]
+        return tuple(
+            replace(column, type="string") if column.name in text else column for column in columns
+        )
 
-    def check(self, requested: tuple[Column, ...]) -> None:
+    def shape(self, requested: tuple[Column, ...]) -> RowShape:
         """OptionError unless rows can have exactly these columns."""
         if not requested:
             raise OptionError(".schema(...) names no column", f"Name some of: {_names()}")
-        seen = set()
+        self._check_names([column.name for column in requested])
         for column in requested:
-            if column.name not in _ALLOWED_TYPES:
-                near = difflib.get_close_matches(column.name.lower(), _ALLOWED_TYPES, 1, 0.6)
+            if self._formats.get(column.name) == "json":
+                self._check_json(column)
+            else:
+                _check_type(column)
+        json = tuple(one.name for one in requested if self._formats.get(one.name) == "json")
+        if CORRUPT in requested and not json:
+            raise OptionError(
+                ".schema(...) names the column 'corrupt', but no column has a format that a record "
+                "could fail",
+                "Set value.format=json and give the column 'value' a type, or leave 'corrupt' out",
+            )
+        return RowShape(requested, json, self.time_zone or "UTC", self.bad_records == "permissive")
+
+    @property
+    def _formats(self) -> dict[str, Format]:
+        return {"key": self.key_format, "value": self.value_format}
+
+    def _check_names(self, names: list[str]) -> None:
+        for at, name in enumerate(names):
+            if name not in _ALLOWED_TYPES:
+                near = difflib.get_close_matches(name.lower(), _ALLOWED_TYPES, 1, 0.6)
                 hint = f"Did you mean {near[0]!r}? " if near else ""
                 raise OptionError(
-                    f".schema(...) names the column {column.name!r}, which records do not have",
+                    f".schema(...) names the column {name!r}, which records do not have",
                     f"{hint}Name some of: {_names()}",
                 )
-            if column.name in seen:
-                raise OptionError(
-                    f".schema(...) names the column {column.name!r} twice", "Name it once"
-                )
-            seen.add(column.name)
-            _check_type(column)
-        if self.include_headers and HEADERS.name not in seen:
+            if name in names[:at]:
+                raise OptionError(f".schema(...) names the column {name!r} twice", "Name it once")
+        if self.include_headers and HEADERS.name not in names:
             raise OptionError(
                 "Option 'includeHeaders' is 'true', but .schema(...) does not name the column "
                 "'headers'",
                 f"Add {_ddl(HEADERS.name, HEADERS.type)} to the schema, or leave the option out",
             )
 
+    def _check_json(self, column: Column) -> None:
+        reason = refusal(column)
+        if reason is not None:
+            raise OptionError(
+                f"Option '{column.name}.format' is 'json', but .schema(...) asks for what JSON "
+                f"cannot give: {reason}",
+                "Change that part of the schema",
+            )
+        if has_time_zone(column.type) and self.time_zone is None:
+            raise OptionError(
+                f"Option 'json.timeZone' is missing: in .schema(...) the column {column.name!r} "
+                "holds a TIMESTAMP, and Spark does not tell a source the session's time zone",
+                "Give it: .option('json.timeZone', spark.conf.get('spark.sql.session.timeZone'))",
+            )
+
 
 def column_options(given: Given) -> ColumnOptions:
-    return ColumnOptions(given.value(INCLUDE_HEADERS))
+    return ColumnOptions(
+        given.value(INCLUDE_HEADERS),
+        given.value(KEY_FORMAT),
+        given.value(VALUE_FORMAT),
+        given.value(JSON_TIME_ZONE),
+        given.value(BAD_RECORDS),
+    )
 
 
 def _check_type(column: Column) -> None:
     allowed = _ALLOWED_TYPES[column.name]
     if column.type not in allowed:
+        nested = column.name in ("key", "value") and not isinstance(column.type, str)
+        remedy = f", or set {column.name}.format=json" if nested else ", and cast it after load()"
         raise OptionError(
             f".schema(...) gives the column {column.name!r} the type {_shown(column.type)}, but it "
             f"is {' or '.join(map(_shown, allowed))}",
-            f"Write {_ddl(column.name, allowed[0])} in the schema, and cast the column after "
-            "load()",
+            f"Write {_ddl(column.name, allowed[0])} in the schema{remedy}",
         )
 
 

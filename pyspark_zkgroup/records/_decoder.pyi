@@ -46,3 +46,25 @@ class Decoder:
 
     def take(self) -> Batch:
         """What is held back."""
+
+class Parsed:
+    rows: int
+    bad: int
+    values: Array
+    reasons: Array
+    """Texts; null where the row is good."""
+
+class JsonParser:
+    def __init__(
+        self,
+        words: list[str],
+        first_offset_s: int,
+        changes: list[tuple[int, int]],
+        span_s: tuple[int, int],
+    ) -> None:
+        """`words` are the type in preorder. The zone's offset changes at instants in seconds, and
+        is known for local times within the span.
+        """
+
+    def parse(self, column: tuple[bytes | None, bytes, bytes], from_: int, to: int, /) -> Parsed:
+        """Rows of a column of bytes, in Arrow's layout: as many as a batch takes, one at least."""

@@ -17,7 +17,7 @@ from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.schema import COLUMNS, Column, arrow_schema
 
-_INTERFACE = 2
+_INTERFACE = 3
 if getattr(_decoder, "INTERFACE", 1) != _INTERFACE:
     raise ImportError(f"{_decoder.__file__} was built from other sources")
 
@@ -75,7 +75,7 @@ class NativeDecoder:
 
     def _to_arrow(self, found: _decoder.Batch) -> pa.RecordBatch:
         arrays = [
-            _array(field.type, column)
+            to_array(field.type, column)
             for field, column in zip(self._schema, found.columns, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -98,11 +98,11 @@ def _bytes(data: memoryview) -> tuple[bytes, int]:
     return bytes(data), 0
 
 
-def _array(kind: pa.DataType, found: _decoder.Array) -> pa.Array:
+def to_array(kind: pa.DataType, found: _decoder.Array) -> pa.Array:
     return pa.Array.from_buffers(
         kind,
         found.length,
         [None if buffer is None else pa.py_buffer(buffer) for buffer in found.buffers],
         found.nulls,
-        children=[_array(kind.field(at).type, child) for at, child in enumerate(found.children)],
+        children=[to_array(kind.field(at).type, child) for at, child in enumerate(found.children)],
     )

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql.datasource import Filter
 
+    from pyspark_zkgroup.formats.shaping import RowShape
     from pyspark_zkgroup.kafka.settings import FetchSettings
     from pyspark_zkgroup.options import Options
     from pyspark_zkgroup.plan import TaskInput
     from pyspark_zkgroup.ranges.pushdown import Condition, Narrowing, Operator, Value
-    from pyspark_zkgroup.schema import Column
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _OPERATORS: dict[str, Operator] = {
@@ -46,23 +46,21 @@ _OPERATORS: dict[str, Operator] = {
 class ZkGroupBatchPartition(InputPartition):
     """What travels to one task. Nothing in it names ZooKeeper."""
 
-    def __init__(
-        self, task: TaskInput, settings: FetchSettings, columns: tuple[Column, ...]
-    ) -> None:
+    def __init__(self, task: TaskInput, settings: FetchSettings, shape: RowShape) -> None:
         super().__init__(None)
         self.task = task
         self.settings = settings
-        self.columns = columns
+        self.shape = shape
 
 
 class ZkGroupBatchReader(DataSourceReader):
-    def __init__(self, options: Options, columns: tuple[Column, ...]) -> None:
+    def __init__(self, options: Options, shape: RowShape) -> None:
         self.options = options
-        self._columns = columns
+        self._shape = shape
         self._narrowing: Narrowing | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"options": None, "_columns": (), "_narrowing": None}
+        return {"options": None, "_shape": None, "_narrowing": None}
 
     def partitions(self) -> Sequence[InputPartition]:
         from pyspark_zkgroup.planning.batch_read import batch_tasks
@@ -70,7 +68,7 @@ class ZkGroupBatchReader(DataSourceReader):
 
         log_to_stderr()
         found = batch_tasks(self.options, self._narrowing)
-        return [ZkGroupBatchPartition(task, found.settings, self._columns) for task in found.tasks]
+        return [ZkGroupBatchPartition(task, found.settings, self._shape) for task in found.tasks]
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         from pyspark_zkgroup.tasks import reading as task
@@ -80,7 +78,7 @@ class ZkGroupBatchReader(DataSourceReader):
         if type(partition) is InputPartition:
             return  # Spark's own: where there is nothing to read it makes a task all the same
         assert isinstance(partition, ZkGroupBatchPartition)
-        yield from task.read(partition.task, partition.settings, partition.columns)
+        yield from task.read(partition.task, partition.settings, partition.shape)
 
 
 class FilteringBatchReader(ZkGroupBatchReader):
@@ -91,15 +89,15 @@ class FilteringBatchReader(ZkGroupBatchReader):
         return [filters[place] for place in left]
 
 
-def batch_reader(options: Options, columns: tuple[Column, ...]) -> ZkGroupBatchReader:
+def batch_reader(options: Options, shape: RowShape) -> ZkGroupBatchReader:
     if not options.batch_read.push_filters:
-        return ZkGroupBatchReader(options, columns)
+        return ZkGroupBatchReader(options, shape)
     if not hasattr(DataSourceReader, "pushFilters"):
         raise OptionError(
             "Option 'pushFilters' is 'true', but this Spark pushes no filters into Python sources",
             "Use Spark 4.1 or later, or leave it out",
         )
-    return FilteringBatchReader(options, columns)
+    return FilteringBatchReader(options, shape)
 
 
 def condition_of(one: Any) -> Condition:

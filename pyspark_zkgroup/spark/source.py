@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql.types import StructType
 
+    from pyspark_zkgroup.formats.shaping import RowShape
     from pyspark_zkgroup.kafka.settings import FetchSettings
     from pyspark_zkgroup.options import Options
     from pyspark_zkgroup.plan import TaskInput
     from pyspark_zkgroup.planning.cluster_view import ClusterView
     from pyspark_zkgroup.planning.planner import Planner
     from pyspark_zkgroup.protocols.coordinator.candidate import Candidate
-    from pyspark_zkgroup.schema import Column
     from pyspark_zkgroup.spark.batch_source import ZkGroupBatchReader
 
 _NO_LIMIT = 2**62
@@ -55,19 +55,17 @@ except ImportError:  # 4.0 and 4.1 know no limits and no available-now of Python
 class ZkGroupPartition(InputPartition):
     """What travels to one task. Nothing in it names ZooKeeper."""
 
-    def __init__(
-        self, task: TaskInput, settings: FetchSettings, columns: tuple[Column, ...]
-    ) -> None:
+    def __init__(self, task: TaskInput, settings: FetchSettings, shape: RowShape) -> None:
         super().__init__(None)
         self.task = task
         self.settings = settings
-        self.columns = columns
+        self.shape = shape
 
 
 class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(self, options: Options, columns: tuple[Column, ...], load: str = "") -> None:
+    def __init__(self, options: Options, shape: RowShape, load: str = "") -> None:
         self.options = options
-        self._columns = columns
+        self._shape = shape
         self._load = load
         self._planner: Planner | None = None
         self._brokers: ClusterView | None = None
@@ -76,7 +74,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, Any]:
         unmade = dict.fromkeys(("options", "_planner", "_brokers", "_candidate"))
-        return {**unmade, "_columns": (), "_load": "", "_stopping": False}
+        return {**unmade, "_shape": None, "_load": "", "_stopping": False}
 
     # -- on the driver
 
@@ -108,7 +106,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not tasks or self._brokers is None:
             return []
         settings = self._brokers.fetch_settings()
-        return [ZkGroupPartition(task, settings, self._columns) for task in tasks]
+        return [ZkGroupPartition(task, settings, self._shape) for task in tasks]
 
     def commit(self, end: dict[str, Any]) -> None:
         """Comes a batch late and proves nothing that latestOffset has not proved before."""
@@ -178,7 +176,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         freeze_once()  # after the import, so that what it has loaded is spared too
         assert isinstance(partition, ZkGroupPartition)
-        yield from task.read(partition.task, partition.settings, partition.columns)
+        yield from task.read(partition.task, partition.settings, partition.shape)
 
 
 class DefaultSource(DataSource):
@@ -207,15 +205,15 @@ class DefaultSource(DataSource):
         from pyspark_zkgroup.spark.batch_source import batch_reader
 
         options = parse(self.options, "batch")
-        return batch_reader(options, _columns(schema, options))
+        return batch_reader(options, _shape(schema, options))
 
     def streamReader(self, schema: StructType) -> ZkGroupStreamReader:
         from pyspark_zkgroup.options import parse
 
         options = parse(self.options)
-        columns = _columns(schema, options)
+        shape = _shape(schema, options)
         _check_trigger(options)
-        return ZkGroupStreamReader(options, columns, self._load)
+        return ZkGroupStreamReader(options, shape, self._load)
 
 
 def _limits(options: Options) -> str:
@@ -241,10 +239,11 @@ def _check_trigger(options: Options) -> None:
         )
 
 
-def _columns(schema: StructType, options: Options) -> tuple[Column, ...]:
-    """Those of `.schema(...)`, or where there is none those that `DefaultSource.schema` gave."""
+def _shape(schema: StructType, options: Options) -> RowShape:
+    """Of `.schema(...)`, or where there is none of what `DefaultSource.schema` gave."""
+    from pyspark_zkgroup.formats.shaping import Shaper
     from pyspark_zkgroup.spark.columns import columns_of
 
-    columns = columns_of(schema)
-    options.columns.check(columns)
-    return columns
+    shape = options.columns.shape(columns_of(schema))
+    Shaper(shape)  # what a task could not do is told here
+    return shape

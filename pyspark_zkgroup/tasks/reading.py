@@ -10,32 +10,37 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from pyspark_zkgroup.formats.shaping import RowShape, Shaper
 from pyspark_zkgroup.kafka.fetch import read_ranges
 from pyspark_zkgroup.kafka.pool import ClusterPool
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.records.choice import decoder as chosen_decoder
 from pyspark_zkgroup.records.decoder import Decoder, Limits
-from pyspark_zkgroup.schema import COLUMNS, Column
+from pyspark_zkgroup.schema import Column
 
 POOL = ClusterPool()
+_EVERY_COLUMN = RowShape()
 
 
 def read(
-    task: TaskInput, settings: FetchSettings, columns: tuple[Column, ...] = COLUMNS
+    task: TaskInput, settings: FetchSettings, shape: RowShape = _EVERY_COLUMN
 ) -> Iterator[pa.RecordBatch]:
     ranges = {r.partition: r.range for r in task.ranges}
     marks = {r.partition: r.mark for r in task.ranges}
     if len(ranges) < len(task.ranges):
         raise ValueError(f"the task of {task.thread_id} names a partition twice: {task.ranges}")
-    decoder = _decoder(settings, columns)
+    shaper = Shaper(shape)
+    decoder = _decoder(settings, shaper.raw)
     with POOL.lease(settings) as cluster:
         for raw in read_ranges(cluster, ranges, marks):
             for batch in decoder.feed(raw.partition, raw.wanted, raw.data, raw.aborted):
                 # The next answer comes in meanwhile; the kernel alone holds only some of it.
                 cluster.take_in()
-                yield batch
-    yield from decoder.finish()
+                yield from shaper.shaped(batch)
+    for batch in decoder.finish():
+        yield from shaper.shaped(batch)
+    shaper.finish()
 
 
 def _decoder(settings: FetchSettings, columns: tuple[Column, ...]) -> Decoder:

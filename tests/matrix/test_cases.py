@@ -84,6 +84,31 @@ def test_the_schema_names_the_columns(lab: Lab) -> None:
         lab.run(lab.stream(options, "valeu STRING"), Sink(), lab.checkpoint(), **NOW)
 
 
+def test_values_of_json_become_columns(lab: Lab) -> None:
+    topic, group, sink = lab.topic(1), lab.name(), Sink()
+    values = [b'{"id":1,"at":"2024-07-01 12:00:00","amount":1.005}', b'{"id":"x"}', b"", b"{"]
+    events = lambda n: (b"k", values[n])  # noqa: E731
+    produce(lab.sandbox.bootstrap_servers, topic, len(values), make_event=events)
+    zone = str(lab.spark.conf.get("spark.sql.session.timeZone"))
+    options = lab.options(group, topic, **{"value.format": "json", "json.timeZone": zone})
+    kind = "STRUCT<id: BIGINT, at: TIMESTAMP, amount: DECIMAL(12,2)>"
+    asked = f"offset BIGINT, value {kind}, corrupt STRUCT<bytes: BINARY, reason: STRING>"
+    lab.run(lab.stream(options, asked), sink, lab.checkpoint(), **NOW)
+    told = {row["offset"]: row["corrupt"] for row in sink.rows}
+    assert [told[n] is None for n in range(4)] == [True, False, True, False]
+    assert (told[1]["bytes"], told[3]["bytes"]) == (values[1], values[3])
+    assert told[1]["reason"] == "value: id: found a string, expected BIGINT"
+
+    permissive = {**lab.options(lab.name(), topic), "value.format": "json", "json.timeZone": zone}
+    ours = lab.batch({**permissive, "bad.records": "permissive"}, f"offset BIGINT, value {kind}")
+    theirs = lab.batch(lab.options(lab.name(), topic)).selectExpr(
+        "offset", f"from_json(cast(value AS STRING), '{kind}') AS value"
+    )
+    assert sorted(map(str, ours.collect())) == sorted(map(str, theirs.collect()))
+    with pytest.raises(Exception, match=r"ZKG-017.* record at offset [13] of .*-0 is bad: value: "):
+        lab.batch(permissive, f"value {kind}").collect()
+
+
 def test_available_now_with_a_limit_reads_to_the_end(lab: Lab) -> None:
     topic, group, sink = lab.topic(count=COUNT), lab.name(), Sink()
     options = lab.options(group, topic, maxOffsetsPerTrigger="40")

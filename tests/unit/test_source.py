@@ -12,9 +12,11 @@ from pyspark.sql.types import (
     BinaryType,
     IntegerType,
     LongType,
+    MapType,
     StringType,
     StructType,
     TimestampType,
+    VariantType,
 )
 
 from pyspark_zkgroup import schema
@@ -34,6 +36,7 @@ COLUMNS = (
     .add("timestamp", TimestampType())
     .add("timestampType", IntegerType())
 )
+CORRUPT = StructType().add("bytes", BinaryType()).add("reason", StringType())
 HEADER = StructType().add("key", StringType()).add("value", BinaryType())
 WITH_HEADERS = StructType([*COLUMNS.fields]).add("headers", ArrayType(HEADER))
 
@@ -67,7 +70,7 @@ def test_a_wrong_option_fails_at_load() -> None:
     ],
 )
 def test_the_schema_names_the_columns(reader: Reader, given: StructType) -> None:
-    assert reader(source(), given)._columns == columns_of(given)
+    assert reader(source(), given)._shape.columns == columns_of(given)
 
 
 @READERS
@@ -89,7 +92,7 @@ def test_the_schema_names_the_columns(reader: Reader, given: StructType) -> None
         (
             StructType().add("partition", StringType()),
             "gives the column 'partition' the type STRING, but it is INT",
-            "Write 'partition INT' in the schema, and cast the column after load()",
+            "Write 'partition INT' in the schema, and cast it after load()",
         ),
         (
             StructType().add("value", LongType()),
@@ -127,6 +130,64 @@ def test_headers_are_not_asked_for_and_left_out(reader: Reader) -> None:
     with pytest.raises(OptionError, match=r"'includeHeaders' is 'true', but \.schema"):
         reader(source(includeHeaders="true"), COLUMNS)
     assert reader(source(includeHeaders="true"), WITH_HEADERS)
+
+
+VALUE = StructType().add("id", LongType())
+
+
+@READERS
+def test_a_format_gives_a_column_its_type(reader: Reader) -> None:
+    given = StructType().add("value", VALUE).add("corrupt", CORRUPT)
+    made = reader(source(**{"value.format": "json"}), given)
+    assert made._shape.json == ("value",)
+    assert source(**{"value.format": "string"}).schema().startswith("key binary, value string,")
+
+
+@READERS
+@pytest.mark.parametrize(
+    ("given", "options", "what"),
+    [
+        (StructType().add("value", VALUE), {}, "gives the column 'value' the type struct<id:"),
+        (
+            StructType().add("value", StringType()),
+            {"value.format": "json"},
+            "value is string, but JSON becomes STRUCT, ARRAY or MAP",
+        ),
+        (
+            StructType().add("value", MapType(LongType(), LongType())),
+            {"value.format": "json"},
+            "the keys of value are bigint, but those of JSON are STRING",
+        ),
+        (
+            StructType().add("value", StructType().add("v", VariantType())),
+            {"value.format": "json"},
+            "value.v is variant, which is not supported",
+        ),
+        (
+            StructType().add("value", StructType().add("t", TimestampType())),
+            {"value.format": "json"},
+            "Option 'json.timeZone' is missing",
+        ),
+        (
+            StructType().add("offset", LongType()).add("corrupt", CORRUPT),
+            {"value.format": "json"},
+            "names the column 'corrupt', but no column has a format",
+        ),
+    ],
+)
+def test_a_type_that_a_format_cannot_give_is_refused(
+    reader: Reader, given: StructType, options: dict[str, str], what: str
+) -> None:
+    with pytest.raises(OptionError) as caught:
+        reader(source(**options), given)
+    assert what in caught.value.what
+
+
+def test_json_without_a_schema_is_refused_at_load() -> None:
+    with pytest.raises(OptionError, match=r"'value\.format' is 'json', but there is no \.schema"):
+        source(**{"value.format": "json"}).schema()
+    with pytest.raises(OptionError, match="'Mars' is no time zone"):
+        source(**{"json.timeZone": "Mars"}).schema()
 
 
 @pytest.mark.parametrize(

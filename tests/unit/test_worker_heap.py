@@ -34,10 +34,10 @@ NATIVE_MISSING = """
 import sys
 sys.modules["pyspark_zkgroup.records._decoder"] = None
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.schema import COLUMNS
+from pyspark_zkgroup.formats.shaping import RowShape
 from pyspark_zkgroup.spark.source import ZkGroupStreamReader
 options = {"zookeeper.connect": "localhost:1", "group.id": "g", "subscribe": "t"}
-reader = ZkGroupStreamReader(parse(options), COLUMNS)
+reader = ZkGroupStreamReader(parse(options), RowShape())
 for _ in range(3):
     reader.planner
 """

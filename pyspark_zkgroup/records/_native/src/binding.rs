@@ -19,6 +19,7 @@ mod _decoder {
     use crate::codecs::Unpacker;
     use crate::columns::{Column, Columns, Limits};
     use crate::feed::{Feed, Step};
+    use crate::formats::json;
     use crate::transactions::Aborted;
 
     #[pymodule_export]
@@ -26,7 +27,7 @@ mod _decoder {
 
     /// Raised with every change of what Python sees, so that an older build is not taken for this.
     #[pymodule_export]
-    const INTERFACE: u32 = 2;
+    const INTERFACE: u32 = 3;
 
     /// See array.rs.
     #[pyclass(frozen, get_all)]
@@ -127,6 +128,68 @@ mod _decoder {
             let batch = Batch { rows: self.columns.rows, columns };
             self.columns.clear();
             Py::new(py, batch)
+        }
+    }
+
+    #[pyclass(frozen)]
+    struct JsonParser {
+        parser: json::JsonParser,
+    }
+
+    /// What became of some rows.
+    #[pyclass(frozen, get_all)]
+    struct Parsed {
+        rows: usize,
+        bad: usize,
+        values: Py<Array>,
+        reasons: Py<Array>,
+    }
+
+    #[pymethods]
+    impl JsonParser {
+        #[new]
+        fn new(
+            words: Vec<String>,
+            first_offset_s: i64,
+            changes: Vec<(i64, i64)>,
+            span_s: (i64, i64),
+        ) -> PyResult<Self> {
+            let zone = json::Zone::new(first_offset_s, &changes, span_s);
+            let parser = json::JsonParser::new(words.iter().map(String::as_str), zone);
+            let parser = parser.ok_or_else(|| PyValueError::new_err(words.join(" ")))?;
+            Ok(Self { parser })
+        }
+
+        /// Rows `from` on of a column of bytes, in Arrow's layout.
+        fn parse(
+            &self,
+            py: Python<'_>,
+            column: (Option<PyBackedBytes>, PyBackedBytes, PyBackedBytes),
+            from: usize,
+            to: usize,
+        ) -> PyResult<Py<Parsed>> {
+            let (validity, ends, data) = &column;
+            let parsed = py.detach(|| {
+                let end = |row: usize| {
+                    let four = ends.get(4 * row..)?.first_chunk::<4>()?;
+                    usize::try_from(i32::from_ne_bytes(*four)).ok()
+                };
+                let value = |row: usize| {
+                    let is_valid = validity.as_ref().is_none_or(|bits| {
+                        bits.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
+                    });
+                    let bytes = data.get(end(row)?..end(row + 1)?);
+                    bytes.filter(|_| is_valid)
+                };
+                self.parser.parse((from..to).map(value))
+            });
+            let found = Parsed {
+                rows: parsed.rows,
+                bad: parsed.bad,
+                values: made(py, &parsed.values)?,
+                reasons: made(py, &parsed.reasons)?,
+            };
+            Py::new(py, found)
         }
     }
 

@@ -16,6 +16,7 @@ mod codecs;
 mod columns;
 mod cursor;
 mod feed;
+mod formats;
 mod headers;
 mod java_text;
 mod transactions;

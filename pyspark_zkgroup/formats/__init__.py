@@ -1,0 +1,1 @@
+"""Keys and values as typed columns: one module or folder for each format, behind the port."""

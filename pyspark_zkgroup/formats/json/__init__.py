@@ -1,0 +1,1 @@
+"""JSON, with the rows of Spark's from_json in PERMISSIVE mode."""

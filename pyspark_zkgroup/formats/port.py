@@ -1,0 +1,23 @@
+"""What a format is: it makes columns of a type out of a column of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Rows in their order; `reasons` says why a row is bad, and is null where it is not."""
+
+    values: pa.Array
+    reasons: pa.StringArray
+    bad: int
+
+
+class Parser(Protocol):
+    def parse(self, column: pa.BinaryArray) -> Iterator[Parsed]:
+        """All rows of the column, in pieces of bounded size."""

@@ -1,0 +1,151 @@
+"""Raw columns become those of the reader: keys and values of a format are parsed, and bad records
+become what the reader chose.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_zkgroup import catalogue
+from pyspark_zkgroup.errors import BadRecordError, OptionError
+from pyspark_zkgroup.formats.port import Parser
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.schema import COLUMNS, CORRUPT, Column, arrow_schema, arrow_type
+
+_log = logging.getLogger("pyspark_zkgroup.formats")
+_PLACE = tuple(column for column in COLUMNS if column.name in ("topic", "partition", "offset"))
+
+
+@dataclass(frozen=True, slots=True)
+class RowShape:
+    """The columns of rows. It travels to the tasks."""
+
+    columns: tuple[Column, ...] = COLUMNS
+    json: tuple[str, ...] = ()
+    """Those of them that are parsed from JSON."""
+    time_zone: str = "UTC"
+    permissive: bool = False
+    """Whether bad records pass where there is no column for them."""
+
+
+class Shaper:
+    """Of one task."""
+
+    def __init__(self, shape: RowShape) -> None:
+        self._shape = shape
+        self._schema = arrow_schema(shape.columns)
+        self._parsers = {
+            column.name: _json_parser(column, shape.time_zone)
+            for column in shape.columns
+            if column.name in shape.json
+        }
+        self._has_corrupt = CORRUPT in shape.columns
+        self._bad = 0
+        self._first_bad = ""
+        self.raw = self._raw() if self._parsers else shape.columns
+        """What records are decoded to."""
+
+    def shaped(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        if not self._parsers:
+            yield batch
+            return
+        (first, parser), *others = self._parsers.items()
+        begin = 0
+        for piece in parser.parse(batch.column(first)):
+            part = batch.slice(begin, len(piece.values))
+            begin += len(piece.values)
+            values, reasons = {first: piece.values}, {first: piece.reasons}
+            for name, other in others:
+                found = list(other.parse(part.column(name)))
+                values[name] = pa.concat_arrays([one.values for one in found])
+                reasons[name] = pa.concat_arrays([one.reasons for one in found])
+            yield self._row_batch(part, values, reasons)
+
+    def finish(self) -> None:
+        if self._bad:
+            _log.warning(catalogue.warning("ZKG-197", count=self._bad, first=self._first_bad))
+
+    def _raw(self) -> tuple[Column, ...]:
+        asked = [column for column in self._shape.columns if column != CORRUPT]
+        names = {column.name for column in asked}
+        raw = [replace(one, type="binary") if one.name in self._parsers else one for one in asked]
+        place = () if self._has_corrupt else _PLACE
+        return (*raw, *(one for one in place if one.name not in names))
+
+    def _row_batch(
+        self, part: pa.RecordBatch, values: dict[str, pa.Array], reasons: dict[str, pa.Array]
+    ) -> pa.RecordBatch:
+        if self._has_corrupt:
+            values[CORRUPT.name] = _corrupt(part, reasons)
+        elif any(len(one) - one.null_count for one in reasons.values()):
+            self._note(part, reasons)
+        arrays = [
+            values[column.name] if column.name in values else part.column(column.name)
+            for column in self._shape.columns
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def _note(self, part: pa.RecordBatch, reasons: dict[str, pa.Array]) -> None:
+        told = _told(reasons)
+        row = pc.index(pc.is_valid(told), True).as_py()
+        partition = TopicPartition(part["topic"][row].as_py(), part["partition"][row].as_py())
+        offset, reason = part["offset"][row].as_py(), told[row].as_py()
+        if not self._shape.permissive:
+            _fail(partition, offset, reason)
+        self._first_bad = self._first_bad or f"offset {offset} of {partition}: {reason}"
+        self._bad += len(told) - told.null_count
+
+
+def _json_parser(column: Column, time_zone: str) -> Parser:
+    try:
+        from pyspark_zkgroup.formats.json.native import JsonParser
+    except ImportError as error:
+        raise OptionError(
+            f"Option '{column.name}.format' is 'json', but the native decoder of pyspark-zkgroup "
+            f"cannot be used here ({error})",
+            "Install a wheel that has it on the driver and all executors, or read the column as "
+            "BINARY or STRING",
+        ) from error
+    return JsonParser(column.type, time_zone)
+
+
+def _corrupt(part: pa.RecordBatch, reasons: dict[str, pa.Array]) -> pa.Array:
+    told = _told(reasons)
+    raw = [
+        pc.if_else(pc.is_valid(found), part.column(name), pa.scalar(None, pa.binary()))
+        for name, found in _by_importance(reasons)
+    ]
+    kind = arrow_type(CORRUPT.type)
+    fields = [kind.field(at) for at in range(kind.num_fields)]
+    return pa.StructArray.from_arrays(
+        [pc.coalesce(*raw), told], fields=fields, mask=pc.is_null(told)
+    )
+
+
+def _told(reasons: dict[str, pa.Array]) -> pa.Array:
+    named = [
+        pc.binary_join_element_wise(name, found, ": ") for name, found in _by_importance(reasons)
+    ]
+    return pc.coalesce(*named)
+
+
+def _by_importance(reasons: dict[str, pa.Array]) -> list[tuple[str, pa.Array]]:
+    """Where both are bad, the value comes first."""
+    return sorted(reasons.items(), reverse=True)
+
+
+def _fail(partition: TopicPartition, offset: int, reason: str) -> NoReturn:
+    raise BadRecordError(
+        f"The record at offset {offset} of {partition} is bad: {reason}",
+        "Add 'corrupt STRUCT<bytes: BINARY, reason: STRING>' to .schema(...) to get bad records in "
+        "that column, or set bad.records=permissive to read them with null fields",
+        topic=partition.topic,
+        partition=partition.partition,
+        offset=offset,
+    )

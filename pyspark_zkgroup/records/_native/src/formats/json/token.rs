@@ -1,0 +1,423 @@
+//! Tokens of JSON, as Jackson's parser makes them with the features that Spark sets: single quotes
+//! and NaN are allowed, comments, leading zeros and raw control characters are not.
+//!
+//! It is stepped through like Jackson's, because Spark's rows of malformed values follow from where
+//! that one stands after a value of the wrong type.
+
+const DEPTH_MAX: usize = 1000;
+const NUMBER_LENGTH_MAX: usize = 1000;
+const NAME_LENGTH_MAX: usize = 50_000;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Token {
+    StartObject,
+    EndObject,
+    StartArray,
+    EndArray,
+    Name,
+    String,
+    Int,
+    Float,
+    NotANumber,
+    True,
+    False,
+    Null,
+}
+
+/// Nothing can be read behind this place.
+#[derive(Debug, PartialEq)]
+pub struct Malformed {
+    pub at: usize,
+    pub what: &'static str,
+}
+
+type Read<T> = Result<T, Malformed>;
+
+/// A part of the source, without its quotes.
+#[derive(Clone, Copy, Default)]
+pub struct Text {
+    pub from: usize,
+    pub to: usize,
+    pub is_escaped: bool,
+    pub is_single_quoted: bool,
+}
+
+struct Frame {
+    is_object: bool,
+    is_begun: bool,
+    name: Option<Text>,
+}
+
+pub struct Tokens<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    frames: Vec<Frame>,
+    /// What the last call of `next` found; None at the end.
+    pub token: Option<Token>,
+    /// The value behind a name, which is looked at together with it.
+    ahead: Option<Token>,
+    pub text: Text,
+}
+
+impl<'a> Tokens<'a> {
+    /// `bytes` are UTF-8.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, frames: Vec::new(), token: None, ahead: None, text: Text::default() }
+    }
+
+    pub fn raw(&self, text: Text) -> &'a [u8] {
+        self.bytes.get(text.from..text.to).unwrap_or_default()
+    }
+
+    /// The name that Jackson gives for the current token: that of the field it belongs to, if it
+    /// lies in an object directly.
+    pub fn name(&self) -> Option<Text> {
+        let is_start = matches!(self.token, Some(Token::StartObject | Token::StartArray));
+        let depth = self.frames.len().checked_sub(if is_start { 2 } else { 1 })?;
+        self.frames.get(depth).and_then(|frame| frame.name)
+    }
+
+    pub fn next(&mut self) -> Read<Option<Token>> {
+        let found = match self.ahead.take() {
+            Some(value) => Some(self.entered(value)?),
+            None => self.scan()?,
+        };
+        self.token = found;
+        Ok(found)
+    }
+
+    pub fn skip_children(&mut self) -> Read<()> {
+        if !matches!(self.token, Some(Token::StartObject | Token::StartArray)) {
+            return Ok(());
+        }
+        let depth = self.frames.len();
+        while self.frames.len() >= depth {
+            self.next()?;
+        }
+        Ok(())
+    }
+
+    /// Jackson stands behind the end of a string and takes it for its inside.
+    pub fn skip_string(&mut self) -> Read<()> {
+        self.string(b'"').map(drop)
+    }
+
+    fn scan(&mut self) -> Read<Option<Token>> {
+        let Some(byte) = self.blank()? else {
+            return if self.frames.is_empty() {
+                Ok(None)
+            } else {
+                Err(self.error("it ends early"))
+            };
+        };
+        let Some(frame) = self.frames.last_mut() else {
+            let value = self.value(byte)?;
+            return self.entered(value).map(Some);
+        };
+        let closing = if frame.is_object { b'}' } else { b']' };
+        if byte == closing {
+            let token = if frame.is_object { Token::EndObject } else { Token::EndArray };
+            self.at += 1;
+            self.frames.pop();
+            return Ok(Some(token));
+        }
+        let (is_object, is_begun) = (frame.is_object, frame.is_begun);
+        frame.is_begun = true;
+        let byte = if is_begun {
+            if byte != b',' {
+                return Err(self.error("a comma is missing"));
+            }
+            self.at += 1;
+            self.some()?
+        } else {
+            byte
+        };
+        if !is_object {
+            let value = self.value(byte)?;
+            return self.entered(value).map(Some);
+        }
+        let name = self.field_name(byte)?;
+        if let Some(frame) = self.frames.last_mut() {
+            frame.name = Some(name);
+        }
+        if self.some()? != b':' {
+            return Err(self.error("a colon is missing"));
+        }
+        self.at += 1;
+        let byte = self.some()?;
+        self.ahead = Some(self.value(byte)?);
+        Ok(Some(Token::Name))
+    }
+
+    fn field_name(&mut self, quote: u8) -> Read<Text> {
+        if quote != b'"' && quote != b'\'' {
+            return Err(self.error("a field's name is missing"));
+        }
+        self.at += 1;
+        let name = self.string(quote)?;
+        if name.to - name.from > NAME_LENGTH_MAX {
+            return Err(self.error("a field's name is too long"));
+        }
+        Ok(name)
+    }
+
+    fn entered(&mut self, value: Token) -> Read<Token> {
+        if matches!(value, Token::StartObject | Token::StartArray) {
+            if self.frames.len() >= DEPTH_MAX {
+                return Err(self.error("it is nested too deeply"));
+            }
+            let is_object = value == Token::StartObject;
+            self.frames.push(Frame { is_object, is_begun: false, name: None });
+        }
+        Ok(value)
+    }
+
+    /// Objects and arrays are only begun.
+    #[inline(always)]
+    fn value(&mut self, first: u8) -> Read<Token> {
+        match first {
+            b'"' | b'\'' => {
+                self.at += 1;
+                self.text = self.string(first)?;
+                Ok(Token::String)
+            }
+            b'0'..=b'9' | b'-' => self.number(),
+            b'{' => self.one(Token::StartObject),
+            b'[' => self.one(Token::StartArray),
+            b't' => self.word(b"true", Token::True),
+            b'f' => self.word(b"false", Token::False),
+            b'n' => self.word(b"null", Token::Null),
+            b'N' => self.word(b"NaN", Token::NotANumber),
+            b'I' => self.word(b"Infinity", Token::NotANumber),
+            b'+' => self.infinity(),
+            _ => Err(self.error("a value is missing")),
+        }
+    }
+
+    fn one(&mut self, token: Token) -> Read<Token> {
+        self.at += 1;
+        Ok(token)
+    }
+
+    fn word(&mut self, word: &[u8], token: Token) -> Read<Token> {
+        let from = self.at;
+        if !self.rest().starts_with(word) {
+            return Err(self.error("a word is unknown"));
+        }
+        self.at += word.len();
+        let behind = self.bytes.get(self.at).copied().unwrap_or(b' ');
+        if behind.is_ascii_alphanumeric() || behind == b'_' || behind == b'$' {
+            return Err(self.error("a word is unknown"));
+        }
+        self.text = Text { from, to: self.at, ..Text::default() };
+        Ok(token)
+    }
+
+    /// With a sign before it.
+    fn infinity(&mut self) -> Read<Token> {
+        let from = self.at;
+        self.at += 1;
+        let token = if self.rest().starts_with(b"INF") {
+            self.word(b"INF", Token::NotANumber)?
+        } else {
+            self.word(b"Infinity", Token::NotANumber)?
+        };
+        self.text.from = from;
+        Ok(token)
+    }
+
+    #[inline(always)]
+    fn number(&mut self) -> Read<Token> {
+        let from = self.at;
+        if self.rest().first() == Some(&b'-') {
+            if self.rest().get(1) == Some(&b'I') {
+                return self.infinity();
+            }
+            self.at += 1;
+        }
+        let digits_from = self.at;
+        let mut length = self.digits();
+        if length == 0 || (length > 1 && self.bytes.get(digits_from) == Some(&b'0')) {
+            return Err(self.error("a number is malformed"));
+        }
+        let mut token = Token::Int;
+        if self.rest().first() == Some(&b'.') {
+            token = Token::Float;
+            self.at += 1;
+            length += self.needed_digits()?;
+        }
+        if let Some(b'e' | b'E') = self.rest().first() {
+            token = Token::Float;
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.rest().first() {
+                self.at += 1;
+            }
+            length += self.needed_digits()?;
+        }
+        if length > NUMBER_LENGTH_MAX {
+            return Err(self.error("a number is too long"));
+        }
+        self.text = Text { from, to: self.at, ..Text::default() };
+        Ok(token)
+    }
+
+    #[inline(always)]
+    fn digits(&mut self) -> usize {
+        let count = self.rest().iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.at += count;
+        count
+    }
+
+    fn needed_digits(&mut self) -> Read<usize> {
+        match self.digits() {
+            0 => Err(self.error("a number is malformed")),
+            count => Ok(count),
+        }
+    }
+
+    /// From behind the quote.
+    #[inline(always)]
+    fn string(&mut self, quote: u8) -> Read<Text> {
+        let from = self.at;
+        let mut is_escaped = false;
+        loop {
+            self.at += plain(self.rest(), quote);
+            match self.rest() {
+                [byte, ..] if *byte == quote => {
+                    let to = self.at;
+                    self.at += 1;
+                    return Ok(Text { from, to, is_escaped, is_single_quoted: quote == b'\'' });
+                }
+                [b'\\', rest @ ..] => {
+                    is_escaped = true;
+                    let length = match rest {
+                        [b'"' | b'\'' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => 2,
+                        [b'u', a, b, c, d, ..]
+                            if [a, b, c, d].iter().all(|one| one.is_ascii_hexdigit()) =>
+                        {
+                            6
+                        }
+                        _ => return Err(self.error("an escape is unknown")),
+                    };
+                    self.at += length;
+                }
+                [] => return Err(self.error("it ends early")),
+                _ => return Err(self.error("a control character is not escaped")),
+            }
+        }
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// The next byte that is not blank.
+    #[inline(always)]
+    fn blank(&mut self) -> Read<Option<u8>> {
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                Some(byte) if *byte < b' ' => {
+                    return Err(self.error("a control character is not escaped"))
+                }
+                other => return Ok(other.copied()),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn some(&mut self) -> Read<u8> {
+        self.blank()?.ok_or_else(|| self.error("it ends early"))
+    }
+
+    #[cold]
+    fn error(&self, what: &'static str) -> Malformed {
+        Malformed { at: self.at, what }
+    }
+}
+
+/// How many bytes follow that are neither the quote nor a backslash nor a control character.
+#[inline(always)]
+fn plain(bytes: &[u8], quote: u8) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let mut at = 0;
+    while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*eight);
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+        let found = zeros(word ^ (ONES * u64::from(quote))) | zeros(word ^ (ONES * 0x5c)) | control;
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|b| **b != quote && **b != b'\\' && **b >= b' ').count()
+}
+
+/// Appends the text that an escaped string stands for. False if it holds half of a surrogate pair,
+/// which takes three bytes that no other character has.
+pub fn unescape(raw: &[u8], out: &mut Vec<u8>) -> bool {
+    let mut is_whole = true;
+    let mut rest = raw;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        let (before, escape) = rest.split_at(at);
+        out.extend_from_slice(before);
+        let (character, length) = match escape {
+            [_, b'u', ..] => match (unit(escape), escape.get(6..).map_or(0, unit)) {
+                (high @ 0xd800..=0xdbff, low @ 0xdc00..=0xdfff) => {
+                    (char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)), 12)
+                }
+                (half @ 0xd800..=0xdfff, _) => {
+                    is_whole = false;
+                    let low = |shift: u32| (half >> shift) as u8 & 0x3f | 0x80;
+                    out.extend_from_slice(&[0xed, low(6), low(0)]);
+                    rest = escape.get(6..).unwrap_or_default();
+                    continue;
+                }
+                (one, _) => (char::from_u32(one), 6),
+            },
+            [_, b'b', ..] => (Some('\u{8}'), 2),
+            [_, b'f', ..] => (Some('\u{c}'), 2),
+            [_, b'n', ..] => (Some('\n'), 2),
+            [_, b'r', ..] => (Some('\r'), 2),
+            [_, b't', ..] => (Some('\t'), 2),
+            [_, other, ..] => (Some(char::from(*other)), 2),
+            _ => (None, 1),
+        };
+        let character = character.unwrap_or('?');
+        out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+    is_whole
+}
+
+/// Halves of surrogate pairs become `?`.
+pub fn replace_halves(text: &mut Vec<u8>) {
+    let mut made = Vec::with_capacity(text.len());
+    let mut rest = text.as_slice();
+    while let [byte, behind @ ..] = rest {
+        if let [0xed, 0xa0..=0xbf, _, behind @ ..] = rest {
+            made.push(b'?');
+            rest = behind;
+        } else {
+            made.push(*byte);
+            rest = behind;
+        }
+    }
+    *text = made;
+}
+
+/// Of the escape at the beginning of these bytes; 0 if there is none.
+fn unit(escape: &[u8]) -> u32 {
+    match escape {
+        [b'\\', b'u', digits @ ..] => digits
+            .get(..4)
+            .and_then(|four| std::str::from_utf8(four).ok())
+            .and_then(|four| u32::from_str_radix(four, 16).ok())
+            .unwrap_or(0),
+        _ => 0,
+    }
+}

@@ -1,0 +1,5 @@
+//! Formats of keys and values: the bytes of a column in, Arrow arrays out. One folder for each.
+
+pub mod build;
+pub mod json;
+pub mod kind;

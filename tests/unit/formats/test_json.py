@@ -1,0 +1,213 @@
+"""JSON becomes columns. tests/spark/test_json_equality.py compares the rows with Spark's."""
+
+from __future__ import annotations
+
+import random
+import time
+from datetime import datetime, timezone
+from decimal import Decimal as Number
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip(
+    "pyspark_zkgroup.records._decoder",
+    reason="the native decoder is not built: it takes a Rust toolchain and `make setup`",
+)
+
+from pyspark_zkgroup.formats.json.native import JsonParser
+from pyspark_zkgroup.formats.json.types import SCALARS
+from pyspark_zkgroup.formats.json.zone import offsets
+from pyspark_zkgroup.schema import Array, Column, Decimal, Map, Struct, Type
+from tests.harness import drawn_json
+
+FUZZ_SECONDS = 3.0
+ORDER = Struct(
+    (
+        Column("id", "bigint"),
+        Column("tags", Array("string")),
+        Column("counts", Map("string", "int")),
+        Column("inner", Struct((Column("x", "double"), Column("ok", "boolean")))),
+    )
+)
+NOTHING: dict[str, Any] = dict.fromkeys(["id", "tags", "counts", "inner"])
+
+
+def parsed(
+    kind: Type, *values: bytes | None, zone: str = "UTC"
+) -> tuple[list[Any], list[str | None]]:
+    rows: list[Any] = []
+    reasons: list[str | None] = []
+    for piece in JsonParser(kind, zone).parse(pa.array(values, pa.binary())):
+        piece.values.validate(full=True)
+        rows += piece.values.to_pylist()
+        reasons += piece.reasons.to_pylist()
+        assert piece.bad == len(piece.reasons) - piece.reasons.null_count
+    return rows, reasons
+
+
+def test_a_record_becomes_a_row() -> None:
+    text = b'{"id":7,"tags":["a",null],"counts":{"x":1},"inner":{"ok":true,"x":1e3},"other":[{}]}'
+    (row,), (reason,) = parsed(ORDER, text)
+    assert reason is None
+    assert row == {
+        "id": 7,
+        "tags": ["a", None],
+        "counts": [("x", 1)],
+        "inner": {"x": 1000.0, "ok": True},
+    }
+
+
+@pytest.mark.parametrize("value", [None, b"", b" \n"])
+def test_no_value_is_null_and_not_bad(value: bytes | None) -> None:
+    assert parsed(ORDER, value) == ([None], [None])
+
+
+@pytest.mark.parametrize(
+    ("value", "kept", "reason"),
+    [
+        (b'{"id":"x","tags":["a"]}', {"tags": ["a"]}, "id: found a string, expected BIGINT"),
+        (b'{"id":1,"counts":{"a":1,"b":"x"}}', {"id": 1}, "counts: found a string, expected INT"),
+        (b'{"id":5,"id":"x"}', {"id": 5}, "id: found a string, expected BIGINT"),
+        (
+            b'{"inner":{"x":"q","ok":true},"id":1}',
+            {"id": 1, "inner": {"x": None, "ok": True}},
+            "inner.x: found a string, expected DOUBLE",
+        ),
+        (b'{"id":1', {}, "not JSON: it ends early at byte 7"),
+        (b'{"id":01}', {}, "not JSON: a number is malformed at byte 8"),
+        (b'{"id":1,}', {}, "not JSON: a field's name is missing at byte 8"),
+        (b"\xef\xbb\xbf{}", {}, "not JSON: a value is missing at byte 0"),
+        (b"[1]", {}, "found an array, expected an object"),
+        (b"null", {}, "found null, expected an object"),
+    ],
+)
+def test_a_bad_record_keeps_what_can_be_read(
+    value: bytes, kept: dict[str, Any], reason: str
+) -> None:
+    assert parsed(ORDER, value) == ([{**NOTHING, **kept}], [reason])
+
+
+def test_the_last_field_of_a_name_counts_and_what_follows_the_record_does_not() -> None:
+    (row,), reasons = parsed(ORDER, b'{"tags":["a"],"id":1,"tags":["b","c"],"id":2} and more')
+    assert (row["id"], row["tags"], reasons) == (2, ["b", "c"], [None])
+
+
+def test_numbers_are_rounded_half_up_and_must_fit() -> None:
+    kind = Struct((Column("d", Decimal(5, 2)), Column("t", "tinyint")))
+    rows, reasons = parsed(kind, b'{"d":1.005,"t":-128}', b'{"d":"1,000.5"}', b'{"d":1e3}')
+    assert [row["d"] for row in rows] == [Number("1.01"), None, None]
+    assert [reason is None for reason in reasons] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"), [("UTC", 12), ("+02:00", 10), ("Europe/Berlin", 10), ("GMT-1", 13)]
+)
+def test_a_time_without_a_zone_is_in_the_given_one(zone: str, expected: int) -> None:
+    kind = Struct((Column("t", "timestamp"),))
+    (row,), reasons = parsed(kind, b'{"t":"2024-07-01 12:00:00"}', zone=zone)
+    assert row["t"] == datetime(2024, 7, 1, expected, tzinfo=timezone.utc)
+    assert reasons == [None]
+
+
+def test_what_java_may_read_otherwise_is_refused() -> None:
+    times = Struct((Column("t", "timestamp"),))
+    _, reasons = parsed(
+        times,
+        b'{"t":"1969-12-31"}',
+        b'{"t":"12:00"}',
+        b'{"t":"2024-07-01 12:00:00 Asia/Tokyo"}',
+        zone="Europe/Berlin",
+    )
+    assert ["t: not supported: " in str(reason) for reason in reasons] == [True] * 3
+    rows, _ = parsed(times, b'{"t":"1969-12-31"}', b'{"t":"2969-07-01"}', zone="+01:00")
+    assert all(row["t"] is not None for row in rows)
+    _, reasons = parsed(Struct((Column("s", "string"),)), b'{"s":[0.30000000000000004]}')
+    assert reasons == ["s: not supported: a number of more than 15 digits as STRING"]
+
+
+def test_the_far_future_repeats_the_last_400_years() -> None:
+    kind = Struct((Column("t", "timestamp"),))
+    rows, _ = parsed(
+        kind, b'{"t":"2899-07-01 12:00:00"}', b'{"t":"2899-12-01 12:00:00"}', zone="Europe/Berlin"
+    )
+    assert [row["t"].hour for row in rows] == [10, 11]
+
+
+@pytest.mark.parametrize("zone", ["", "Nowhere/Town", "+19:00", "../etc/passwd"])
+def test_a_zone_that_is_none_is_refused(zone: str) -> None:
+    with pytest.raises(ValueError):
+        offsets(zone)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"[" * 1_000_000,
+        b'{"tags":' * 500_000,
+        b'{"id":' + b"9" * 1_000_000 + b"}",
+        b'{"' + b"n" * 1_000_000 + b'":1}',
+        b'{"id":1' + b',"id":"x"' * 200_000 + b"}",
+        b'{"tags":["a"]' + b',"tags":["b","c"]' * 100_000 + b"}",
+        b'{"tags":[' + b"[]," * 300_000 + b"1]}",
+        b'{"s":"' + b"\\u0000" * 200_000 + b'"}',
+    ],
+    ids=["arrays", "objects", "digits", "name", "bad", "twice", "elements", "escapes"],
+)
+def test_a_hostile_record_takes_little_time(value: bytes) -> None:
+    begun = time.process_time()
+    rows, _ = parsed(ORDER, value, b'{"id":1}')
+    assert rows[1]["id"] == 1
+    assert time.process_time() - begun < 5
+
+
+def test_a_record_that_grows_without_end_is_bad() -> None:
+    """Three bytes become a row of many columns."""
+    wide = Array(Struct(tuple(Column(f"c{n}", "bigint") for n in range(200))))
+    rows, reasons = parsed(wide, b"[" + b"{}," * 400_000 + b"{}]", b"[]")
+    assert rows == [None, []]
+    assert reasons == ["it takes more than 268435456 bytes of columns", None]
+
+
+def test_a_large_batch_comes_in_pieces() -> None:
+    wide = Array(Struct(tuple(Column(f"c{n}", "bigint") for n in range(200))))
+    column = pa.array([b"[" + b"{}," * 9_999 + b"{}]"] * 10, pa.binary())
+    pieces = list(JsonParser(wide, "UTC").parse(column.slice(1, 8)))
+    assert sum(len(piece.values) for piece in pieces) == 8
+    assert len(pieces) > 1
+
+
+def test_any_bytes_are_read_or_refused() -> None:
+    seed = time.time_ns()
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    deadline = time.monotonic() + FUZZ_SECONDS
+    while time.monotonic() < deadline:
+        kind = drawn_json.schema(chance)
+        values = [drawn_json.value(chance, kind, 0.9) for _ in range(50)]
+        values += [chance.randbytes(chance.randrange(40)) for _ in range(20)]
+        rows, _ = parsed(_readable(kind), *values)
+        assert len(rows) == len(values)
+
+
+def _readable(kind: Type) -> Type:
+    """Without the dates and times that Python cannot hold."""
+    match kind:
+        case Array(element):
+            return Array(_readable(element))
+        case Map(key, value):
+            return Map(key, _readable(value))
+        case Struct(fields):
+            return Struct(tuple(Column(one.name, _readable(one.type)) for one in fields))
+        case "date" | "timestamp" | "timestamp_ntz":
+            return "string"
+        case _:
+            return kind
+
+
+def test_every_scalar_has_an_arrow_type_of_its_builder() -> None:
+    kind = Struct(tuple(Column(name, name) for name in SCALARS))
+    rows, reasons = parsed(kind, b"{}")
+    assert rows == [dict.fromkeys(SCALARS)]
+    assert reasons == [None]
