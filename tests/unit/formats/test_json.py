@@ -89,6 +89,12 @@ def test_a_bad_record_keeps_what_can_be_read(
     assert parsed(ORDER, value) == ([{**NOTHING, **kept}], [reason])
 
 
+def test_binary_may_stand_in_single_quotes() -> None:
+    rows, reasons = parsed(Struct((Column("b", "binary"),)), b"{'b':'QUJD'}", b"{'b':'Q'}")
+    assert rows == [{"b": b"ABC"}, {"b": None}]
+    assert reasons == [None, "b: found a string, expected BINARY"]
+
+
 def test_the_last_field_of_a_name_counts_and_what_follows_the_record_does_not() -> None:
     (row,), reasons = parsed(ORDER, b'{"tags":["a"],"id":1,"tags":["b","c"],"id":2} and more')
     assert (row["id"], row["tags"], reasons) == (2, ["b", "c"], [None])

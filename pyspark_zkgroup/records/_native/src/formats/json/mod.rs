@@ -383,12 +383,8 @@ impl<'a> Row<'a> {
     }
 
     fn binary(&mut self, text: Text, kind: &Kind, out: &mut Builder) -> Step {
-        if text.is_single_quoted {
-            return Err(Stop::Malformed(Malformed {
-                at: text.from,
-                what: "binary in single quotes",
-            }));
-        }
+        // Jackson has read a string in single quotes to its end before it decodes it.
+        let is_single_quoted = text.is_single_quoted;
         let (text, _) = self.unescaped(text);
         match numbers::base64(text) {
             Base64::Bytes(bytes) => {
@@ -396,8 +392,8 @@ impl<'a> Row<'a> {
                 out.push_bytes(&bytes);
                 return Ok(Outcome::Good);
             }
-            Base64::CutShort => self.tokens.skip_string()?,
-            Base64::Bad => {}
+            Base64::CutShort if !is_single_quoted => self.tokens.skip_string()?,
+            Base64::CutShort | Base64::Bad => {}
         }
         Ok(self.failed(kind, Token::String))
     }

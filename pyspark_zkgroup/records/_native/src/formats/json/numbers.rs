@@ -74,10 +74,14 @@ fn shifted(digits: &[u8], shift: i64) -> Option<u128> {
     Some(found + u128::from(is_half))
 }
 
-/// As `Double.toString` writes it. None where versions of Java differ: with more than 15 digits.
+/// As `Double.toString` writes it. None where versions of Java differ: with more than 15 digits, or
+/// so close to 0 that Java writes two digits where one would do.
 pub fn java_double(value: f64) -> Option<String> {
     if value == 0.0 {
         return Some(if value.is_sign_negative() { "-0.0" } else { "0.0" }.to_owned());
+    }
+    if value.is_subnormal() {
+        return None;
     }
     let text = format!("{value:e}");
     let (significand, exponent) = text.split_once('e')?;
@@ -198,6 +202,7 @@ mod tests {
             assert_eq!(java_double(value).as_deref(), Some(text));
         }
         assert_eq!(java_double(0.1 + 0.2), None);
+        assert_eq!(java_double(4.9e-324), None);
     }
 
     #[test]
