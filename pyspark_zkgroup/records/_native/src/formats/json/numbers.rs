@@ -75,20 +75,18 @@ fn shifted(digits: &[u8], shift: i64) -> Option<u128> {
 }
 
 /// As `Double.toString` writes it. None where versions of Java differ: with more than 15 digits, or
-/// so close to 0 that Java writes two digits where one would do.
+/// where ten to the power of the last one is no double itself.
 pub fn java_double(value: f64) -> Option<String> {
     if value == 0.0 {
         return Some(if value.is_sign_negative() { "-0.0" } else { "0.0" }.to_owned());
-    }
-    if value.is_subnormal() {
-        return None;
     }
     let text = format!("{value:e}");
     let (significand, exponent) = text.split_once('e')?;
     let exponent: i32 = exponent.parse().ok()?;
     let sign = if significand.starts_with('-') { "-" } else { "" };
     let digits: String = significand.chars().filter(char::is_ascii_digit).collect();
-    if digits.len() > 15 {
+    let last_digit = exponent + 1 - digits.len() as i32;
+    if digits.len() > 15 || !(-22..=22).contains(&last_digit) {
         return None;
     }
     Some(if (-3..7).contains(&exponent) {
@@ -203,6 +201,7 @@ mod tests {
         }
         assert_eq!(java_double(0.1 + 0.2), None);
         assert_eq!(java_double(4.9e-324), None);
+        assert_eq!(java_double(1e23), None);
     }
 
     #[test]
