@@ -8,7 +8,8 @@ from tests.sim.program import sim, story
 
 
 def test_three_hundred_seeds_keep_every_promise() -> None:
-    sim("--seeds", "300")
+    # The first 300 reach two answers too seldom for the coverage that is asked for.
+    sim("--first", "300", "--seeds", "300")
 
 
 def test_sixty_seeds_of_coordinated_groups_keep_every_promise() -> None:
