@@ -30,6 +30,7 @@ COMMANDS = Scene(
         Shell(f"zkgroup describe billing {AT} --json"),
         Shell(f"zkgroup lag billing {AT}"),
         Shell(f"zkgroup top billing --looks 2 {AT}"),
+        Shell(f"zkgroup exporter billing --once {AT}"),
         Shell(f"zkgroup doctor {AT} --group billing"),
         Shell(f"zkgroup doctor {AT} --all-groups --brief"),
         Shell(f"zkgroup assignment {AT} --group billing --json"),
@@ -63,8 +64,10 @@ COMMANDS = Scene(
             "--option kafka.bootstrap.servers=broker1:9092 "
             "--table /data/light --checkpoint /data/checkpoints/light"
         ),
-        Shell("zkgroup sandbox start --dir box --brokers 0"),
+        Shell("zkgroup sandbox start --dir box"),
         Shell("zkgroup sandbox status --dir box"),
+        Shell("zkgroup sandbox topic tried --dir box"),
+        Shell("zkgroup sandbox produce tried --count 10 --dir box"),
         Shell("zkgroup sandbox stop --dir box"),
     ),
 )
