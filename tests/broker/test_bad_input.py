@@ -75,7 +75,7 @@ def test_garbage_in_another_members_registration_is_skipped_loudly(group: Group)
     a = group.query(topic)
     a.until(6)
     assert missing(group, a.rows) == []
-    (note,) = [n for n in known(a)["notes"] if "junk is left out" in n]
+    (note,) = [n for n in known(a)["notes"] if "junk is excluded" in n]
     assert f"/consumers/{group.name}/ids/junk" in note
     assert "not json" in note
 

@@ -52,7 +52,11 @@ def test_a_registration_that_is_none(group: Group, data: bytes) -> None:
     a = group.query(topic)
     settle(a)
     assert missing(group, a.rows) == []
-    (note,) = [n for n in known(a)["notes"] if n.startswith("member junk is left out: ")]
+    (note,) = [
+        n
+        for n in known(a)["notes"]
+        if n.startswith("member junk is excluded from the assignment: ")
+    ]
     assert path in note
     assert len(note) < 2000
 
@@ -64,7 +68,7 @@ def test_a_registration_with_nodes_below_it(group: Group) -> None:
     a = group.query(topic)
     settle(a)
     assert missing(group, a.rows) == []
-    assert any("member junk is left out" in note for note in known(a)["notes"])
+    assert any("member junk is excluded" in note for note in known(a)["notes"])
 
 
 @pytest.mark.parametrize("kind", ["owners", "offsets"])

@@ -33,7 +33,7 @@ def test_it_is_whom_the_assignor_names_of_those_registered_then() -> None:
 
 
 def test_it_changes_with_the_members_and_only_where_another_is_named() -> None:
-    group = rightful({})
+    group = rightful({}, partition_assignment_strategy="range")
     assert group.during(P[0], Span(11.0, 40.0)) == [
         Right("g_a", Span(11.0, 40.0), since=10.0, gone=FOREVER)
     ]
@@ -45,7 +45,7 @@ def test_it_changes_with_the_members_and_only_where_another_is_named() -> None:
 
 
 def test_a_partition_that_is_made_moves_others() -> None:
-    group = rightful({P[6]: 12.0})
+    group = rightful({P[6]: 12.0}, partition_assignment_strategy="range")
     assert [(r.consumer, r.span) for r in group.during(P[3], Span(10.0, 20.0))] == [
         ("g_b", Span(10.0, 12.0)),
         ("g_a", Span(12.0, 20.0)),

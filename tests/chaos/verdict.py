@@ -16,10 +16,10 @@ from zkgroup_sandbox.produce import Produced
 
 # A session that has ended was last known to live so many of its timeouts before that was noticed.
 NOTICED_LATE = 1.5
-ENDED = re.compile(r"session \S+ with .* has ended with (\d+) partitions held")
+ENDED = re.compile(r"Session \S+ with .* expired with (\d+) partitions held")
 # Where the driver was silent, the line that says so is followed by GAVE_UP.
-LOST = re.compile(r"membership in group \S+ is lost: (?!the driver has not called)")
-GAVE_UP = re.compile(r"the driver has not called for .* gave up (\d+) partitions")
+LOST = re.compile(r"Lost the membership in group \S+: (?!the driver has not called)")
+GAVE_UP = re.compile(r"gave up (\d+) partitions: Spark has not asked for a batch")
 REBALANCED = re.compile(
     r"rebalanced group \S+: claimed (\d+), released (\d+), lost (\d+)"
     r"|joined group \S+ as .*, generation \d+"
