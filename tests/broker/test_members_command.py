@@ -134,7 +134,7 @@ def test_a_query_is_stopped_from_outside_and_ends_by_saying_so(
         assert answer["state"] == "ended"
         (error,) = raised
         assert isinstance(error, StoppedError)
-        assert "all that it has read is committed" in str(error)
+        assert "everything it read is committed" in str(error)
         read = dict.fromkeys(range(2), 0)
         for _, partition, offset in query.rows:
             read[partition] = max(read[partition], offset + 1)

@@ -74,7 +74,7 @@ def test_what_it_raises_is_logged_and_ends_nothing(
     [
         ("no_such_module:f", "cannot be imported: ModuleNotFoundError"),
         ("json:no_such_function", "cannot be imported: AttributeError"),
-        ("json:__name__", "is no function"),
+        ("json:__name__", "is not a function"),
     ],
 )
 def test_a_function_that_is_not_there_is_named_at_once(group: Group, name: str, why: str) -> None:

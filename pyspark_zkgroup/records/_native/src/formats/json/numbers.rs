@@ -74,8 +74,9 @@ fn shifted(digits: &[u8], shift: i64) -> Option<u128> {
     Some(found + u128::from(is_half))
 }
 
-/// As `Double.toString` writes it. None where versions of Java differ: with more than 15 digits, or
-/// where ten to the power of the last one is no double itself.
+/// As `Double.toString` writes it. None where versions of Java differ: with more than 15 digits,
+/// where ten to the power of the last one is no double itself, or from 2^53 on (before version 19
+/// Java writes 2.9484049967908e18 with three digits too many).
 pub fn java_double(value: f64) -> Option<String> {
     if value == 0.0 {
         return Some(if value.is_sign_negative() { "-0.0" } else { "0.0" }.to_owned());
@@ -86,7 +87,8 @@ pub fn java_double(value: f64) -> Option<String> {
     let sign = if significand.starts_with('-') { "-" } else { "" };
     let digits: String = significand.chars().filter(char::is_ascii_digit).collect();
     let last_digit = exponent + 1 - digits.len() as i32;
-    if digits.len() > 15 || !(-22..=22).contains(&last_digit) {
+    let is_beyond = value.abs() >= 9_007_199_254_740_992.0;
+    if digits.len() > 15 || is_beyond || !(-22..=22).contains(&last_digit) {
         return None;
     }
     Some(if (-3..7).contains(&exponent) {
@@ -202,6 +204,7 @@ mod tests {
         assert_eq!(java_double(0.1 + 0.2), None);
         assert_eq!(java_double(4.9e-324), None);
         assert_eq!(java_double(1e23), None);
+        assert_eq!(java_double(2.9484049967908e18), None);
     }
 
     #[test]
