@@ -122,7 +122,7 @@ def test_topics_settle_on_every_broker(line: str, request: pytest.FixtureRequest
     view = broker_view(port)
     assert view is not None
     assert sorted(view.leaders[topic]) == [0, 1, 2, 3, 4]
-    with pytest.raises(SandboxError, match=f"topic '{topic}' could not be created"):
+    with pytest.raises(SandboxError, match=f"topic '{topic}' already exists"):
         sandbox.create_topic(topic, 1)
     sandbox.delete_topic(topic)
     view = broker_view(port)

@@ -121,4 +121,4 @@ def test_errors_reach_the_driver_whole(given: tuple[TaskInput, FetchSettings]) -
     beyond = TaskInput("member-0", (TaskRange(tp, OffsetRange(600, 700)),))
     with pytest.raises(FetchError, match="its log ends at 600") as caught:
         list(task.read(beyond, settings))
-    assert str(pickle.loads(pickle.dumps(caught.value))) == f"{caught.value}"
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)

@@ -313,7 +313,7 @@ def test_what_does_not_register_loses_its_place(group: LightGroup) -> None:
         ended = next(idle.replies)
         assert isinstance(ended, Rejected)
         assert ended.retriable
-        assert "has not registered" in ended.reason
+        assert "did not register" in ended.reason
         assert idle.ending() is grpc.StatusCode.OK
     wait_until(lambda: len(desk._seats) == 1, 10, "its seat to be free")
     assert victim.goes_on()
