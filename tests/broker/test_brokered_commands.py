@@ -30,7 +30,8 @@ def group(sandbox_41: Sandbox) -> Iterator[KafkaGroup]:
 
 def run(group: KafkaGroup, *arguments: str, status: int = 0) -> Result:
     servers = group.sandbox.bootstrap_servers
-    result = CliRunner().invoke(main, [*arguments, "--bootstrap-servers", servers])
+    wide = CliRunner(env={"COLUMNS": "200"})
+    result = wide.invoke(main, [*arguments, "--bootstrap-servers", servers])
     assert result.exit_code == status, result.output
     return result
 

@@ -155,7 +155,9 @@ def commands(servers: Sandbox, good: dict[str, str], folder: Path) -> list[str]:
     odd.write_text(f"{ZOOKEEPER_PASSWORD}\n")
     for file in (config, bad):
         file.chmod(0o600)
-    runner = CliRunner(env={"ZKGROUP_ZOOKEEPER": "", "ZKGROUP_BOOTSTRAP_SERVERS": ""})
+    runner = CliRunner(
+        env={"ZKGROUP_ZOOKEEPER": "", "ZKGROUP_BOOTSTRAP_SERVERS": "", "COLUMNS": "200"}
+    )
     said = []
     for arguments, is_well, what in (
         (["describe", GROUP, "--config", str(config)], True, "1 partition, lag 0"),

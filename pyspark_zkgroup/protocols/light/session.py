@@ -109,7 +109,7 @@ class LightSession:
         self.note = ""
         self._lost = False
         self._accepted = self._closing = False
-        self._settled: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._settled: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._closed: queue.SimpleQueue[None] = queue.SimpleQueue()
         # Held by nobody who waits.
         self._lock = threading.Lock()
@@ -127,8 +127,8 @@ class LightSession:
         was looked for.
         """
         self._thread = self.threads.start(self._run, "zkgroup-light")
-        self.clock.next_of(self._settled, max(_OPEN_S_MIN, self.light.timeout_s))
-        if self._accepted:
+        # Accepted once is enough: a stream that closes right after is followed by another.
+        if self.clock.next_of(self._settled, max(_OPEN_S_MIN, self.light.timeout_s)):
             return
         refused, note = self.refused, self.note
         self.close()
@@ -225,7 +225,7 @@ class LightSession:
             finally:
                 self._cut_off()
             if self.refused is not None:
-                self._settled.put(None)
+                self._settled.put(False)
                 return
 
     def _closed_within(self, pause_s: float) -> bool:
@@ -288,7 +288,7 @@ class LightSession:
                 self.proved_at = max(self.proved_at, hello_at)
             self.note = ""
             self._accepted = True
-        self._settled.put(None)
+        self._settled.put(True)
         self.events.put(SessionEvent("connected"))
         return True
 
