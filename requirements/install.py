@@ -102,7 +102,7 @@ def native_wanted() -> str:
     builds it then.
     """
     folder = RECORDS / "_native"
-    sources = [*folder.glob("Cargo.*"), *folder.glob("src/*.rs")]
+    sources = [*folder.glob("Cargo.*"), *folder.glob("src/**/*.rs")]
     texts = [path.read_bytes() for path in sorted(sources)]
     return hashlib.sha256(b"\0".join([*texts, toolchain().encode()])).hexdigest()
 
