@@ -304,7 +304,9 @@ class Checkers(LossChecks):
         batch = driver.query.batches[-1] if driver.query.batches else None
         if batch is None:
             return
-        troubled = driver.process.access.refusals > 0
+        # Cut off silently, nothing is refused: requests stay without an answer.
+        access = driver.process.access
+        troubled = access.refusals > 0 or access.way != "up"
         # After a SIGTERM to all, Spark may log the batch when the planner has already looked.
         went_on = driver._steps_left is not None
         if batch.finished and driver.query.evidence and not troubled and not went_on:
