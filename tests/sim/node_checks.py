@@ -268,7 +268,10 @@ class NodeChecks(Judge):
         cut_at = progress.cuts.get(progress.epoch - 1, new + 1)
         if cut_at <= new < old:
             old = cut_at
-        if progress.rolled_back and driver and self._is_of_before(driver, partition, new):
+        is_of_before = driver is not None and (
+            self._is_of_before(driver, partition, new) or _remembers(driver, partition, new)
+        )
+        if progress.rolled_back and is_of_before:
             # Versions that were there before come again, and with them fences.
             self.counts["committed under a fence that came again"] += 1
             self._excuse(partition, "a fence came again")
@@ -368,3 +371,9 @@ class NodeChecks(Judge):
 def _partition(path: str, root: str) -> TopicPartition | None:
     topic, slash, number = path[len(root) :].partition("/")
     return TopicPartition(topic, int(number)) if slash and number.isdecimal() else None
+
+
+def _remembers(driver: Driver, partition: TopicPartition, done: int) -> bool:
+    """Whether that is the group's offset as the member last knew it, with or without a batch."""
+    known = driver.membership.holdings.known.get(partition)
+    return known is not None and known.done == done
