@@ -223,7 +223,7 @@ def test_a_live_group_of_the_brokers_is_named_before_anything_is_written(
     group: Group, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic = group.topic(2)
-    with live_consumer(group, topic):
+    with live_consumer(group.sandbox, group.name, topic):
         query = group.query(topic, storage="kafka")
         with pytest.raises(AssignmentError, match=r"a-live-consumer at /127\.0\.0\.1") as refused:
             query.trigger()
@@ -255,7 +255,7 @@ def test_a_live_group_that_comes_later_is_named_and_waited_out(group: Group) -> 
     group.produce(topic, 3)
     query = group.query(topic, storage="kafka")
     settle(query)
-    with live_consumer(group, topic):
+    with live_consumer(group.sandbox, group.name, topic):
         group.produce(topic, 3)
         query.until(12)
         query.trigger()

@@ -4,12 +4,10 @@ round.
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from kafka import KafkaConsumer
 from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as TheirPartition
 
@@ -19,6 +17,7 @@ from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
 from tests.contract.fetching import TIMEOUT_S, settings_of
+from tests.harness.kept_offsets import consumer_of, live_consumer
 from tests.harness.waiting import wait_until
 from tests.interop import current_tools
 from zkgroup_sandbox import Sandbox
@@ -32,38 +31,10 @@ def name() -> str:
 
 
 @pytest.fixture
-def live_consumer(real_servers: Sandbox, name: str, topic: str) -> Iterator[KafkaConsumer]:
-    """A consumer whose group the brokers coordinate, polled by a thread of its own."""
+def live_group(real_servers: Sandbox, name: str, topic: str) -> Iterator[None]:
     real_servers.create_topic(topic, 3)
-    with consumer_of(real_servers, name) as consumer:
-        # kafka-python joins without waiting for its first metadata. If they come while it leads the
-        # assignment, it gives nothing to anybody and looks again when its metadata are five minutes
-        # old. Seen once: so it has them before.
-        wait_until(lambda: consumer.partitions_for_topic(topic), 30, "the topic's partitions")
-        consumer.subscribe([topic])
-        stop = threading.Event()
-
-        def poll() -> None:
-            while not stop.is_set():
-                consumer.poll(timeout_ms=100)
-
-        thread = threading.Thread(target=poll)
-        thread.start()
-        try:
-            wait_until(lambda: bool(consumer.assignment()), 30, "a rebalance of the brokers'")
-            yield consumer
-        finally:
-            stop.set()
-            thread.join()
-
-
-def consumer_of(servers: Sandbox, group: str) -> KafkaConsumer:
-    return KafkaConsumer(
-        bootstrap_servers=servers.bootstrap_servers,
-        group_id=group,
-        client_id="a-live-consumer",
-        enable_auto_commit=False,
-    )
+    with live_consumer(real_servers, name, topic):
+        yield
 
 
 def test_what_is_written_is_read_by_others(
@@ -102,7 +73,7 @@ def test_in_the_words_of_older_brokers(
         cluster.close()
 
 
-@pytest.mark.usefixtures("live_consumer")
+@pytest.mark.usefixtures("live_group")
 def test_live_consumers_are_named_and_refuse(cluster: Cluster, topic: str, name: str) -> None:
     kept = GroupOffsets(cluster, name)
     (member,) = kept.live_members(timeout_s=TIMEOUT_S)

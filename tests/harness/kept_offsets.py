@@ -1,4 +1,4 @@
-"""A group of the brokers' beside one of ours: offsets that Kafka keeps, and live consumers."""
+"""The brokers' group of the same name as one of ours: its offsets in Kafka, and live consumers."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from kafka.structs import TopicPartition as TheirPartition
 
 from tests.harness.group import Group
 from tests.harness.waiting import wait_until
+from zkgroup_sandbox import Sandbox
 
 
 def kept(group: Group, topic: str, partitions: int = 2) -> dict[int, int | None]:
-    """As a consumer of kafka-python finds the group's offsets."""
-    with consumer_of(group) as consumer:
+    """Return the group's offsets as a consumer of kafka-python finds them."""
+    with consumer_of(group.sandbox, group.name) as consumer:
         return {n: consumer.committed(TheirPartition(topic, n)) for n in range(partitions)}
 
 
 def keep(group: Group, topic: str, offsets: dict[int, int]) -> None:
-    """As somebody else commits them."""
-    with consumer_of(group) as consumer:
+    """Commit offsets as a client that is no zkgroup member."""
+    with consumer_of(group.sandbox, group.name) as consumer:
         partitions = {TheirPartition(topic, n): o for n, o in offsets.items()}
         consumer.assign(list(partitions))
         consumer.commit({p: OffsetAndMetadata(o, "", -1) for p, o in partitions.items()})
 
 
-def consumer_of(group: Group, client_id: str = "somebody") -> KafkaConsumer:
+def consumer_of(servers: Sandbox, group: str, client_id: str = "somebody") -> KafkaConsumer:
     return KafkaConsumer(
-        bootstrap_servers=group.sandbox.bootstrap_servers,
-        group_id=group.name,
+        bootstrap_servers=servers.bootstrap_servers,
+        group_id=group,
         client_id=client_id,
         enable_auto_commit=False,
         # On a busy machine its goodbye may not be heard: the shortest that brokers allow.
@@ -41,9 +42,12 @@ def consumer_of(group: Group, client_id: str = "somebody") -> KafkaConsumer:
 
 
 @contextmanager
-def live_consumer(group: Group, topic: str) -> Iterator[None]:
-    """In a group of the brokers' with the same name, polled by a thread of its own."""
-    with consumer_of(group, "a-live-consumer") as consumer:
+def live_consumer(servers: Sandbox, group: str, topic: str) -> Iterator[None]:
+    """Hold a consumer in a group that the brokers coordinate, polled by its own thread."""
+    with consumer_of(servers, group, "a-live-consumer") as consumer:
+        # kafka-python joins without waiting for its first metadata. If they arrive while it leads
+        # the assignment, it assigns nothing and looks again when its metadata are five minutes old.
+        wait_until(lambda: consumer.partitions_for_topic(topic), 30, "the topic's partitions")
         consumer.subscribe([topic])
         stop = threading.Event()
 
@@ -54,7 +58,7 @@ def live_consumer(group: Group, topic: str) -> Iterator[None]:
         thread = threading.Thread(target=poll)
         thread.start()
         try:
-            wait_until(lambda: bool(consumer.assignment()), 30, "a rebalance of the brokers'")
+            wait_until(lambda: bool(consumer.assignment()), 30, "a rebalance of the brokers' group")
             yield
         finally:
             stop.set()

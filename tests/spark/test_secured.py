@@ -12,50 +12,29 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.model import TopicPartition
+from tests.harness.all_secrets import to_brokers, znodes
 from tests.harness.planted_secrets import PASSWORD, WRONG_PASSWORD, leaks_in, leaks_of, redaction
 from tests.harness.producing import produce
 from zkgroup_sandbox import Sandbox, access
-from zkgroup_sandbox.certificates import Certificates
-from zkgroup_sandbox.sessions import session
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(500)]
 
 ROOT = Path(__file__).parents[2]
 RECORDS = 200
 QUERY_S = 400.0
-SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 
 
 def options_of(servers: Sandbox, group: str, topic: str, password: str) -> dict[str, str]:
     """Without bootstrap servers: they are those in ZooKeeper, by the listener for SASL_SSL. Secrets
     stand in the options themselves; Spark is told what to hide as docs/security.md says.
     """
-    certificates = Certificates(servers.directory / "certificates")
     return {
+        **to_brokers(servers, password, "dora"),
         "zookeeper.connect": servers.kafka_zookeeper_connect,
         "group.id": group,
         "subscribe": topic,
         "startingOffsets": "earliest",
-        "kafka.security.protocol": "SASL_SSL",
-        "kafka.sasl.mechanism": "SCRAM-SHA-512",
-        "kafka.sasl.jaas.config": f'{SCRAM} username="dora" password="{password}";',
-        "kafka.ssl.truststore.type": "PEM",
-        "kafka.ssl.truststore.location": str(certificates.ca),
-        "kafka.ssl.keystore.certificate.chain": certificates.client.certificate.read_text(),
-        "kafka.ssl.keystore.key": certificates.client.key.read_text(),
     }
-
-
-def znodes(connect: str) -> list[bytes]:
-    """Everything below /consumers, names and content."""
-    found: list[bytes] = []
-    with session(connect) as client:
-        paths = ["/consumers"]
-        while paths:
-            path = paths.pop()
-            found += [path.encode(), client.get(path)[0] or b""]
-            paths += [f"{path}/{child}" for child in client.get_children(path)]
-    return found
 
 
 @pytest.mark.long
