@@ -289,9 +289,7 @@ def test_offsets_that_others_wrote_to_kafka_are_set_only_if_asked(
         which = ("reset", group.name, "--to-offset", "3", "--topic", topic)
         to = (*which, "--undo", str(tmp_path / "u"), "--execute")
         told = run(group, *to)
-        assert (
-            f"Kafka has offsets of {topic}-0 and 1 partitions more that no zkgroup" in told.stderr
-        )
+        assert f"Kafka has offsets of {topic}-0 and 1 more partition that no zkgroup" in told.stderr
         assert kept(group, topic) == {0: 6, 1: 6}
         done(group, *to, "--also-kafka")
         assert kept(group, topic) == {0: 3, 1: 3}
@@ -316,7 +314,7 @@ def test_a_live_group_of_the_brokers_refuses_a_reset_of_its_offsets(
         group.produce(topic, 10)
         read_once(group, topic)
         to = ("reset", group.name, "--to-earliest", "--undo", str(tmp_path / "u"), "--execute")
-        with live_consumer(group, topic):
+        with live_consumer(group.sandbox, group.name, topic):
             refused = run(group, *to, "--also-kafka")
             assert "a-live-consumer" in refused.stderr
             assert group.offsets(topic) == {0: b"10"}, "in neither place"

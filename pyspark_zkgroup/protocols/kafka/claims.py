@@ -22,7 +22,8 @@ from pyspark_zkgroup.protocols.kafka.rules.fencing import (
 )
 from pyspark_zkgroup.protocols.kafka.rules.member import Member
 from pyspark_zkgroup.protocols.port import Brokers
-from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions
+from pyspark_zkgroup.protocols.start_lookup import look_up_starts
+from pyspark_zkgroup.ranges.positions import Starting
 
 _FOR_NOW = frozenset(
     {Meaning.IN_DOUBT, Meaning.AGAIN, Meaning.REBALANCE, Meaning.GONE, Meaning.UNSENT}
@@ -206,31 +207,18 @@ class KafkaClaims:
             for topic in topics:
                 known_topic = topic not in self.fresh or topic in read_already
                 named = [p for p in partitions if p.topic == topic]
-                found |= self._resolve(named, known_topic=known_topic)
+                found |= look_up_starts(
+                    self.brokers,
+                    self.starting,
+                    named,
+                    known_topic=known_topic,
+                    may_lose=self.may_lose,
+                )
         except ServerError as error:
             self.holdings.waiting |= {
                 p: f"its first position is not known: {error}" for p in partitions if p not in found
             }
         return found
-
-    def _resolve(
-        self, partitions: Collection[TopicPartition], *, known_topic: bool
-    ) -> dict[TopicPartition, int]:
-        earliest = self.brokers.earliest(partitions)
-        latest = self.brokers.latest(partitions)
-        both = earliest.keys() & latest.keys()
-        times: Mapping[TopicPartition, int | None] = {}
-        if isinstance(self.starting, StartingTimes) and not known_topic:
-            times = self.brokers.at_times(self.starting.of(both))
-            both &= times.keys()
-        return first_positions(
-            self.starting,
-            known_topic,
-            {p: earliest[p] for p in both},
-            {p: latest[p] for p in both},
-            times,
-            may_lose=self.may_lose,
-        )
 
     def _siblings(self, topics: Collection[str]) -> list[TopicPartition]:
         numbers = self.brokers.partitions()

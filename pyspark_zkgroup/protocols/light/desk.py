@@ -31,7 +31,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.commands import (
 )
 from pyspark_zkgroup.protocols.coordinator.rules.decisions import Answered
 from pyspark_zkgroup.protocols.light.entry import register
-from pyspark_zkgroup.protocols.light.nodes import delete_life, read_light, registered_brokers
+from pyspark_zkgroup.protocols.light.nodes import delete_life, read_light
 from pyspark_zkgroup.protocols.light.quota import Quota
 from pyspark_zkgroup.protocols.light.refusal_log import RefusalLog
 from pyspark_zkgroup.protocols.light.rules import identity
@@ -47,6 +47,7 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
 from pyspark_zkgroup.protocols.light.rules.permits import refusal_of_hello
 from pyspark_zkgroup.protocols.light.rules.sessions import Heard, Life, Sessions
 from pyspark_zkgroup.protocols.light.seat import Office, Seat
+from pyspark_zkgroup.protocols.owned.registered_brokers import registered_brokers
 from pyspark_zkgroup.threads import SYSTEM_THREADS, Threads
 from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore, SessionLostError
 

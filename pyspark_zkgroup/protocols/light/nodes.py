@@ -6,15 +6,13 @@ registration of its life, and before that of the next one.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.ops import Delete, Done, InDoubt, Transaction
 from pyspark_zkgroup.group.ownership import thread_of
-from pyspark_zkgroup.group.paths import BROKER_IDS, CoordinatedPaths, broker_path
-from pyspark_zkgroup.jvm.brokers import parse_broker
+from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.jvm.registration import LightSeat, parse_registration
 from pyspark_zkgroup.protocols.light.rules.sessions import Life
 from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, partitions_below
@@ -22,7 +20,6 @@ from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, partitio
 # A transaction of ZooKeeper has the size of a packet at most, 1 MiB.
 _AT_ONCE = 2000
 _TRIES = 3
-_log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +117,3 @@ def delete_life(store: NodeStore, life: Life, until: float = float("inf")) -> in
             return len(owned)
         # Somebody from outside has changed one of them meanwhile.
     raise DisconnectedError(f"the nodes of {life.consumer} change faster than they are deleted")
-
-
-def registered_brokers(store: NodeStore, protocol: str) -> tuple[str, ...]:
-    """Where brokers register; none on KRaft."""
-    (listed,) = store.children([BROKER_IDS])
-    paths = [broker_path(name) for name in sorted(listed.names)] if listed else []
-    found: list[str] = []
-    for path, node in zip(paths, store.nodes(paths), strict=True):
-        try:
-            address = parse_broker(path, node.data, protocol) if node is not None else None
-        except BadZnodeError as error:
-            _log.warning("%s", error)
-            continue
-        if address:
-            found.append(address)
-    return tuple(found)

@@ -21,6 +21,7 @@ from pyspark_zkgroup.protocols.owned.commits import present_offsets, read_offset
 from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.port import Brokers
+from pyspark_zkgroup.protocols.start_lookup import look_up_starts
 from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions
 from pyspark_zkgroup.zk.port import DisconnectedError
@@ -223,18 +224,11 @@ class FirstOffsets:
 
     def _positions(self, topic: str, *, known_topic: bool) -> dict[TopicPartition, int]:
         partitions = [TopicPartition(topic, n) for n in self.topics.get(topic, ())]
-        earliest = self.brokers.earliest(partitions)
-        latest = self.brokers.latest(partitions)
-        times = None if known_topic else self._at_times(partitions)
-        both = earliest.keys() & latest.keys()
-        if times is not None:
-            both &= times.keys()
-        return first_positions(
+        return look_up_starts(
+            self.brokers,
             self.starting,
-            known_topic,
-            {p: earliest[p] for p in both},
-            {p: latest[p] for p in both},
-            times or {},
+            partitions,
+            known_topic=known_topic,
             may_lose=not self.losses.fail,
         )
 

@@ -10,12 +10,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pyspark_zkgroup.errors import BadZnodeError, ServerError
-from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, broker_path, topic_path
+from pyspark_zkgroup.group.paths import BROKER_IDS, BROKER_TOPICS, topic_path
 from pyspark_zkgroup.group.snapshot import topics_of
-from pyspark_zkgroup.jvm.brokers import parse_broker
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.jvm.topics import parse_topic
 from pyspark_zkgroup.options import Options
+from pyspark_zkgroup.protocols.owned.registered_brokers import registered_brokers
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.zk.port import NodeStore
 
@@ -65,19 +65,8 @@ class TopicReader:
             raise ServerError.of("no_brokers_registered", server=where, path=BROKER_IDS)
         return "", f"no broker is registered in {BROKER_IDS} yet"
 
-    def _addresses(self, store: NodeStore, names: list[str]) -> list[str]:
-        paths = [broker_path(name) for name in names]
-        found: list[str] = []
-        for path, node in zip(paths, store.nodes(paths), strict=True):
-            if node is None:
-                continue
-            try:
-                address = parse_broker(path, node.data, self.protocol)
-            except BadZnodeError as error:
-                _log.warning("%s", error)
-                continue
-            if address:
-                found.append(address)
+    def _addresses(self, store: NodeStore, names: list[str]) -> tuple[str, ...]:
+        found = registered_brokers(store, self.protocol, names)
         if not found:
             raise ServerError.of(
                 "no_listener", count=len(names), path=BROKER_IDS, protocol=self.protocol
