@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pyspark_zkgroup.cli.counted import counted, listed
 from pyspark_zkgroup.cli.reach import LogEnds
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.inspect.brokered import BrokeredFacts, brokered_report
-from pyspark_zkgroup.inspect.reset import KeptOffsets, LogSpan, Move
+from pyspark_zkgroup.inspect.reset import KeptOffsets, Move, refuse_changed
 from pyspark_zkgroup.inspect.rows import GroupReport
-from pyspark_zkgroup.model import BrokeredGroup, TopicPartition
+from pyspark_zkgroup.model import BrokeredGroup
 
 _NOTE = "set by hand"
 
 
 class BrokeredLive:
-    def __init__(self, group: str, brokers: LogEnds, *, may_be_new: bool) -> None:
-        self._brokers = brokers
+    def __init__(self, group: str, ends: LogEnds, *, may_be_new: bool) -> None:
+        self.ends = ends
         self._may_be_new = may_be_new
         self.group = group
 
     def facts(self) -> BrokeredFacts:
-        found = self._brokers.groups([self.group])
+        found = self.ends.groups([self.group])
         group = found[0] if found else BrokeredGroup(self.group)
         if group.trouble:
             raise ServerError(
@@ -32,8 +31,8 @@ class BrokeredLive:
                 "Check that the broker runs, and that this client has the ACL Describe on the "
                 "group",
             )
-        offsets = self._brokers.stored(self.group, None) if found else {}
-        facts = BrokeredFacts(group, offsets, self._brokers.topics())
+        offsets = self.ends.stored(self.group, None) if found else {}
+        facts = BrokeredFacts(group, offsets, self.ends.topics())
         if not self._may_be_new and not facts.is_there:
             raise missing(self.group)
         return facts
@@ -43,12 +42,8 @@ class BrokeredLive:
 
     def both(self) -> tuple[BrokeredFacts, GroupReport]:
         facts = self.facts()
-        try:
-            ends = self._brokers.read(facts.partitions)
-        except ServerError as error:
-            seen = brokered_report(facts, {})
-            return facts, replace(seen, notes=(*seen.notes, f"no ends, so no lag: {error}"))
-        return facts, brokered_report(facts, ends)
+        ends, notes = self.ends.read_or_note(facts.partitions)
+        return facts, brokered_report(facts, ends).noted(notes)
 
     def kept(self) -> KeptOffsets:
         facts = self.facts()
@@ -70,25 +65,13 @@ class BrokeredLive:
                 "anybody else, also with --force",
             )
 
-    def spans(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, LogSpan]:
-        return self._brokers.spans(partitions)
-
-    def at(self, partitions: Sequence[TopicPartition], at_ms: int) -> dict[TopicPartition, int]:
-        return self._brokers.at_or_end(partitions, at_ms)
-
     def write(self, wanted: Sequence[Move], *, whatever_is_there: bool) -> None:
         """Partition by partition: what the brokers refuse is named, the rest is set."""
-        stored = self._brokers.stored(self.group, None)
-        for move in wanted:
-            at = stored.get(move.partition)
-            now = None if at is None else at.offset
-            if now != move.before and not whatever_is_there:
-                raise ServerError(
-                    f"The offset of {move.partition} was {move.before} and is {now} by now",
-                    "Another client changes the group's offsets: look again, and try again",
-                )
+        if not whatever_is_there:
+            stored = self.ends.stored(self.group, None)
+            refuse_changed(wanted, {p: at.offset for p, at in stored.items()})
         after = {move.partition: move.after for move in wanted}
-        refused = self._brokers.commit(self.group, after, _NOTE)
+        refused = self.ends.commit(self.group, after, _NOTE)
         for partition, why in sorted(refused.items())[:1]:
             raise ServerError(
                 f"The brokers refused the offsets of {len(refused)} of "

@@ -24,6 +24,7 @@ from pyspark_zkgroup.inspect.age import age
 from pyspark_zkgroup.inspect.findings import far_behind, has_nothing
 from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow
 from pyspark_zkgroup.inspect.short_names import short_names
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.model import BrokeredGroup
 from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from pyspark_zkgroup.protocols.coordinator.rules.incumbent import Incumbent
@@ -266,10 +267,8 @@ def _waits(seen: GroupReport) -> Iterator[str]:
             owner = waiting.member or waiting.owner
             of_owners.setdefault(owner, []).append(str(waiting.partition))
         for owner, partitions in of_owners.items():
-            more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
-            named = ", ".join(partitions[:_NAMED])
             who = owner if owner in registered else f"{owner}, which is not registered,"
-            yield f"{member.consumer} waits for {who} to let go of {named}{more}"
+            yield f"{member.consumer} waits for {who} to release {first_few(partitions, _NAMED)}"
 
 
 def _unanswered(seen: GroupReport) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark_zkgroup.cli.reach import LogEnds
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.inspect.reset import Move
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
 from pyspark_zkgroup.protocols.owned.rules.kafka_copy import (
     is_copy,
@@ -47,9 +48,8 @@ class KafkaSide:
         if not others:
             return ""
         return (
-            f"Kafka has offsets of {others[0]}"
-            + (f" and {len(others) - 1} partitions more" if len(others) > 1 else "")
-            + " that no zkgroup member has written: --also-kafka sets them too"
+            f"Kafka has offsets of {first_few(others, 1, kind='partition')} that no zkgroup "
+            "member has written: --also-kafka sets them too"
         )
 
     def refuse_live_group(self) -> None:

@@ -14,7 +14,7 @@ from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import OffsetRead, parse_offset
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.inspect.report import GroupFacts, report, topics_read
-from pyspark_zkgroup.inspect.reset import KeptOffsets, LogSpan, Move, parents, writes
+from pyspark_zkgroup.inspect.reset import KeptOffsets, Move, parents, refuse_changed, writes
 from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.model import TopicPartition
 
@@ -35,7 +35,7 @@ class LiveGroup:
         may_be_new: bool,
     ) -> None:
         self.store = store
-        self._ends = ends
+        self.ends = ends
         self._exclude_internal = exclude_internal
         self._may_be_new = may_be_new
         self.group = group
@@ -47,7 +47,7 @@ class LiveGroup:
         if not self._may_be_new:
             refuse_missing(self.store, facts)
         if not facts.topics:
-            facts = replace(facts, topics=self._ends.topics())
+            facts = replace(facts, topics=self.ends.topics())
         return facts
 
     def look(self) -> GroupReport:
@@ -62,12 +62,9 @@ class LiveGroup:
             for topic in sorted(topics)
             for number in sorted(facts.topics.get(topic, ()))
         ]
-        try:
-            ends = self._ends.read(partitions)
-        except ServerError as error:
-            seen = report(facts, {}, exclude_internal=self._exclude_internal)
-            return facts, replace(seen, notes=(*seen.notes, f"no ends, so no lag: {error}"))
-        return facts, report(facts, ends, exclude_internal=self._exclude_internal)
+        ends, notes = self.ends.read_or_note(partitions)
+        seen = report(facts, ends, exclude_internal=self._exclude_internal)
+        return facts, seen.noted(notes)
 
     def kept(self) -> KeptOffsets:
         facts = self.facts()
@@ -84,15 +81,9 @@ class LiveGroup:
                 "members overwrite them with theirs",
             )
 
-    def spans(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, LogSpan]:
-        return self._ends.spans(partitions)
-
-    def at(self, partitions: Sequence[TopicPartition], at_ms: int) -> dict[TopicPartition, int]:
-        return self._ends.at_or_end(partitions, at_ms)
-
     def in_kafka(self, partitions: Sequence[TopicPartition] | None) -> KafkaSide:
         """What Kafka has of these, or of all that it knows of the group."""
-        return kafka_side(self.group, self._ends, partitions)
+        return kafka_side(self.group, self.ends, partitions)
 
     def write(self, wanted: Sequence[Move], *, whatever_is_there: bool) -> None:
         """All of a transaction or nothing of it. An offset that is no longer what was shown is
@@ -105,14 +96,8 @@ class LiveGroup:
             for move, node in zip(wanted, nodes, strict=True)
             if node is not None
         }
-        for move in wanted:
-            node = present.get(move.partition)
-            now = None if node is None else node.value
-            if now != move.before and not whatever_is_there:
-                raise ServerError(
-                    f"The offset of {move.partition} was {move.before} and is {now} by now",
-                    "Somebody else changes the group's offsets: look again, and try again",
-                )
+        if not whatever_is_there:
+            refuse_changed(wanted, {p: node.value for p, node in present.items()})
         self.store.ensure(parents(self.group, wanted))
         parts = writes(self.group, wanted, present)
         outcomes = self.store.commit([transaction for _, transaction in parts])

@@ -209,9 +209,9 @@ def reset(
         elif shift_by is not None:
             asked = shifted(shift_by, {p: committed.get(p) for p in partitions})
         elif at_ms is not None:
-            asked = live.at(partitions, at_ms)
+            asked = live.ends.at_or_end(partitions, at_ms)
         else:
-            spans = live.spans(partitions)
+            spans = live.ends.spans(partitions)
             asked = {p: s.start if to_earliest else s.end for p, s in spans.items()}
         _set(
             live,
@@ -322,7 +322,7 @@ def _set(
     also_kafka: bool,
 ) -> None:
     kept = live.kept()
-    wanted = moves(asked, kept.committed, live.spans(sorted(asked)))
+    wanted = moves(asked, kept.committed, live.ends.spans(sorted(asked)))
     side = live.in_kafka(sorted(asked)) if isinstance(live, LiveGroup) else None
     copies = {} if side is None else side.copies(wanted, also=also_kafka)
     if not as_json:

@@ -208,6 +208,15 @@ class LogEnds:
             return {}
         return offsets.latest(self._connected(), partitions, timeout_s=_ANSWER_S)
 
+    def read_or_note(
+        self, partitions: Collection[TopicPartition]
+    ) -> tuple[Mapping[TopicPartition, int], tuple[str, ...]]:
+        """Return no ends, and a note that says why, where the brokers do not answer."""
+        try:
+            return self.read(partitions), ()
+        except ServerError as error:
+            return {}, (f"no log ends, therefore no lag: {error}",)
+
     def starts(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         from pyspark_zkgroup.kafka import offsets
 

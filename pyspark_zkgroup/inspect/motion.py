@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow
 from pyspark_zkgroup.inspect.short_names import short_names
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.model import TopicPartition
 
 _NAMED = 3
@@ -106,5 +107,4 @@ def _rewinds(before: GroupReport, now: GroupReport) -> Iterator[str]:
 
 
 def _listed(partitions: list[TopicPartition]) -> str:
-    more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
-    return ", ".join(map(str, partitions[:_NAMED])) + more
+    return first_few(partitions, _NAMED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pyspark_zkgroup.group.snapshot import Snapshot
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.protocols.coordinator.rules.incumbent import Incumbent
 
 _NAMED = 5
@@ -50,6 +51,4 @@ def remarks(snapshot: Snapshot, coordinator: Incumbent | None, *, stirred: bool)
 
 
 def _named(consumers: Collection[str]) -> str:
-    names = sorted(consumers)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return first_few(sorted(consumers), _NAMED)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ops import Create, SetData, Transaction
 from pyspark_zkgroup.group.ownership import OffsetRead
 from pyspark_zkgroup.group.paths import GroupPaths
@@ -62,6 +63,16 @@ def moves(
         _move(partition, committed.get(partition), offset, spans[partition])
         for partition, offset in sorted(asked.items())
     )
+
+
+def refuse_changed(wanted: Iterable[Move], committed: Mapping[TopicPartition, int | None]) -> None:
+    """Raise where a group's offset is no longer the one that its move was decided from."""
+    for move in wanted:
+        now = committed.get(move.partition)
+        if now != move.before:
+            raise ServerError.of(
+                "offset_changed_meanwhile", partition=move.partition, before=move.before, now=now
+            )
 
 
 def shifted(by: int, committed: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:

@@ -6,7 +6,7 @@ Made by report.py of a group in ZooKeeper, and by brokered.py of one that the br
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pyspark_zkgroup.group.ownership import consumer_of
@@ -119,6 +119,10 @@ class GroupReport:
     coordinator: Incumbent | None = None
     faults: tuple[str, ...] = ()
     brokered: BrokeredGroup | None = None
+
+    def noted(self, notes: tuple[str, ...]) -> GroupReport:
+        """Return this report with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
 
     @property
     def generation(self) -> Generation | None:

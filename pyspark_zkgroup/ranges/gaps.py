@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyspark_zkgroup.catalogue import what_and_remedy
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.model import TopicPartition
 
 _NAMED_MAX = 10
@@ -73,9 +74,7 @@ class Gap:
 
 def together(whats: Sequence[str]) -> str:
     """What happened to several partitions, in one sentence of bearable length."""
-    text = "; ".join(whats[:_NAMED_MAX])
-    more = len(whats) - _NAMED_MAX
-    return f"{text}; and {more} more partitions" if more > 0 else text
+    return first_few(whats, _NAMED_MAX, kind="partition", separator="; ")
 
 
 def remedy(gap: Gap, path: str) -> str:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.ranges.times import Times
 
@@ -119,12 +120,11 @@ def _positions_at_times(
         raise ValueError("a partition's time was not looked up")
     unmatched = sorted(p for p in wanted if at_times[p] is None)
     if unmatched and starting.unmatched == "error":
-        times = ", ".join(f"{wanted[p]} in {p}" for p in unmatched[:_NAMED_MAX])
-        more = len(unmatched) - _NAMED_MAX
+        times = (f"{wanted[p]} in {p}" for p in unmatched)
         raise OptionError.of(
             "no_record_at_time",
             option=starting.option,
-            times=times + (f" and {more} more partitions" if more > 0 else ""),
+            times=first_few(times, _NAMED_MAX, kind="partition"),
         )
     positions = {}
     for partition in sorted(earliest):
@@ -182,6 +182,4 @@ def _check_within(partition: TopicPartition, offset: int, earliest: int, latest:
 
 
 def listed(partitions: list[TopicPartition], most: int = _NAMED_MAX) -> str:
-    text = ", ".join(map(str, partitions[:most]))
-    more = len(partitions) - most
-    return f"{text} and {more} more" if more > 0 else text
+    return first_few(partitions, most)

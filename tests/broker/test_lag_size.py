@@ -65,7 +65,7 @@ def test_lag_over_ten_thousand_partitions(
         began = time.monotonic()
         live.look()
         look_s = time.monotonic() - began
-        asked = (live.store.requests, live._ends._cluster.requests)
+        asked = (live.store.requests, live.ends._cluster.requests)
     with capsys.disabled():
         print(
             f"\nzkgroup lag over {len(partitions)} partitions, from the shell: "

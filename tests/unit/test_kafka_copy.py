@@ -60,7 +60,7 @@ def test_offsets_that_do_not_count_are_said() -> None:
     assert text == "t-0 at 3 (in ZooKeeper 5), t-1 at 7 (in ZooKeeper None)"
     many = [TopicPartition("t", n) for n in range(12)]
     some = both_named(many, dict.fromkeys(many, 5), dict.fromkeys(many, StoredOffset(3)))
-    assert some.endswith("t-9 at 3 (in ZooKeeper 5) and 2 partitions more")
+    assert some.endswith("t-9 at 3 (in ZooKeeper 5) and 2 more partitions")
 
 
 def test_what_is_due() -> None:
@@ -99,6 +99,6 @@ def test_members_of_ours_in_the_brokers_group_are_told_from_others() -> None:
 def test_what_was_refused_is_said_for_one() -> None:
     why = CommitRefused("GroupAuthorizationFailed (30)")
     assert refusal_text({Q: why, P: why}) == (
-        "GroupAuthorizationFailed (30) for t-0 and 1 partitions more"
+        "GroupAuthorizationFailed (30) for t-0 and 1 more partition"
     )
     assert refusal_text({P: why}) == "GroupAuthorizationFailed (30) for t-0"

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.ops import Create, NodeVersion, SetData
 from pyspark_zkgroup.group.ownership import OffsetRead
-from pyspark_zkgroup.inspect.reset import LogSpan, Move, moves, parents, shifted, writes
+from pyspark_zkgroup.inspect.reset import (
+    LogSpan,
+    Move,
+    moves,
+    parents,
+    refuse_changed,
+    shifted,
+    writes,
+)
 from pyspark_zkgroup.model import TopicPartition
 
 P0, P1, P2 = (TopicPartition("t", n) for n in range(3))
@@ -44,3 +55,10 @@ def test_many_are_written_in_transactions_below_the_packet_limit() -> None:
     many = [Move(TopicPartition("t", n), None, 0) for n in range(7001)]
     assert [len(transaction) for _, transaction in writes("g", many, {})] == [3000, 3000, 1001]
     assert parents("g", many) == ["/consumers/g/offsets/t"]
+
+
+def test_an_offset_that_has_changed_since_it_was_shown_is_refused() -> None:
+    wanted = [Move(P0, 3, 9), Move(P1, None, 9)]
+    refuse_changed(wanted, {P0: 3})
+    with pytest.raises(ServerError, match="offset of t-1 was None and is now 4"):
+        refuse_changed(wanted, {P0: 3, P1: 4})

@@ -10,6 +10,7 @@ from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.inspect.age import age, clock_time
 from pyspark_zkgroup.inspect.report import GroupFacts
 from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.model import BrokeredGroup, TopicPartition
 
 _NAMED = 5
@@ -95,10 +96,8 @@ class Case:
 
 
 def named(things: Iterable[object]) -> str:
-    """The first few, and how many there are beside them."""
-    texts = [str(thing) for thing in things]
-    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
-    return ", ".join(texts[:_NAMED]) + more
+    """Return the first few, and how many more there are."""
+    return first_few(things, _NAMED)
 
 
 def partitions_of(rows: Collection[PartitionRow]) -> frozenset[TopicPartition]:

@@ -61,7 +61,7 @@ def test_protocol_generation_coordinator_and_who_waits_are_shown(
     assert "│ first │ zkgroup │ 15 min │ orders │ 2 │ sticky │ 8 │ 0 │" in shown
     assert "│ second │ zkgroup light │ 5 min │ orders │ 2 │ sticky │ 0 │ 4 │" in shown
     text = " ".join(shown)
-    assert "second waits for first to let go of orders-0, orders-1, orders-2, orders-3" in text
+    assert "second waits for first to release orders-0, orders-1, orders-2, orders-3" in text
     assert "first has yet to follow 1 of its coordinator's commands" in text
 
 

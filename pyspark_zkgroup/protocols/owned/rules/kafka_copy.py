@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.kafka.consumer_protocol import decode_subscription
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 
 _MARK = "zkgroup "
@@ -58,12 +59,10 @@ def both_named(
     in_zookeeper: Mapping[TopicPartition, int | None],
     stored: Mapping[TopicPartition, StoredOffset],
 ) -> str:
-    texts = [
-        f"{p} at {stored[p].offset} (in ZooKeeper {in_zookeeper[p]})"
-        for p in sorted(partitions)[:_NAMED_MAX]
-    ]
-    more = len(partitions) - len(texts)
-    return ", ".join(texts) + (f" and {more} partitions more" if more > 0 else "")
+    texts = (
+        f"{p} at {stored[p].offset} (in ZooKeeper {in_zookeeper[p]})" for p in sorted(partitions)
+    )
+    return first_few(texts, _NAMED_MAX, kind="partition")
 
 
 def due(
@@ -99,12 +98,9 @@ def _is_zkgroup(member: BrokerMember) -> bool:
 
 
 def named(members: Collection[BrokerMember]) -> str:
-    names = [str(member) for member in members]
-    more = len(names) - _NAMED_MAX
-    return ", ".join(names[:_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+    return first_few(members, _NAMED_MAX)
 
 
 def refusal_text(refused: Mapping[TopicPartition, CommitRefused]) -> str:
-    partition = min(refused)
-    more = f" and {len(refused) - 1} partitions more" if len(refused) > 1 else ""
-    return f"{refused[partition].reason} for {partition}{more}"
+    reason = refused[min(refused)].reason
+    return f"{reason} for {first_few(sorted(refused), 1, kind='partition')}"

@@ -1,0 +1,22 @@
+"""A list of things as short text: the first few, then the number of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def first_few(things: Iterable[object], most: int, *, kind: str = "", separator: str = ", ") -> str:
+    """Return the first things and the number of the others.
+
+    >>> first_few(["orders-0", "orders-1", "orders-2"], 2)
+    'orders-0, orders-1 and 1 more'
+    >>> first_few(["orders-0", "orders-1", "orders-2"], 1, kind="partition")
+    'orders-0 and 2 more partitions'
+    """
+    texts = [str(thing) for thing in things]
+    text = separator.join(texts[:most])
+    more = len(texts) - most
+    if more <= 0:
+        return text
+    kinds = f" {kind}" if more == 1 else f" {kind}s"
+    return f"{text} and {more} more{kinds if kind else ''}"
