@@ -197,10 +197,7 @@ def _session() -> SparkSession:
     provider: Any = spark._jvm
     if type(provider.org.apache.spark.sql.kafka010.KafkaSourceProvider).__name__ == "JavaPackage":
         spark.stop()
-        raise SandboxError(
-            "Spark has no Kafka source of its own to compare with",
-            'Submit with --jars "$(python -m zkgroup_sandbox.kafka_source_jars)"',
-        )
+        raise SandboxError.of("no_kafka_source")
     return spark
 
 

@@ -46,9 +46,12 @@ def chosen(seen: GroupReport, asked: Collection[str], more: Collection[str] = ()
         fitting = [name] if name in known else [one for one in known if name in one]
         if len(fitting) != 1:
             number = "no member" if not fitting else f"{len(fitting)} members"
-            raise OptionError(
-                f"Group {seen.group!r} has {number} named {name!r}",
-                f"Name one of: {', '.join(known) or 'none is there'}",
+            raise OptionError.of(
+                "no_such_member",
+                group=seen.group,
+                number=number,
+                name=name,
+                known=", ".join(known) or "(there is none)",
             )
         found += fitting
     return list(dict.fromkeys(found))
@@ -58,10 +61,8 @@ def refuse_others(seen: GroupReport, consumers: Collection[str]) -> None:
     """Only our own members look for requests."""
     for member in seen.members:
         if member.consumer in consumers and member.kind != "zkgroup":
-            raise OptionError(
-                f"{member.consumer} is no zkgroup member ({member.kind}): it can be asked nothing",
-                f"End its process: ZooKeeper's `cons` names the address of session "
-                f"{member.session:#x}",
+            raise OptionError.of(
+                "foreign_member", consumer=member.consumer, kind=member.kind, session=member.session
             )
 
 
@@ -86,25 +87,14 @@ class Asking:
             if not at.session:
                 self._rested.add(consumer)
             if at.is_light:
-                raise OptionError(
-                    f"{consumer} is a light member: it sees nothing of ZooKeeper, so it can be "
-                    "asked nothing",
-                    "Stop its query: pyspark_zkgroup.stop(query), or SIGTERM to its job",
-                )
+                raise OptionError.of("light_member", consumer=consumer)
             if not session:
-                raise OptionError(
-                    f"{consumer} has left group {self._group!r}",
-                    "Look at it with `zkgroup members`",
-                )
+                raise OptionError.of("member_left", consumer=consumer, group=self._group)
             wanted[consumer] = (Request(kind, by, at_ms, session), at.version)
         outcomes = member_nodes.ask(self._store, self._group, wanted)
         for consumer, outcome in zip(wanted, outcomes, strict=True):
             if not isinstance(outcome, Done):
-                raise ServerError(
-                    f"{consumer} could not be asked: somebody asked it at the same time, or no "
-                    f"answer came ({outcome})",
-                    "Look at it with `zkgroup members list`, and try again",
-                )
+                raise ServerError.of("request_refused", consumer=consumer, outcome=outcome)
 
     def wait(self, kind: Kind, consumers: Sequence[str], timeout_s: float) -> list[Outcome]:
         """As far as they have come when all are through, or the time is up."""
@@ -145,10 +135,7 @@ class Asking:
         if at.version < 0:
             return False
         if not member_nodes.withdraw(self._store, self._group, consumer, at.version):
-            raise ServerError(
-                f"What is asked of {consumer} was changed by somebody else just now",
-                "Look at it with `zkgroup members list`, and try again",
-            )
+            raise ServerError.of("request_changed", consumer=consumer)
         return True
 
     def _states(self, consumers: Sequence[str]) -> dict[str, MemberState]:

@@ -25,11 +25,11 @@ class BrokeredLive:
         found = self.ends.groups([self.group])
         group = found[0] if found else BrokeredGroup(self.group)
         if group.trouble:
-            raise ServerError(
-                f"The coordinator of group {self.group!r}, {group.coordinator}, did not describe "
-                f"it: {group.trouble}",
-                "Check that the broker runs, and that this client has the ACL Describe on the "
-                "group",
+            raise ServerError.of(
+                "group_not_described",
+                group=self.group,
+                coordinator=group.coordinator,
+                trouble=group.trouble,
             )
         offsets = self.ends.stored(self.group, None) if found else {}
         facts = BrokeredFacts(group, offsets, self.ends.topics())
@@ -58,11 +58,11 @@ class BrokeredLive:
     def refuse_members(self, members: Sequence[str], *, force: bool) -> None:
         """Also where it is forced: brokers take offsets of members alone while there are any."""
         if members:
-            raise OptionError(
-                f"Group {self.group!r} has {counted(len(members), 'live member')}: "
-                f"{listed(members)}",
-                "Stop them first: while a group has members, the brokers refuse offsets from "
-                "anybody else, also with --force",
+            raise OptionError.of(
+                "live_brokered_members",
+                group=self.group,
+                count=counted(len(members), "live member"),
+                members=listed(members),
             )
 
     def write(self, wanted: Sequence[Move], *, whatever_is_there: bool) -> None:
@@ -73,15 +73,14 @@ class BrokeredLive:
         after = {move.partition: move.after for move in wanted}
         refused = self.ends.commit(self.group, after, _NOTE)
         for partition, why in sorted(refused.items())[:1]:
-            raise ServerError(
-                f"The brokers refused the offsets of {len(refused)} of "
-                f"{counted(len(wanted), 'partition')}, {partition} first: {why.reason}",
-                "Look at them with `zkgroup offsets show`, and try again",
+            raise ServerError.of(
+                "offsets_refused",
+                count=len(refused),
+                total=counted(len(wanted), "partition"),
+                partition=partition,
+                reason=why.reason,
             )
 
 
 def missing(group: str) -> OptionError:
-    return OptionError(
-        f"The brokers coordinate no group {group!r}: it has no member and no offset",
-        "`zkgroup groups` lists all; for a group in ZooKeeper give --zookeeper",
-    )
+    return OptionError.of("no_brokered_group", group=group)

@@ -48,10 +48,7 @@ def read_access(file: Path) -> Access:
     }
     idle = [option.name for option in given.options() if option not in taken]
     if idle:
-        raise OptionError(
-            f"{file} has the option {idle[0]!r}, which has no effect on commands",
-            "Leave it out: the file says where the servers are, and how they are spoken to",
-        )
+        raise OptionError.of("option_without_effect", file=file, option=idle[0])
     secret = [option.name for option in given.options() if option.secret]
     named = {name.lower(): value for name, value in lines.items()}
     literal = [name for name in secret if "${" not in named.get(name.lower(), "")]
@@ -75,16 +72,14 @@ def read_text(option: str, file: Path) -> str:
             return opened.read(_BYTES_MAX)
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no UTF-8"
-        raise OptionError(
-            f"{option} {file} cannot be read: {why}", "Give the path of a text file"
-        ) from None
+        raise OptionError.of("unreadable_file", option=option, file=file, reason=why) from None
 
 
 def refuse_public(what: str, file: Path) -> None:
     """A secret in a file that everybody on the machine can read is none."""
     why = refusal_of(file)
     if why:
-        raise OptionError(f"{what} is no secret: {why}", f"Run chmod 600 {file}")
+        raise OptionError.of("public_secret", what=what, reason=why, file=file)
 
 
 def _lines(file: Path) -> Mapping[str, str]:
@@ -96,10 +91,8 @@ def _lines(file: Path) -> Mapping[str, str]:
         if not line.strip() or name.startswith("#"):
             continue
         if not equals or not name:
-            raise OptionError(
-                f"Line {number} of {file} is no name=value", "Give one option of the reader a line"
-            )
+            raise OptionError.of("not_name_value", line=number, file=file)
         if name in found:
-            raise OptionError(f"Line {number} of {file} gives {name!r} again", "Give it once")
+            raise OptionError.of("name_twice", line=number, file=file, name=name)
         found[name] = value.lstrip()
     return found

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _REFRESH_S = 30.0
 TOKEN_LENGTH_MIN = 16
-_MAKE_TOKEN = "Make one: (umask 077; openssl rand -hex 32 > FILE)"
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -117,10 +116,7 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
     try:
         where = parse_connect_string(connect)
     except ValueError as error:
-        raise OptionError(
-            f"The ZooKeeper address {connect!r} {error}",
-            "Give host:port[,host:port...][/chroot], as in zookeeper.connect of the queries",
-        ) from error
+        raise OptionError.of("bad_zookeeper_address", address=connect, error=error) from error
     # What is given wrong is found out before a server is asked.
     stream_access = _stream_access(light)
     handler = logging.StreamHandler()
@@ -176,9 +172,7 @@ def _office(
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "grpc":
             raise
-        raise OptionError(
-            "--listen is given, but grpcio is not installed", "Install pyspark-zkgroup[light]"
-        ) from None
+        raise OptionError.of("listen_without_grpcio") from None
     brokers = tuple(part.strip() for part in bootstrap.split(",") if part.strip())
     protocol = access_given().kafka.protocol
     desk = LightDesk(brokers, protocol, light["members_max"], light["group_members_max"])
@@ -196,12 +190,7 @@ def _stream_access(light: dict[str, Any]) -> StreamAccess | None:
         _check_address("--advertise", light["advertise"], port_min=1)
     access = _access(light)
     if not (access.knows_members or _is_loopback(light["listen"]) or light["allow_anonymous"]):
-        raise OptionError(
-            f"--listen {light['listen']} serves everybody who can reach it, with this "
-            "coordinator's login to ZooKeeper",
-            "Give --token-file or --group-tokens, or --tls-key with --tls-trust; or "
-            "--allow-anonymous, where the network keeps strangers out",
-        )
+        raise OptionError.of("anonymous_members", address=light["listen"])
     return access
 
 
@@ -230,9 +219,8 @@ def _check_address(option: str, text: str, *, port_min: int) -> None:
     try:
         parse_address(f"{host}:1" if port_min == 0 and port == "0" else text)
     except ValueError:
-        raise OptionError(
-            f"{option} {text!r} is no HOST:PORT with a port from {port_min} to {PORT_MAX}",
-            "Give a host or an address and a port, such as 10.0.0.5:7070 or [::1]:7070",
+        raise OptionError.of(
+            "not_host_port", option=option, value=text, port_min=port_min, port_max=PORT_MAX
         ) from None
 
 
@@ -243,10 +231,7 @@ def _access(light: dict[str, Any]) -> StreamAccess:
     token = NO_SECRET
     if light["token_file"] is not None:
         if light["group_tokens"] is not None:
-            raise OptionError(
-                "--token-file and --group-tokens are given",
-                "Give one: a line *=TOKEN of the latter is for all other groups",
-            )
+            raise OptionError.of("two_tokens")
         token = _token(light["token_file"])
     groups: dict[str, tuple[Secret, ...]] = {}
     if light["group_tokens"] is not None:
@@ -254,7 +239,7 @@ def _access(light: dict[str, Any]) -> StreamAccess:
         token = next(iter(groups.pop("*", ())), NO_SECRET)
     if light["tls_key"] is None:
         if light["tls_trust"] is not None:
-            raise OptionError("--tls-trust is given without --tls-key", "Give both")
+            raise OptionError.of("trust_without_key")
         return StreamAccess(token, group_tokens=groups)
     text = read_text("--tls-key", light["tls_key"])
     refuse_public(f"The key in --tls-key {light['tls_key']}", light["tls_key"])
@@ -265,10 +250,7 @@ def _access(light: dict[str, Any]) -> StreamAccess:
         key = Secret(pem.private_key(text))
         return StreamAccess(token, True, authorities, pem.certificates(text), key, groups)
     except ValueError as error:
-        raise OptionError(
-            f"A PEM file of --tls-key or --tls-trust {error}",
-            "Look at it with openssl x509 -text or openssl pkey",
-        ) from None
+        raise OptionError.of("bad_pem", error=error) from None
 
 
 def _token(file: Path) -> Secret:
@@ -290,22 +272,18 @@ def _group_tokens(file: Path) -> dict[str, tuple[Secret, ...]]:
             continue
         where = f"Line {number} of --group-tokens {file}"
         if not equals or not (group == "*" or legal_name(group)):
-            raise OptionError(f"{where} is no GROUP=TOKEN", "Give one token of one group a line")
+            raise OptionError.of("not_group_token", where=where)
         if group == "*" and group in found:
-            raise OptionError(f"{where} gives * again", "Give it once")
+            raise OptionError.of("default_token_twice", where=where)
         found[group] = (*found.get(group, ()), _checked_token(token.strip(), where))
     if not found:
-        raise OptionError(f"--group-tokens {file} has no line", "Give lines of GROUP=TOKEN")
+        raise OptionError.of("no_tokens", file=file)
     return found
 
 
 def _checked_token(text: str, where: str) -> Secret:
     if len(text) < TOKEN_LENGTH_MIN:
-        raise OptionError(
-            f"{where} has a token of {len(text)} characters, and it has at least "
-            f"{TOKEN_LENGTH_MIN}",
-            _MAKE_TOKEN,
-        )
+        raise OptionError.of("short_token", where=where, length=len(text), minimum=TOKEN_LENGTH_MIN)
     return Secret(text)
 
 
@@ -320,7 +298,4 @@ def _refuse_idle(light: dict[str, Any]) -> None:
     ):
         if light[name]:
             shown = "--" + name.replace("_", "-")
-            raise OptionError(
-                f"{shown} is given without --listen, where it would have no effect",
-                "Give --listen, or leave it out",
-            )
+            raise OptionError.of("without_listen", option=shown)

@@ -124,8 +124,8 @@ def _serve(watches: list[_Watch], host: str, port: int, interval: float) -> None
     try:
         server = ThreadingHTTPServer((host, port), Handler)
     except OSError as error:
-        raise OptionError(
-            f"Cannot listen on {host}:{port}: {error.strerror}", "Give another --host or --port"
+        raise OptionError.of(
+            "cannot_serve", address=f"{host}:{port}", error=error.strerror
         ) from error
     with server:
         threading.Thread(target=server.serve_forever, name="exporter", daemon=True).start()

@@ -34,7 +34,7 @@ def found_group(
     """
     check_places(connect, bootstrap)
     if not group:
-        raise OptionError("The name of the group is empty", "Give group.id as the queries have it")
+        raise OptionError.of("empty_group")
     if not connect.strip():
         with closing(LogEnds(bootstrap, ())) as brokers:
             yield BrokeredLive(group, brokers, may_be_new=may_be_new)
@@ -71,12 +71,7 @@ def store_with_requests(connect: str, bootstrap: str, group: str) -> Iterator[St
 def no_requests(seen: GroupReport) -> OptionError:
     hosts = sorted({f"{m.client} at {m.host.lstrip('/')}" for m in seen.members})
     where = f" ({listed(hosts)})" if hosts else ""
-    return OptionError(
-        f"Members of group {seen.group!r} accept no requests: the brokers coordinate it, and "
-        "carry none from one client to another",
-        f"Send SIGTERM to their jobs{where}: one that waits in pyspark_zkgroup.stop_on_sigterm() "
-        "ends its batch, commits and leaves",
-    )
+    return OptionError.of("brokered_members", group=seen.group, where=where)
 
 
 def is_brokered(store: Store, group: str, brokers: LogEnds) -> bool:

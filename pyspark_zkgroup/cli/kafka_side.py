@@ -65,10 +65,7 @@ class KafkaSide:
         except ServerError as error:
             reason = error.what
         if reason:
-            raise ServerError(
-                f"The offsets are set in ZooKeeper, but not in Kafka: {reason}",
-                "Run the command again when the brokers answer",
-            )
+            raise ServerError.of("kafka_offsets_not_set", reason=reason)
 
 
 def kafka_side(

@@ -74,11 +74,11 @@ class LiveGroup:
 
     def refuse_members(self, members: Sequence[str], *, force: bool) -> None:
         if members and not force:
-            raise OptionError(
-                f"Group {self.group!r} has {counted(len(members), 'live member')}: "
-                f"{listed(members)}",
-                "Stop them first, or give --force: zkgroup members go on from the new offsets, JVM "
-                "members overwrite them with theirs",
+            raise OptionError.of(
+                "live_members",
+                group=self.group,
+                count=counted(len(members), "live member"),
+                members=listed(members),
             )
 
     def in_kafka(self, partitions: Sequence[TopicPartition] | None) -> KafkaSide:
@@ -103,8 +103,9 @@ class LiveGroup:
         outcomes = self.store.commit([transaction for _, transaction in parts])
         for (part, _), outcome in zip(parts, outcomes, strict=True):
             if not isinstance(outcome, Done):
-                raise ServerError(
-                    f"The offsets of {part[0].partition} to {part[-1].partition} are not set: "
-                    f"somebody changed one of them meanwhile, or no answer came ({outcome})",
-                    "Look at them with `zkgroup offsets show`, and try again",
+                raise ServerError.of(
+                    "offsets_not_set",
+                    first=part[0].partition,
+                    last=part[-1].partition,
+                    outcome=outcome,
                 )

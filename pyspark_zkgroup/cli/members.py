@@ -203,9 +203,7 @@ def evict(
         before = read_belongings(store, facts, consumer)
         reason = why_not(before)
         if reason:
-            raise OptionError(
-                reason, "End its process: ZooKeeper's `cons` names the address of a session"
-            )
+            raise OptionError.of("not_evictable", reason=reason)
         paths = [path for path, _ in deletions(before, GroupPaths(group))]
         if not as_json:
             _show(before, paths)

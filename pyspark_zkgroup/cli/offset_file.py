@@ -13,7 +13,6 @@ from pyspark_zkgroup.model import TopicPartition
 
 _OFFSET_MAX = 2**63 - 1
 _DIGITS_MAX = 10  # of a partition's number, which has 31 bits
-_EXPECTED = 'Expected JSON like {"orders": {"0": 1200, "1": 980}}'
 
 
 def written(offsets: Mapping[TopicPartition, int | None]) -> dict[str, dict[str, int | None]]:
@@ -32,18 +31,11 @@ def save_new(file: Path, offsets: Mapping[TopicPartition, int | None]) -> None:
     except FileExistsError:
         raise is_there(file) from None
     except OSError as error:
-        raise OptionError(
-            f"The offsets as they were cannot be saved in {file} ({error.strerror}), and none "
-            "were set",
-            "Name with --undo a file that can be written",
-        ) from None
+        raise OptionError.of("undo_not_saved", file=file, error=error.strerror) from None
 
 
 def is_there(file: Path) -> OptionError:
-    return OptionError(
-        f"The file {file} is there already, and would be lost; no offsets were set",
-        "Name another one with --undo",
-    )
+    return OptionError.of("undo_exists", file=file)
 
 
 def read_file(data: bytes, name: str) -> dict[TopicPartition, int]:
@@ -51,25 +43,27 @@ def read_file(data: bytes, name: str) -> dict[TopicPartition, int]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise OptionError(f"{name} is no text in UTF-8", _EXPECTED) from None
+        raise OptionError.of("offsets_not_text", file=name) from None
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise OptionError(f"{name} is not JSON: {error}", _EXPECTED) from error
+        raise OptionError.of("offsets_not_json", file=name, error=error) from error
     if not isinstance(value, dict) or not value:
-        raise OptionError(f"{name} holds no topics", _EXPECTED)
+        raise OptionError.of("offsets_without_topics", file=name)
     found: dict[TopicPartition, int] = {}
     for topic, partitions in value.items():
         if not legal_name(topic) or not isinstance(partitions, dict):
-            raise OptionError(f"{name}: {topic!r} is no topic with partitions", _EXPECTED)
+            raise OptionError.of("not_a_topic", file=name, topic=topic)
         for number, offset in partitions.items():
             if not (number.isascii() and number.isdecimal() and len(number) <= _DIGITS_MAX):
-                raise OptionError(f"{name}: {number!r} is no partition of {topic}", _EXPECTED)
+                raise OptionError.of("not_a_partition", file=name, number=number, topic=topic)
             if isinstance(offset, bool) or not isinstance(offset, int):
-                raise OptionError(f"{name}: {topic}-{number} has {offset!r}", _EXPECTED)
+                raise OptionError.of(
+                    "not_an_offset", file=name, partition=f"{topic}-{number}", offset=repr(offset)
+                )
             if not 0 <= offset <= _OFFSET_MAX:
-                raise OptionError(
-                    f"{name}: {topic}-{number} has {offset}, which is no offset", _EXPECTED
+                raise OptionError.of(
+                    "not_an_offset", file=name, partition=f"{topic}-{number}", offset=offset
                 )
             found[TopicPartition(topic, int(number))] = offset
     return found

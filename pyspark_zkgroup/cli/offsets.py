@@ -29,7 +29,6 @@ from pyspark_zkgroup.model import TopicPartition
 _TOPIC = re.compile(r"([a-zA-Z0-9._-]+)(?::([0-9]{1,10}(?:,[0-9]{1,10})*))?")
 # A number below is a time before 1973, or seconds. Above are the years that have five digits.
 _MS_MIN, _MS_MAX = 10**11, 253_402_300_799_999
-_TIME = "Give a time with its zone, such as 2026-11-23T02:08:20Z, or milliseconds since 1970"
 _in_kafka_option = click.option(
     "--in-kafka",
     is_flag=True,
@@ -229,7 +228,7 @@ def _found(live: LiveOrBrokered, *, in_kafka: bool) -> Mapping[TopicPartition, i
         return live.kept().committed
     side = live.in_kafka(None)
     if side.untold:
-        raise ServerError(f"The offsets in Kafka are not known: {side.untold}", "Try again")
+        raise ServerError.of("kafka_offsets_unknown", reason=side.untold)
     return {p: stored.offset for p, stored in side.stored.items()}
 
 
@@ -246,9 +245,7 @@ def _chosen(kept: KeptOffsets, topics: tuple[str, ...]) -> list[TopicPartition]:
         present = _check_there(kept, topic, numbers)
         found += [TopicPartition(topic, n) for n in sorted(numbers or present)]
     if not found:
-        raise OptionError(
-            f"Group {kept.group!r} reads no topic that is there", "Name topics with --topic"
-        )
+        raise OptionError.of("no_topic_of_group", group=kept.group)
     return found
 
 
@@ -256,14 +253,16 @@ def _check_there(kept: KeptOffsets, topic: str, numbers: Collection[int]) -> tup
     """All partitions of a topic that has those numbers."""
     present = kept.topics.get(topic)
     if not present:
-        raise OptionError(
-            f"There is no topic {topic!r}", f"Topics there are: {listed(kept.topics)}"
-        )
+        raise OptionError.of("no_such_topic", topic=topic, topics=listed(kept.topics))
     absent = sorted(set(numbers) - set(present))
     if absent:
-        raise OptionError(
-            f"Topic {topic!r} has no partition {absent[0]}",
-            f"It has {len(present)}: {min(present)} to {max(present)}",
+        raise OptionError.of(
+            "no_such_partition",
+            topic=topic,
+            number=absent[0],
+            count=len(present),
+            first=min(present),
+            last=max(present),
         )
     return present
 
@@ -271,9 +270,7 @@ def _check_there(kept: KeptOffsets, topic: str, numbers: Collection[int]) -> tup
 def _topic(text: str) -> tuple[str, set[int]]:
     match = _TOPIC.fullmatch(text)
     if match is None:
-        raise OptionError(
-            f"--topic {text!r} is not TOPIC or TOPIC:P,P", "Give orders or orders:0,3"
-        )
+        raise OptionError.of("bad_topic_argument", value=text)
     return match[1], {int(number) for number in (match[2] or "").split(",") if number}
 
 
@@ -286,13 +283,13 @@ def _time_ms(text: str) -> int:
     try:
         at = datetime.fromisoformat(iso)
     except ValueError:
-        raise OptionError(f"--to-time {text!r} is no time", _TIME) from None
+        raise OptionError.of("bad_time", value=text) from None
     if at.tzinfo is None:
-        raise OptionError(f"--to-time {text!r} does not say its zone", _TIME)
+        raise OptionError.of("time_without_zone", value=text)
     at_ms = round(at.timestamp() * 1000)
     if at_ms < 0:
         # -1 and -2 would mean other things to brokers.
-        raise OptionError(f"--to-time {text!r} is before 1970", _TIME)
+        raise OptionError.of("time_before_1970", value=text)
     return at_ms
 
 
@@ -300,14 +297,9 @@ def _number_ms(text: str) -> int:
     # As a string first: int() refuses thousands of digits.
     digits = text.lstrip("0") or "0"
     if len(digits) > len(str(_MS_MAX)) or int(digits) > _MS_MAX:
-        raise OptionError(
-            f"--to-time {cut(text)} is no number of milliseconds: it is after the year 9999", _TIME
-        )
+        raise OptionError.of("time_too_late", value=cut(text))
     if int(digits) < _MS_MIN:
-        raise OptionError(
-            f"--to-time {cut(text)} is before 1973 as milliseconds: most probably it is seconds",
-            _TIME,
-        )
+        raise OptionError.of("time_in_seconds", value=cut(text))
     return int(digits)
 
 

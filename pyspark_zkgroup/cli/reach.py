@@ -15,6 +15,7 @@ from pyspark_zkgroup.connect_string import parse_connect_string
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.inspect.report import GroupFacts
 from pyspark_zkgroup.inspect.reset import LogSpan
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.model import (
     BrokeredGroup,
     BrokerMember,
@@ -109,10 +110,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 def checked_group(name: str) -> str:
     if not name or "/" in name:
-        raise OptionError(
-            f"{name!r} is not the name of a group",
-            "Give group.id as the queries have it; `zkgroup groups` lists all",
-        )
+        raise OptionError.of("bad_group_name", group=name)
     return name
 
 
@@ -130,16 +128,15 @@ def store_of(connect: str) -> Iterator[Store]:
             )
         except UnreachedError as error:
             # Its remedy names an option of queries that no command has.
-            raise ServerError(error.what + _unresolved(connect), _UNREACHED) from error
+            raise ServerError.of(
+                "zookeeper_unreached", reason=error.what + _unresolved(connect)
+            ) from error
         try:
             yield store
         except (DisconnectedError, SessionLostError) as error:
-            raise ServerError(
-                f"ZooKeeper at {connect} stopped answering ({error})", "Try again"
+            raise ServerError.of(
+                "zookeeper_stopped_command", server=connect, error=error
             ) from error
-
-
-_UNREACHED = "Check --zookeeper or ZKGROUP_ZOOKEEPER, and that a server runs there"
 
 
 def _unresolved(connect: str) -> str:
@@ -158,11 +155,7 @@ def refuse_missing(store: Store, facts: GroupFacts) -> None:
     from pyspark_zkgroup.inspect.member_nodes import read_asked
 
     if not facts.is_there and not read_asked(store, facts.group):
-        raise OptionError(
-            f"There is no group {facts.group!r}: no member, no owner, no offset",
-            "`zkgroup groups` lists all; check the chroot of --zookeeper, and for a group of "
-            "protocol=kafka give --bootstrap-servers",
-        )
+        raise OptionError.of("no_such_group", group=facts.group)
 
 
 def facts_of(store: Store, group: str) -> GroupFacts:
@@ -275,26 +268,16 @@ class LogEnds:
         from pyspark_zkgroup.kafka.settings import FetchSettings
 
         if not self._addresses:
-            raise ServerError(
-                "No Kafka broker is registered in this ZooKeeper",
-                "Give --bootstrap-servers, or check the chroot of --zookeeper",
-            )
+            raise ServerError.of("no_registered_brokers_for_command")
         if self._security.needs_named_brokers and not self._given:
-            raise OptionError(
-                "--config has a login to the brokers, which would go to any host that somebody "
-                "writes into ZooKeeper",
-                "Give --bootstrap-servers; or, in --config, SASL_SSL with a trust store of your "
-                "own (kafka.ssl.truststore.location) and the check of the host",
-            )
+            raise OptionError.of("command_login_without_brokers")
         if self._cluster is None:
             try:
                 settings = FetchSettings(
                     self._addresses, client_id="zkgroup-cli", security=self._security
                 )
             except ValueError as error:
-                raise OptionError(
-                    f"--bootstrap-servers: {error}", "Give host:port[,host:port...]"
-                ) from error
+                raise OptionError.of("bad_bootstrap_servers", error=error) from error
             self._cluster = Cluster(settings)
         return self._cluster
 
@@ -308,8 +291,4 @@ def _check_answered(
 ) -> None:
     absent = [p for p in partitions if any(p not in answer for answer in answers)]
     if absent:
-        more = f", nor those of {len(absent) - 1} more" if len(absent) > 1 else ""
-        raise ServerError(
-            f"No broker tells the offsets of the log of {absent[0]}{more}",
-            "Check that the topic exists and that its leader runs",
-        )
+        raise ServerError.of("no_log_offsets", partitions=first_few(absent, 1))

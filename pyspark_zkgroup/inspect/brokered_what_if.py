@@ -33,13 +33,9 @@ def foreseen(facts: BrokeredFacts, change: Change) -> Foreseen:
     """AssignmentError where the assignment cannot be foreseen."""
     group = facts.group
     if not group.members and not change.more:
-        raise AssignmentError(f"Group {group.group} has no member", "Start its queries first")
+        raise AssignmentError.of("no_members", group=group.group)
     if not group.shows_assignment and group.members:
-        raise AssignmentError(
-            f"Group {group.group} is rebalancing ({group.state}): its coordinator does not tell "
-            "what members read",
-            "Try again when it is stable",
-        )
+        raise AssignmentError.of("rebalancing", group=group.group, state=group.state)
     said = change.strategy or group.assignor
     rule, remarks = _rule(said)
     members = [one for one in group.members if one.id not in change.without]
@@ -79,8 +75,6 @@ def _joining(
 def _commonest(members: list[BrokeredMember]) -> BrokeredMember:
     readers = [member for member in members if member.topics]
     if not readers:
-        raise AssignmentError(
-            "there is no member that the new one could be like", "Start the group first"
-        )
+        raise AssignmentError.of("no_model_member")
     (most, _), *_ = Counter(member.topics for member in readers).most_common(1)
     return next(member for member in readers if member.topics == most)

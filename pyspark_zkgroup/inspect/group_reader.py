@@ -48,10 +48,7 @@ def opened(
     try:
         where = parse_connect_string(connect)
     except ValueError as error:
-        raise OptionError(
-            f"The ZooKeeper address {connect!r} {error}",
-            "Give host:port[,host:port...][/chroot], as in zookeeper.connect of the brokers",
-        ) from error
+        raise OptionError.of("bad_zookeeper_address", address=connect, error=error) from error
     settings = SessionSettings(
         where.hosts, where.chroot, _SESSION_MS, _CONNECT_MS, auth, set_acl, security
     )

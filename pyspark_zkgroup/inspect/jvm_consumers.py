@@ -178,7 +178,9 @@ def _expanded(
             matchers[expression] = compile_expression(expression)
         except SubscriptionError as error:
             if is_unsupported(expression):
-                raise AssignmentError(f"Pattern {error.what}", error.remedy) from error
+                raise AssignmentError.of(
+                    "unsupported_pattern", reason=error.what, remedy=error.remedy
+                ) from error
             raise MemberFailsError(error.what) from error
     wanted = entries.pattern == "white_list"
     matches = matchers[expression]

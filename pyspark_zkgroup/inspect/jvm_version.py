@@ -27,11 +27,7 @@ class JvmVersion:
             first, second, third, patch = (int(number or 0) for number in found.groups())
             if (0, 8) <= (first, second) <= (0, 11) or (first, second) in ((1, 0), (1, 1)):
                 return cls((first, second, third, patch), text)
-        raise AssignmentError(
-            f"there is no old consumer of version {text!r}",
-            f"The JVM consumers that imitate each other are of 0.8.0 to {NEWEST}, such as "
-            "0.8.2.2, 0.10.2.2 or 1.1.1",
-        )
+        raise AssignmentError.of("unknown_version", version=text, newest=NEWEST)
 
     def strategy(self, configured: str) -> str:
         """What partition.assignment.strategy leads to; AssignmentError where the JVM refuses it."""
@@ -41,10 +37,8 @@ class JvmVersion:
             return configured
         if self.numbers < (0, 9):
             return "range"
-        raise AssignmentError(
-            f"there is no assignor {configured!r}",
-            f"Use one of {', '.join(STRATEGIES)} (only consumers before 0.9 took any other "
-            "name for range)",
+        raise AssignmentError.of(
+            "unknown_assignor", assignor=configured, known=", ".join(STRATEGIES)
         )
 
     @property

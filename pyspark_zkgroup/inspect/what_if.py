@@ -52,10 +52,7 @@ def _commonest(facts: GroupFacts) -> str:
     """Whom a newcomer is taken to be like: the first of those that read the same as most."""
     readable = snapshot_of(facts).members
     if not readable:
-        raise AssignmentError(
-            "there is no member that the new one could be like",
-            "Start the group, or describe it in a file (--from)",
-        )
+        raise AssignmentError.of("no_model_in_nodes")
     first = sorted(readable, key=compare_key)
     (most, _), *_ = Counter(readable[name].subscription for name in first).most_common(1)
     return next(name for name in first if readable[name].subscription == most)
@@ -63,31 +60,23 @@ def _commonest(facts: GroupFacts) -> str:
 
 def _joining(facts: GroupFacts, consumer: str, like: str) -> Seen:
     if consumer in facts.ids:
-        raise AssignmentError(f"{consumer} is a member already", "Give the new one another name")
+        raise AssignmentError.of("already_a_member", consumer=consumer)
     return facts.ids[like]
 
 
 def grown(topics: Mapping[str, tuple[int, ...]], topic: str, count: int) -> tuple[int, ...]:
     if not legal_name(topic):
-        raise AssignmentError(
-            f"{topic!r} is not the name of a topic",
-            "A name is made of letters, digits, '.', '_' and '-'",
-        )
+        raise AssignmentError.of("bad_topic_name", topic=topic)
     now = topics.get(topic, ())
     if count < len(now):
-        raise AssignmentError(
-            f"{topic} has {len(now)} partitions, and Kafka takes none away", "Give a larger number"
-        )
+        raise AssignmentError.of("fewer_partitions", topic=topic, count=len(now))
     return tuple(range(count))
 
 
 def _by(facts: GroupFacts, ids: Mapping[str, Seen], strategy: str) -> dict[str, Seen]:
     """Members that a coordinator tells what to read are dealt by its rule alone."""
     if facts.told:
-        raise AssignmentError(
-            "a coordinator tells the members of this group what to read, by its own sticky rule",
-            "Leave the assignor out",
-        )
+        raise AssignmentError.of("coordinator_assigns")
     readable = snapshot_of(replace(facts, ids=ids)).members
     return {
         consumer: replace(seen, data=encode_registration(_assigning_by(member, strategy)))

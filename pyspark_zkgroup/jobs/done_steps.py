@@ -38,17 +38,16 @@ class DoneSteps:
         finally:
             stream.close()
         if noted["version"] != _VERSION:
-            raise PlanError(
-                f"{path} is of version {noted['version']}, this job writes {_VERSION}",
-                "Use another --checkpoint",
+            raise PlanError.of(
+                "other_job_version", file=path, version=noted["version"], supported=_VERSION
             )
         if noted["asked"] != asked:
             before, now = noted["asked"], asked
             changed = sorted(n for n in {**before, **now} if before.get(n) != now.get(n))
-            raise PlanError(
-                f"{self.checkpoint} is of a backfill with another "
-                + "; ".join(f"{n}: {before.get(n)!r}, now {now.get(n)!r}" for n in changed),
-                "Give what was given then to go on with it, or another --checkpoint",
+            raise PlanError.of(
+                "other_backfill",
+                checkpoint=self.checkpoint,
+                changes="; ".join(f"{n} was {before.get(n)!r}, is {now.get(n)!r}" for n in changed),
             )
         return read_back(noted["ranges"]), int(noted["steps"])
 
@@ -57,7 +56,7 @@ class DoneSteps:
         part = self._path(f"{self.checkpoint}/.ranges.part")
         self._write(part, json.dumps(noted, indent=1))
         if not self._storage.rename(part, self._path(f"{self.checkpoint}/ranges.json")):
-            raise PlanError(f"{part} could not be given its name", "See whether another job runs")
+            raise PlanError.of("not_renamed", file=part)
 
     def done(self, steps: int) -> set[int]:
         return {n for n in range(steps) if self._storage.exists(self._of(n))}

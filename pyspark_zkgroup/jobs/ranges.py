@@ -78,7 +78,7 @@ def read_back(found: Mapping[str, Mapping[str, list[int]]]) -> dict[TopicPartiti
             for number, (start, until) in partitions.items()
         }
     except (AttributeError, TypeError, ValueError) as error:
-        raise PlanError(f"{found!r} is no ranges of offsets", "Use another --checkpoint") from error
+        raise PlanError.of("bad_ranges", ranges=repr(found)) from error
 
 
 def _partitions(ranges: Ranges) -> dict[str, list[int]]:

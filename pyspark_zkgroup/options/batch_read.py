@@ -19,8 +19,6 @@ from pyspark_zkgroup.options.topics import TopicSelection, check_positions
 from pyspark_zkgroup.ranges.endings import TO_LATEST, Ending, EndingOffsets, EndingTimes
 from pyspark_zkgroup.ranges.positions import LATEST, Starting, StartingOffsets, StartingTimes
 
-_IN_ORDER = "A read starts where it ends, or earlier"
-
 
 def _ending_offsets(text: str) -> EndingOffsets:
     if text.lower() == "latest":
@@ -90,22 +88,27 @@ def _ending(given: Given, option: Option[Any]) -> Ending:
 
 def _check_order(start: Starting, end: Ending, option: Option[Any], given: Given) -> None:
     """As far as it can be told without the brokers."""
-    both = f"Option {given.shown(starting_option(given))}, but {given.shown(option)}"
+    first_shown, end_shown = given.shown(starting_option(given)), given.shown(option)
     of_offsets = isinstance(start, StartingOffsets) and isinstance(end, EndingOffsets)
     of_times = isinstance(start, StartingTimes) and isinstance(end, EndingTimes)
     if not of_offsets and not of_times:
         return
     first_ms, end_ms = getattr(start, "every", None), getattr(end, "every", None)
     if first_ms is not None and end_ms is not None and first_ms > end_ms:
-        raise OptionError(both, _IN_ORDER)
+        raise OptionError.of("batch_ends_before_start", start=first_shown, end=end_shown, detail="")
     starts, ends = dict(start.partitions), dict(end.partitions)
     if not starts or not ends:
         return
     different = sorted(starts.keys() ^ ends.keys())
     if different:
-        raise OptionError(
-            f"{both}: only one of them names {different[0]}", "Name the same partitions in both"
+        raise OptionError.of(
+            "partitions_differ", start=first_shown, end=end_shown, partition=different[0]
         )
     for partition, first in starts.items():
         if first > ends[partition] >= 0:
-            raise OptionError(f"{both}: in {partition}, {first} is after the end", _IN_ORDER)
+            raise OptionError.of(
+                "batch_ends_before_start",
+                start=first_shown,
+                end=end_shown,
+                detail=f": in {partition}, {first} is after the end",
+            )

@@ -128,12 +128,7 @@ def fetch_settings(given: Given, group_id: str) -> FetchSettings:
     bootstrap = given.value(BOOTSTRAP)
     security = kafka_security.kafka_security(given)
     if security.needs_named_brokers and not bootstrap:
-        raise OptionError(
-            f"Option {given.shown(kafka_security.PROTOCOL)}, but 'kafka.bootstrap.servers' is "
-            "not given: the login would go to any host that somebody writes into ZooKeeper",
-            "Name some brokers there; or use SASL_SSL with a trust store of your own "
-            "(kafka.ssl.truststore.location) and the check of the host",
-        )
+        raise OptionError.of("login_without_brokers", option=given.shown(kafka_security.PROTOCOL))
     wait_ms, timeout_ms = _answer_times_ms(given)
     return FetchSettings(
         bootstrap=bootstrap,

@@ -72,10 +72,7 @@ class ColumnOptions:
         """Those of a reader without `.schema(...)`."""
         for name, form in self._formats.items():
             if form == "json":
-                raise OptionError(
-                    f"Option '{name}.format' is 'json', but there is no .schema(...)",
-                    f"Give it, such as .schema('offset BIGINT, {name} STRUCT<id: BIGINT>')",
-                )
+                raise OptionError.of("json_without_schema", column=name)
         columns = WITH_HEADERS if self.include_headers else COLUMNS
         text = [name for name, form in self._formats.items() if form == "string"]
         return tuple(
@@ -85,7 +82,7 @@ class ColumnOptions:
     def shape(self, requested: tuple[Column, ...]) -> RowShape:
         """OptionError unless rows can have exactly these columns."""
         if not requested:
-            raise OptionError(".schema(...) names no column", f"Name some of: {_names()}")
+            raise OptionError.of("schema_without_columns", names=_names())
         self._check_names([column.name for column in requested])
         for column in requested:
             if self._formats.get(column.name) == "json":
@@ -94,11 +91,7 @@ class ColumnOptions:
                 _check_type(column)
         json = tuple(one.name for one in requested if self._formats.get(one.name) == "json")
         if CORRUPT in requested and not json:
-            raise OptionError(
-                ".schema(...) names the column 'corrupt', but no column has a format that a record "
-                "could fail",
-                "Set value.format=json and give the column 'value' a type, or leave 'corrupt' out",
-            )
+            raise OptionError.of("corrupt_without_format")
         return RowShape(requested, json, self.time_zone or "UTC", self.bad_records == "permissive")
 
     @property
@@ -110,33 +103,18 @@ class ColumnOptions:
             if name not in _ALLOWED_TYPES:
                 near = difflib.get_close_matches(name.lower(), _ALLOWED_TYPES, 1, 0.6)
                 hint = f"Did you mean {near[0]!r}? " if near else ""
-                raise OptionError(
-                    f".schema(...) names the column {name!r}, which records do not have",
-                    f"{hint}Name some of: {_names()}",
-                )
+                raise OptionError.of("unknown_column", column=name, hint=hint, names=_names())
             if name in names[:at]:
-                raise OptionError(f".schema(...) names the column {name!r} twice", "Name it once")
+                raise OptionError.of("column_twice", column=name)
         if self.include_headers and HEADERS.name not in names:
-            raise OptionError(
-                "Option 'includeHeaders' is 'true', but .schema(...) does not name the column "
-                "'headers'",
-                f"Add {_ddl(HEADERS.name, HEADERS.type)} to the schema, or leave the option out",
-            )
+            raise OptionError.of("headers_not_in_schema", column=_ddl(HEADERS.name, HEADERS.type))
 
     def _check_json(self, column: Column) -> None:
         reason = refusal(column)
         if reason is not None:
-            raise OptionError(
-                f"Option '{column.name}.format' is 'json', but .schema(...) asks for what JSON "
-                f"cannot give: {reason}",
-                "Change that part of the schema",
-            )
+            raise OptionError.of("json_type", column=column.name, reason=reason)
         if has_time_zone(column.type) and self.time_zone is None:
-            raise OptionError(
-                f"Option 'json.timeZone' is missing: in .schema(...) the column {column.name!r} "
-                "holds a TIMESTAMP, and Spark does not tell a source the session's time zone",
-                "Give it: .option('json.timeZone', spark.conf.get('spark.sql.session.timeZone'))",
-            )
+            raise OptionError.of("time_zone_missing", column=column.name)
 
 
 def column_options(given: Given) -> ColumnOptions:
@@ -153,11 +131,16 @@ def _check_type(column: Column) -> None:
     allowed = _ALLOWED_TYPES[column.name]
     if column.type not in allowed:
         nested = column.name in ("key", "value") and not isinstance(column.type, str)
-        remedy = f", or set {column.name}.format=json" if nested else ", and cast it after load()"
-        raise OptionError(
-            f".schema(...) gives the column {column.name!r} the type {_shown(column.type)}, but it "
-            f"is {' or '.join(map(_shown, allowed))}",
-            f"Write {_ddl(column.name, allowed[0])} in the schema{remedy}",
+        otherwise = (
+            f", or set {column.name}.format=json" if nested else ", and cast it after load()"
+        )
+        raise OptionError.of(
+            "column_type",
+            column=column.name,
+            type=_shown(column.type),
+            allowed=" or ".join(map(_shown, allowed)),
+            example=_ddl(column.name, allowed[0]),
+            otherwise=otherwise,
         )
 
 

@@ -69,7 +69,7 @@ class Given:
 
     def error(self, option: Option[Any], what: str, remedy: str) -> OptionError:
         """`what` follows the option and its value: ", which ..."."""
-        return OptionError(f"Option {self.shown(option)}{what}", remedy)
+        return OptionError.of("invalid", option=self.shown(option), what=what, remedy=remedy)
 
     def clash(self, option: Option[Any], other: Option[Any] | str, remedy: str) -> OptionError:
         """An option that cannot be combined with another one, or with a fact."""
@@ -96,17 +96,16 @@ def _by_lowered_name(options: Mapping[str, str], table: Table) -> dict[str, tupl
     found: dict[str, tuple[str, str]] = {}
     for name, text in options.items():
         if not isinstance(text, str):
-            raise OptionError(
-                f"Option {name!r} has a value of type {type(text).__name__}",
-                "Give every option as text",
-            )
+            raise OptionError.of("option_not_text", name=name, type=type(text).__name__)
         earlier = found.setdefault(name.lower(), (name, text))
         if earlier[1] != text:
             secret = table.is_secret(name)
-            raise OptionError(
-                f"Options {earlier[0]!r} and {name!r} are one option, given twice: "
-                f"{_shown(earlier[1], secret=secret)} and {_shown(text, secret=secret)}",
-                "Give it once: case does not matter in names",
+            raise OptionError.of(
+                "option_twice",
+                name=earlier[0],
+                other=name,
+                value=_shown(earlier[1], secret=secret),
+                other_value=_shown(text, secret=secret),
             )
     return found
 
@@ -118,26 +117,35 @@ def _read(known: Option[Any] | OldName, text: str) -> object:
         return known.rule.read(text if option.secret else text.strip())
     except ValueError as error:
         named = repr(known.name) if known is option else f"{known.name!r} (for {option.name!r})"
-        raise OptionError(
-            f"Option {named} is {_shown(text, secret=option.secret)}, which {error}",
-            f"Allowed: {known.rule.allowed}",
+        raise OptionError.of(
+            "bad_value",
+            option=named,
+            value=_shown(text, secret=option.secret),
+            error=error,
+            allowed=known.rule.allowed,
         ) from None
 
 
 def _differ(option: Option[Any], first: tuple[str, str], second: tuple[str, str]) -> OptionError:
     (name, text), (other_name, other_text) = sorted([first, second])
-    return OptionError(
-        f"Options {name!r} and {other_name!r} mean the same but differ: "
-        f"{_shown(text, secret=option.secret)} and {_shown(other_text, secret=option.secret)}",
-        f"Give {option.name!r} alone",
+    return OptionError.of(
+        "synonyms_differ",
+        name=name,
+        other=other_name,
+        value=_shown(text, secret=option.secret),
+        other_value=_shown(other_text, secret=option.secret),
+        option=option.name,
     )
 
 
 def _check_fixed(fixed: Fixed, text: str) -> None:
     if text.strip().lower() != fixed.value.lower():
-        raise OptionError(
-            f"Option {fixed.name!r} is {_shown(text)}, which is refused: {fixed.why}",
-            fixed.instead,
+        raise OptionError.of(
+            "fixed_option",
+            name=fixed.name,
+            value=_shown(text),
+            reason=fixed.why,
+            remedy=fixed.instead,
         )
 
 
@@ -151,16 +159,21 @@ def _unknown(name: str, text: str, table: Table) -> OptionError:
     if nearest is None and lowered.startswith("kafka."):
         return _is_refused(OTHERS_OF_KAFKA, name, text, secret=secret)
     known = f"Known options: {', '.join(option.name for option in table.options)}"
-    return OptionError(
-        f"Option {name!r} (given {_shown(text, secret=secret)}) is unknown",
-        known if nearest is None else _described(nearest, table),
+    return OptionError.of(
+        "unknown_option",
+        name=name,
+        value=_shown(text, secret=secret),
+        known=known if nearest is None else _described(nearest, table),
     )
 
 
 def _is_refused(refused: Refused, name: str, text: str, *, secret: bool) -> OptionError:
-    return OptionError(
-        f"Option {name!r} (given {_shown(text, secret=secret)}) is refused: {refused.why}",
-        refused.instead,
+    return OptionError.of(
+        "refused_option",
+        name=name,
+        value=_shown(text, secret=secret),
+        reason=refused.why,
+        remedy=refused.instead,
     )
 
 

@@ -165,9 +165,12 @@ def _sasl(given: Given) -> Sasl:
     if module is None and (given.value(TOKEN_ENDPOINT) or "").startswith("file:"):
         module = LoginModule(MODULE_OF[mechanism], {})
     if module is None:
-        raise OptionError(
-            f"Option {JAAS.name!r} is missing, but {given.shown(PROTOCOL)} and {shown}",
-            f"Give it: {MODULE_OF[mechanism]} required, its options, and a semicolon",
+        raise OptionError.of(
+            "jaas_missing",
+            option=JAAS.name,
+            protocol=given.shown(PROTOCOL),
+            mechanism=shown,
+            module=MODULE_OF[mechanism],
         )
     endpoint, service = given.value(TOKEN_ENDPOINT), given.value(KERBEROS_SERVICE)
     try:

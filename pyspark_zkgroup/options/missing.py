@@ -47,7 +47,7 @@ def check_required(given: Given, use: Use) -> None:
     *names, last = (f"{option.name!r}{remark}" for option, _, remark in missing)
     what = f"Options {', '.join(names)} and {last} are" if names else f"Option {last} is"
     examples = ", ".join(f"{option.name}={example}" for option, example, _ in missing)
-    raise OptionError(f"{what} missing", f"For example: {examples}")
+    raise OptionError.of("missing", options=what, examples=examples)
 
 
 def _missing(given: Given) -> Iterator[_Missing]:

@@ -192,11 +192,7 @@ def _chosen(given: Given) -> tuple[ProtocolName, str]:
 
 def _check_brokers(given: Given, name: ProtocolName, chosen: str) -> None:
     if name == "light" and not (given.value(light.TLS) or given.value(brokers.BOOTSTRAP)):
-        raise OptionError(
-            f"Option {chosen}, but neither 'kafka.bootstrap.servers' nor {light.TLS.name!r} is "
-            "given: brokers are not taken from a coordinator that has not shown a certificate",
-            "Name some brokers in 'kafka.bootstrap.servers', or reach the coordinator with TLS",
-        )
+        raise OptionError.of("coordinator_without_certificate", option=chosen, tls=light.TLS.name)
 
 
 def _session_timeout_ms(given: Given) -> int:

@@ -157,9 +157,7 @@ class TlsOptions:
         """Whether connections can be made with it. The options are those it came from."""
         is_locked = pem.is_locked(tls.key.text)
         if is_locked and self.key_password not in given:
-            raise OptionError(
-                f"The private key is locked, but {self.key_password.name!r} is not given", "Give it"
-            )
+            raise OptionError.of("key_password_missing", option=self.key_password.name)
         if not is_locked:
             given.refuse(
                 [self.key_password],

@@ -121,11 +121,10 @@ def topic_selection(given: Given) -> TopicSelection:
 
 
 def _subscription(given: Given, assigned: tuple[TopicPartition, ...]) -> Subscription:
-    allowed = "Give exactly one of 'subscribe', 'subscribePattern', 'excludePattern' and 'assign'"
     present = [source for source in SOURCES if source in given]
     if len(present) > 1:
         several = " and ".join(given.shown(source) for source in present)
-        raise OptionError(f"Several options say which topics to read: {several}", allowed)
+        raise OptionError.of("several_sources", options=several)
     threads = given.value(THREADS)
     topics = given.value(SUBSCRIBE) or tuple(dict.fromkeys(p.topic for p in assigned))
     if topics:

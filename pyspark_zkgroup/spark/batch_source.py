@@ -93,10 +93,7 @@ def batch_reader(options: Options, shape: RowShape) -> ZkGroupBatchReader:
     if not options.batch_read.push_filters:
         return ZkGroupBatchReader(options, shape)
     if not hasattr(DataSourceReader, "pushFilters"):
-        raise OptionError(
-            "Option 'pushFilters' is 'true', but this Spark pushes no filters into Python sources",
-            "Use Spark 4.1 or later, or leave it out",
-        )
+        raise OptionError.of("no_pushdown")
     return FilteringBatchReader(options, shape)
 
 

@@ -38,7 +38,4 @@ def _type(found: DataType, path: str) -> Type:
 
 def _check_nullable(is_nullable: bool, path: str) -> None:
     if not is_nullable:
-        raise OptionError(
-            f".schema(...) says NOT NULL of {path!r}, but any of it may be null",
-            "Leave NOT NULL out (in Python: nullable=True), and filter after load()",
-        )
+        raise OptionError.of("not_null_column", path=path)

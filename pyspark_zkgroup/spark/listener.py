@@ -135,9 +135,7 @@ def _serve(listener: ProgressListener, host: str, port: int) -> ThreadingHTTPSer
     try:
         server = ThreadingHTTPServer((host, port), Handler)
     except OSError as error:
-        raise OptionError(
-            f"Metrics cannot be served on {host}:{port}: {error}", "Choose another port, or 0"
-        ) from error
+        raise OptionError.of("metrics_port", address=f"{host}:{port}", error=error) from error
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, name="zkgroup-metrics", daemon=True).start()
     return server

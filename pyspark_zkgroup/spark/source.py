@@ -231,12 +231,7 @@ def _check_trigger(options: Options) -> None:
     """
     limits = _limits(options)
     if limits and options.batches.ends_by_itself is None and not HAS_ADMISSION_CONTROL:
-        raise OptionError(
-            f"{limits} is given, but this Spark (before 4.2) does not tell a source whether its "
-            "query ends after one batch, as with trigger(availableNow=True) and trigger(once=True)",
-            "Say it: 'endsByItself' is true for such a query, and its batch then has all there is; "
-            "false for one that goes on, with batches within the limit",
-        )
+        raise OptionError.of("ends_by_itself_missing", limits=limits)
 
 
 def _shape(schema: StructType, options: Options) -> RowShape:

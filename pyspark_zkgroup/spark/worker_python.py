@@ -28,10 +28,8 @@ def check_worker_python(python: str) -> None:
         wrong = f"cannot import pyspark_zkgroup ({error})"
     else:
         return
-    raise DependencyError(
-        f"Spark starts its Python workers with {python!r}, which {wrong}",
-        f"Set PYSPARK_PYTHON={sys.executable} before the Spark session is created, or install the "
-        f"package for {python!r}",
+    raise DependencyError.of(
+        "worker_python", python=python, reason=wrong, executable=sys.executable
     )
 
 

@@ -91,11 +91,13 @@ class Session:
             trouble = [f"{address} {why}" for address, why in sorted(connection.trouble.items())]
             self.close()
             raise UnreachedError(
-                f"ZooKeeper at {self.settings.hosts} did not answer within "
-                f"{self.settings.connection_timeout_ms} ms"
-                + (f" ({'; '.join(trouble)})" if trouble else ""),
-                "Check zookeeper.connect and that a server runs there, "
-                "or raise zookeeper.connection.timeout.ms",
+                *catalogue.what_and_remedy(
+                    "ZKG-002",
+                    "zookeeper_no_answer",
+                    server=self.settings.hosts,
+                    timeout_ms=self.settings.connection_timeout_ms,
+                    reasons=f" ({'; '.join(trouble)})" if trouble else "",
+                )
             )
         self.id = self.client.client_id[0]
         try:

@@ -30,12 +30,12 @@ def add_user(broker: Broker, name: str, password: str) -> None:
         UserScramCredentialUpsertion(name, mechanism, password)
         for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)
     ]
-    with _admin(broker, f"the user {name!r} could not be made") as admin:
+    with _admin(broker, f"Cannot create the user {name!r}") as admin:
         # One at a time: an older broker takes a user only once in a request.
         for one in wanted:
             failed = {u: why for u, why in admin.alter_user_scram_credentials([one]).items() if why}
             if failed:
-                raise SandboxError(f"the user {name!r} could not be made: {failed}")
+                raise SandboxError.of("user_not_created", user=name, reason=failed)
 
 
 def allow(
@@ -50,10 +50,10 @@ def allow(
     that of the topic or group.
     """
     acls = _acls(principal, name, operations, kind)
-    with _admin(broker, f"{principal} could not be let in") as admin:
+    with _admin(broker, f"Cannot allow {principal} access") as admin:
         failed = admin.create_acls(acls)["failed"]
     if failed:
-        raise SandboxError(f"{principal} could not be let in: {failed}")
+        raise SandboxError.of("acl_not_created", principal=principal, reason=failed)
 
 
 def forbid(
@@ -65,10 +65,10 @@ def forbid(
     kind: Literal["TOPIC", "GROUP"] = "TOPIC",
 ) -> None:
     """What was allowed."""
-    with _admin(broker, f"{principal} could not be kept out") as admin:
+    with _admin(broker, f"Cannot withdraw the access of {principal}") as admin:
         found = admin.delete_acls(_acls(principal, name, operations, kind))
     if not all(deleted for _filter, deleted, _error in found):
-        raise SandboxError(f"{principal} could not be kept out: {found}")
+        raise SandboxError.of("acl_not_deleted", principal=principal, reason=found)
 
 
 def _acls(
@@ -92,4 +92,6 @@ def _admin(broker: Broker, what: str) -> Iterator[Any]:
         finally:
             client.close()
     except KafkaError as error:
-        raise SandboxError(f"{what} on {broker.address}: {error}") from error
+        raise SandboxError.of(
+            "admin_failed", what=what, address=broker.address, error=error
+        ) from error

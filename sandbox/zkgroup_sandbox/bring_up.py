@@ -176,29 +176,34 @@ def _await_brokers(file: StateFile, brokers: Sequence[Broker]) -> None:
     if not brokers:
         return
     expected = frozenset(b.number for b in brokers)
-    said: dict[str, str] = {}
+    views: dict[str, str] = {}
 
     def complete() -> bool:
         for b in brokers:
             view = broker_view(b.port)
-            said[b.name] = "no answer" if view is None else f"sees brokers {sorted(view.brokers)}"
+            views[b.name] = "no answer" if view is None else f"sees brokers {sorted(view.brokers)}"
             if view is None or view.brokers.keys() != expected or view.controller < 0:
                 return False
         return True
 
     if not wait_for(complete, START_DEADLINE_S):
-        raise SandboxError(
-            f"the brokers {sorted(expected)} do not all see each other after"
-            f" {START_DEADLINE_S:.0f} s: {said}",
-            f"See {Layout(file.directory).log(brokers[0].name).parent}",
+        raise SandboxError.of(
+            "brokers_apart",
+            brokers=sorted(expected),
+            waited_s=START_DEADLINE_S,
+            views=views,
+            log=Layout(file.directory).log(brokers[0].name).parent,
         )
     state = file.require()
     if not is_kraft(state):
         ids = sessions.children(zookeeper_connect(state), f"{CHROOT}/brokers/ids")
         if ids != {str(n) for n in expected}:
-            raise SandboxError(
-                f"{CHROOT}/brokers/ids in ZooKeeper holds {sorted(ids)}, not {sorted(expected)}",
-                f"See {Layout(file.directory).log(brokers[0].name).parent}",
+            raise SandboxError.of(
+                "brokers_not_registered",
+                path=f"{CHROOT}/brokers/ids",
+                found=sorted(ids),
+                expected=sorted(expected),
+                log=Layout(file.directory).log(brokers[0].name).parent,
             )
 
 

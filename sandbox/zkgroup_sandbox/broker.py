@@ -112,10 +112,11 @@ class Broker(Server):
             check=False,
         )
         if done.returncode != 0:
-            raise SandboxError(
-                f"the data directory of {self.name} could not be formatted: "
-                + (done.stderr + done.stdout).strip(),
-                f"See {self.layout.data(self.name)}",
+            raise SandboxError.of(
+                "not_formatted",
+                server=self.name,
+                output=(done.stderr + done.stdout).strip(),
+                directory=self.layout.data(self.name),
             )
 
     def before_start(self) -> None:
@@ -131,9 +132,8 @@ class Broker(Server):
         connect = zookeeper_connect(state)
         deadline_s = BROKER_SESSION_MS / 1000 + 30.0
         if not wait_for(lambda: not node_exists(connect, path), deadline_s, interval_s=0.2):
-            raise SandboxError(
-                f"{path} still stands in ZooKeeper {deadline_s:.0f} s after {self.name} ended",
-                "See whether another broker uses this ZooKeeper",
+            raise SandboxError.of(
+                "registration_remains", path=path, waited_s=deadline_s, server=self.name
             )
 
     def answers(self) -> bool:

@@ -163,9 +163,11 @@ def produce(
     attached = Sandbox.attach(directory, _say)
     make_event = json_event if example is None else by_example(example)
     if topic not in (known := [t for b in attached.brokers[:1] for t in known_topics(b)]):
-        raise SandboxError(
-            f"Topic {topic!r} does not exist; known topics: {', '.join(known) or 'none'}",
-            f"Create it: zkgroup sandbox topic {topic} --dir {attached.directory}",
+        raise SandboxError.of(
+            "unknown_topic",
+            topic=topic,
+            known=", ".join(known) or "none",
+            directory=attached.directory,
         )
     if rate is None:
         written = write_events(

@@ -22,18 +22,15 @@ def by_example(text: str) -> MakeEvent:
     try:
         example = json.loads(text)
     except ValueError as error:
-        raise SandboxError(f"--json is {text!r}, which is not JSON ({error})", _GIVE) from None
+        raise SandboxError.of("example_not_json", value=text, error=error) from None
     if not isinstance(example, dict) or not example:
-        raise SandboxError(f"--json is {text!r}, which is not a JSON object with fields", _GIVE)
+        raise SandboxError.of("example_not_object", value=text)
 
     def make(number: int) -> Event:
         fields = _varied(example, number)
         return str(next(iter(fields.values()))).encode(), json.dumps(fields).encode()
 
     return make
-
-
-_GIVE = """Give an example, such as --json '{"id": 1, "customer": ["ann", "bob"], "amount": 9.5}'"""
 
 
 def _varied(value: Any, number: int) -> Any:

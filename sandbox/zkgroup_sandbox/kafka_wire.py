@@ -136,10 +136,7 @@ def parse_addresses(bootstrap_servers: str) -> Sequence[Address]:
     for part in bootstrap_servers.split(","):
         host, colon, port = part.strip().rpartition(":")
         if not (colon and host and port.isdigit()):
-            raise SandboxError(
-                f"{part!r} in the bootstrap servers {bootstrap_servers!r} is no address",
-                "Give host:port, several with commas between",
-            )
+            raise SandboxError.of("bad_address", address=part, servers=bootstrap_servers)
         addresses.append((host, int(port)))
     return addresses
 

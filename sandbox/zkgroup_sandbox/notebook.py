@@ -65,9 +65,8 @@ class Servers:
             finally:
                 client.close()
         except KafkaError as error:
-            raise SandboxError(
-                f"topic {topic!r} could not be created on {self.bootstrap_servers}: {error}",
-                "The notebook makes topics and writes to them: give it brokers that let it do so",
+            raise SandboxError.of(
+                "notebook_topic", topic=topic, servers=self.bootstrap_servers, error=error
             ) from error
         return topic
 
@@ -92,8 +91,5 @@ def _asked(dbutils: Any) -> dict[str, str]:
         dbutils.widgets.text(name, value, label)
     given = {name: str(dbutils.widgets.get(name)).strip() for name in WIDGETS}
     if empty := [WIDGETS[name][1] for name in WIDGETS if not given[name]]:
-        raise SandboxError(
-            f"nothing is given above for: {'; '.join(empty)}",
-            "Fill in the fields at the top of the notebook, and run it again",
-        )
+        raise SandboxError.of("notebook_fields", fields="; ".join(empty))
     return given

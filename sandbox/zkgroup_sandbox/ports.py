@@ -33,10 +33,7 @@ def free_ports(count: int, *, avoid: frozenset[int] = frozenset()) -> tuple[int,
         if port not in taken and can_listen(port):
             taken.add(port)
             ports.append(port)
-    raise SandboxError(
-        f"no {count} free ports were found on {LOOPBACK} between {first} and {last}",
-        "Stop programs that listen there",
-    )
+    raise SandboxError.of("no_free_ports", count=count, address=LOOPBACK, first=first, last=last)
 
 
 def can_listen(port: int) -> bool:

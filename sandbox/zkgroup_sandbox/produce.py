@@ -92,8 +92,8 @@ class Producer:
         self._connections: dict[Address, Connection] = {}
         self._sequences: dict[int, int] = {}
         self._last_problem = "no broker was asked yet"
-        self._view = self._until_done(self._look, f"topic {topic!r} has no leaders")
-        self._id = self._until_done(self._ask_id, "no producer id was given")
+        self._view = self._until_done(self._look, f"Topic {topic!r} has no leaders")
+        self._id = self._until_done(self._ask_id, "No broker assigned a producer id")
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -136,11 +136,11 @@ class Producer:
                 return None
             return True
 
-        self._until_done(attempt, f"events for topic {self.topic!r} are not acknowledged")
+        self._until_done(attempt, f"Events for topic {self.topic!r} are not acknowledged")
 
     def refresh(self) -> None:
         """Learns of partitions that were added."""
-        self._view = self._until_done(self._look, f"topic {self.topic!r} has no leaders")
+        self._view = self._until_done(self._look, f"Topic {self.topic!r} has no leaders")
 
     def _send_once(self, waiting: Mapping[int, bytes]) -> dict[int, int]:
         """The first offset of each batch that was acknowledged."""
@@ -166,10 +166,7 @@ class Producer:
 
     def _judge(self, error: int, what: str) -> None:
         if error not in PASSING_ERRORS:
-            raise SandboxError(
-                f"the broker refuses events for {what}: error {error} of the Kafka protocol",
-                "See the brokers' logs",
-            )
+            raise SandboxError.of("events_refused", what=what, error=error)
         self._last_problem = f"{what}: error {error} of the Kafka protocol"
 
     def _look(self) -> ClusterState | None:
@@ -218,9 +215,8 @@ class Producer:
             return bool(results)
 
         if not wait_for(once, SEND_DEADLINE_S, interval_s=0.05):
-            raise SandboxError(
-                f"{what} after {SEND_DEADLINE_S:.0f} s ({self._last_problem})",
-                "See whether the brokers run: zkgroup sandbox status",
+            raise SandboxError.of(
+                "produce_too_long", what=what, waited_s=SEND_DEADLINE_S, reason=self._last_problem
             )
         return results[0]
 

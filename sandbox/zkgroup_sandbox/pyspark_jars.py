@@ -25,10 +25,7 @@ def jars_directory() -> Path:
     """Where pyspark keeps its jars; pyspark itself is not imported, which would take a second."""
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
-        raise SandboxError(
-            "pyspark is not installed for this Python, and the servers' jars come with it",
-            "Run: python -m pip install pyspark",
-        )
+        raise SandboxError.of("servers_without_pyspark")
     return Path(found.origin).parent / "jars"
 
 
@@ -48,8 +45,5 @@ def _select(prefixes: tuple[str, ...]) -> list[Path]:
     directory = jars_directory()
     chosen = [p for p in sorted(directory.glob("*.jar")) if p.name.startswith(prefixes)]
     if not any(p.name.startswith(prefixes[0]) for p in chosen):
-        raise SandboxError(
-            f"{directory} holds no {prefixes[0]}*.jar",
-            "Install a complete one: python -m pip install --force-reinstall pyspark",
-        )
+        raise SandboxError.of("incomplete_pyspark", directory=directory, jar=f"{prefixes[0]}*.jar")
     return chosen

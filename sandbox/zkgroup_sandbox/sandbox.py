@@ -164,10 +164,11 @@ class Sandbox:
         if state.phase != "running" or not alive:
             return False
         if self.parameters != state.parameters:
-            raise SandboxError(
-                f"a sandbox already runs in {self.directory}, with {state.parameters};"
-                f" asked for was {self.parameters}",
-                f"Stop it (zkgroup sandbox stop --dir {self.directory}), or give another --dir",
+            raise SandboxError.of(
+                "already_running",
+                directory=self.directory,
+                running=state.parameters,
+                wanted=self.parameters,
             )
         dead = [s.name for s in servers if not s.alive]
         if dead:
@@ -184,10 +185,11 @@ class Sandbox:
             if not former.settled:
                 former = None
         if former is not None and not self.parameters.same_data(former.parameters):
-            raise SandboxError(
-                f"{self.directory} holds data of a sandbox with {former.parameters};"
-                f" asked for was {self.parameters}",
-                "Give another --dir, or delete this one",
+            raise SandboxError.of(
+                "other_data",
+                directory=self.directory,
+                found=former.parameters,
+                wanted=self.parameters,
             )
         java = find_java()
         jars = None
@@ -238,10 +240,7 @@ class Sandbox:
     def kafka_zookeeper_connect(self) -> str:
         """Where Kafka 3.9 keeps its own nodes, and where the old consumers look for both."""
         if is_kraft(self._file.require()):
-            raise SandboxError(
-                f"Kafka {self.parameters.kafka} keeps nothing in ZooKeeper",
-                "Use zookeeper_connect for groups, or kafka='3.9'",
-            )
+            raise SandboxError.of("no_kafka_chroot", version=self.parameters.kafka)
         return self.zookeeper_connect + CHROOT
 
     @property
@@ -311,19 +310,20 @@ class Sandbox:
 
 def _check(kafka: str, brokers: int, zookeepers: int, tick_ms: int) -> None:
     if kafka not in KAFKA_VERSIONS:
-        raise SandboxError(
-            f"there is no sandbox for Kafka {kafka!r}", f"Choose one of {', '.join(KAFKA_VERSIONS)}"
-        )
+        raise SandboxError.of("unknown_kafka", version=kafka, known=", ".join(KAFKA_VERSIONS))
     for name, value, low, high in (
         ("brokers", brokers, 0, 9),
         ("zookeepers", zookeepers, 0 if kafka in KRAFT_LINES and brokers else 1, 9),
         ("tick_ms", tick_ms, 10, 60_000),
     ):
         if not low <= value <= high:
-            raise SandboxError(
-                f"{name} is {value}",
-                f"It must be from {low} to {high}, and only brokers of Kafka "
-                f"{' or '.join(sorted(KRAFT_LINES))} do without ZooKeeper",
+            raise SandboxError.of(
+                "parameter_out_of_range",
+                name=name,
+                value=value,
+                low=low,
+                high=high,
+                versions=" or ".join(sorted(KRAFT_LINES)),
             )
 
 
@@ -331,17 +331,16 @@ def _make_directory(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SandboxError(
-            f"the directory {directory} cannot be made: {error.strerror}", "Give another --dir"
+        raise SandboxError.of(
+            "directory_not_created", directory=directory, error=error.strerror
         ) from error
 
 
 def _refuse_foreign_content(directory: Path) -> None:
     foreign = sorted(p.name for p in directory.iterdir() if p.suffix not in (".lock", ".new"))
     if foreign:
-        raise SandboxError(
-            f"{directory} holds other things ({', '.join(foreign[:3])}) and no sandbox",
-            "Give an empty or new --dir",
+        raise SandboxError.of(
+            "foreign_directory", directory=directory, files=", ".join(foreign[:3])
         )
 
 

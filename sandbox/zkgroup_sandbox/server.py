@@ -111,19 +111,22 @@ class Server(ABC):
 
     def wait_up(self, deadline_s: float = START_DEADLINE_S) -> None:
         if not wait_for(lambda: self.answers() or not self.alive, deadline_s):
-            raise SandboxError(
-                f"{self.name} does not answer on {self.address} after {deadline_s:.0f} s; "
-                + self._log_end(),
-                f"See {self.layout.log(self.name)}",
+            raise SandboxError.of(
+                "no_answer",
+                server=self.name,
+                address=self.address,
+                waited_s=deadline_s,
+                log_end=self._log_end(),
+                log=self.layout.log(self.name),
             )
         if self.alive:
             return
         ended = self._log_end()
-        kind = PortTakenError if any(m in ended for m in PORT_TAKEN_MARKS) else SandboxError
-        raise kind(
-            f"{self.name} ended while it was starting; {ended}",
-            f"See {self.layout.log(self.name)}",
+        is_taken = any(mark in ended for mark in PORT_TAKEN_MARKS)
+        error = SandboxError.of(
+            "ended_at_start", server=self.name, log_end=ended, log=self.layout.log(self.name)
         )
+        raise PortTakenError(error.what, error.remedy) if is_taken else error
 
     def stop(self, deadline_s: float = STOP_DEADLINE_S) -> None:
         """SIGTERM; SIGKILL when the server has not ended by the deadline."""
@@ -135,10 +138,7 @@ class Server(ABC):
         """SIGKILL, and waits until the process is gone."""
         identity = self.record().process
         if identity is not None and not process.kill(identity):
-            raise SandboxError(
-                f"{self.name} (process {identity.pid}) survives SIGKILL",
-                "It hangs in the system: look for a full or failing disk",
-            )
+            raise SandboxError.of("survives_kill", server=self.name, pid=identity.pid)
 
     def pause(self) -> None:
         """SIGSTOP: the server keeps its connections but says nothing more."""
@@ -154,9 +154,7 @@ class Server(ABC):
     def _signal(self, number: signal.Signals, wanted: Life) -> None:
         identity = self.record().process
         if identity is None or not process.send(identity, number):
-            raise SandboxError(
-                f"{self.name} does not run, so it cannot get {number.name}", "Start it first"
-            )
+            raise SandboxError.of("not_running", server=self.name, signal=number.name)
         wait_for(lambda: process.life_of(identity) in (wanted, "dead"), 5.0, interval_s=0.01)
 
     def _note(self, identity: Identity | None) -> None:

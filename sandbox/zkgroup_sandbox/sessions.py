@@ -20,10 +20,7 @@ def session(connect: str, client_id: tuple[int, bytes] | None = None) -> Iterato
         client.start(timeout=CONNECT_TIMEOUT_S)
         yield client
     except KazooTimeoutError as error:
-        raise SandboxError(
-            f"ZooKeeper {connect} gives no session within {CONNECT_TIMEOUT_S:.0f} s",
-            "Resume or start its servers first",
-        ) from error
+        raise SandboxError.of("no_session", connect=connect, waited_s=CONNECT_TIMEOUT_S) from error
     finally:
         client.stop()
         client.close()
@@ -48,7 +45,4 @@ def expire_session(connect: str, session_id: int, password: bytes) -> None:
         given = client.client_id
         # A session that is gone is answered by a new one, which says nothing about the old.
         if given is None or given[0] != session_id:
-            raise SandboxError(
-                f"ZooKeeper {connect} knows no session 0x{session_id:x} with that password",
-                "Take id and password from the live client (kazoo: client.client_id)",
-            )
+            raise SandboxError.of("unknown_session", connect=connect, session=session_id)

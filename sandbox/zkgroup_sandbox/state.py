@@ -86,18 +86,12 @@ class StateFile:
         try:
             return _decode(json.loads(text))
         except (ValueError, KeyError, TypeError) as error:
-            raise SandboxError(
-                f"{self.path} is not the state of a sandbox: {error!r}",
-                "Give another --dir, or stop the servers of this one by hand and delete it",
-            ) from error
+            raise SandboxError.of("bad_state", file=self.path, error=error) from error
 
     def require(self) -> SandboxState:
         state = self.read()
         if state is None:
-            raise SandboxError(
-                f"there is no sandbox in {self.directory}",
-                f"Start one: zkgroup sandbox start --dir {self.directory}",
-            )
+            raise SandboxError.of("no_sandbox", directory=self.directory)
         return state
 
     def write(self, state: SandboxState) -> None:

@@ -34,31 +34,31 @@ def create_topic(
         "configs": dict(config),
     }
     if any(name in known_topics(b) for b in brokers[:1]):
-        raise SandboxError(f"topic {name!r} already exists", "Use it as it is, or another name")
-    with _admin(brokers, f"topic {name!r} could not be created") as admin:
+        raise SandboxError.of("topic_exists", topic=name)
+    with _admin(brokers, f"Cannot create topic {name!r}") as admin:
         admin.create_topics({name: wanted}, timeout_ms=REQUEST_TIMEOUT_MS)
-    _settle(brokers, lambda view: _led(view, name, partitions), f"topic {name!r} has no leaders")
+    _settle(brokers, lambda view: _led(view, name, partitions), f"Topic {name!r} has no leaders")
 
 
 def delete_topic(brokers: Sequence[Broker], name: str) -> None:
-    with _admin(brokers, f"topic {name!r} could not be deleted") as admin:
+    with _admin(brokers, f"Cannot delete topic {name!r}") as admin:
         admin.delete_topics([name], timeout_ms=REQUEST_TIMEOUT_MS)
-    _settle(brokers, lambda view: name not in view.leaders, f"topic {name!r} is still known")
+    _settle(brokers, lambda view: name not in view.leaders, f"Topic {name!r} still exists")
     # The brokers forget a topic first, its nodes in ZooKeeper go last.
     if brokers and not is_kraft(brokers[0].state()):
         connect = zookeeper_connect(brokers[0].state())
         path = f"{CHROOT}/brokers/topics/{name}"
         if not wait_for(lambda: not node_exists(connect, path), SETTLE_DEADLINE_S):
-            raise SandboxError(f"{path} is still there", "See the brokers' logs")
+            raise SandboxError.of("topic_node_remains", path=path)
 
 
 def add_partitions(brokers: Sequence[Broker], name: str, partitions: int) -> None:
-    with _admin(brokers, f"topic {name!r} could not get {partitions} partitions") as admin:
+    with _admin(brokers, f"Cannot add partitions to topic {name!r}, up to {partitions}") as admin:
         admin.create_partitions({name: partitions}, timeout_ms=REQUEST_TIMEOUT_MS)
     _settle(
         brokers,
         lambda view: _led(view, name, partitions),
-        f"topic {name!r} has no leaders for {partitions} partitions",
+        f"Topic {name!r} has no leaders for {partitions} partitions",
     )
 
 
@@ -80,9 +80,11 @@ def _admin(brokers: Sequence[Broker], what: str) -> Iterator[Any]:
         finally:
             client.close()
     except KafkaError as error:
-        raise SandboxError(
-            f"{what} on {', '.join(addresses) or 'a sandbox without brokers'}: {error}",
-            "See the brokers' logs",
+        raise SandboxError.of(
+            "topic_admin_failed",
+            what=what,
+            addresses=", ".join(addresses) or "a sandbox without brokers",
+            error=error,
         ) from error
 
 
@@ -97,4 +99,4 @@ def _settle(brokers: Sequence[Broker], settled: Callable[[ClusterState], bool], 
         return bool(views) and all(view is not None and settled(view) for view in views)
 
     if not wait_for(everywhere, SETTLE_DEADLINE_S, interval_s=0.02):
-        raise SandboxError(f"{what} after {SETTLE_DEADLINE_S:.0f} s", "See the brokers' logs")
+        raise SandboxError.of("topic_too_long", what=what, waited_s=SETTLE_DEADLINE_S)

@@ -165,7 +165,7 @@ def test_requests_to_members_are_refused_with_the_processes_to_end(
     group.produce(topic, EACH)
     settle(group.query(topic))
     said = " ".join(run(group, *command, group.name, group.name, status=1).stderr.split())
-    assert "accept no requests: the brokers coordinate it" in said
+    assert "do not accept requests: the brokers coordinate it" in said
     assert f"Send SIGTERM to their jobs ({group.name} at 127.0.0.1)" in said
 
 

@@ -250,7 +250,7 @@ def test_a_jvm_consumer_with_a_session_is_neither_asked_nor_evicted(sandbox: San
                 more = ("--yes",) if command == "evict" else ()
                 result = zkgroup(group, "members", command, group.name, consumer, *more)
                 assert result.exit_code == 1
-                assert "End its process" in result.stderr
+                assert "Stop its process" in result.stderr
             assert peer.exists(owner)
         finally:
             peer.stop()
@@ -310,7 +310,7 @@ def test_a_drained_query_that_is_stopped_has_ended_as_asked(
 def test_a_group_that_is_not_there_is_named(command: tuple[str, ...], group: Group) -> None:
     result = zkgroup(group, *command)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "There is no group 'nobodys': no member, no owner, no offset" in result.stderr
+    assert "There is no group 'nobodys': no members, no owners, no offsets" in result.stderr
     assert "zkgroup groups" in result.stderr
 
 

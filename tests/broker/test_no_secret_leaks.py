@@ -171,7 +171,7 @@ def commands(servers: Sandbox, good: dict[str, str], folder: Path) -> list[str]:
             "300",
         ),
         (["doctor", "--config", str(bad), "--json"], False, "does not accept the login of user"),
-        (["lag", GROUP, "--config", str(odd)], False, f"Line 1 of {odd} is no name=value"),
+        (["lag", GROUP, "--config", str(odd)], False, f"Line 1 of {odd} is not name=value"),
     ):
         done = runner.invoke(main, arguments)
         assert (done.exit_code == 0, what in done.output) == (is_well, True), done.output

@@ -68,7 +68,7 @@ def test_a_group_that_had_no_offsets_is_promised_no_way_back(
         assert "nothing to go back to" in run(group, "import", *named).stderr
         assert not undo.exists()
         undo.write_text("of another day")
-        assert "is there already" in run(group, "import", *named).stderr
+        assert "already exists" in run(group, "import", *named).stderr
         undo.unlink()
         offsets.write_text(json.dumps({topic: {"0": 4, "1": 5}}))
         assert "(1 that the group did not have" in run(group, "import", *named).stderr
@@ -160,7 +160,7 @@ def test_what_cannot_be_meant_is_refused_by_name(sandbox: Sandbox) -> None:
     ("file", "why"),
     [
         ({"{topic}": {"0": 1, "99": 1}}, "'{topic}' has no partition 99. It has 2: 0 to 1"),
-        ({"{topic}": {"0": 1}, "nowhere": {"0": 1}}, "There is no topic 'nowhere'. Topics there"),
+        ({"{topic}": {"0": 1}, "nowhere": {"0": 1}}, "There is no topic 'nowhere'. Name one of"),
     ],
 )
 def test_an_import_into_what_is_not_there_is_no_fault_of_the_brokers(
@@ -179,7 +179,7 @@ def test_an_import_into_what_is_not_there_is_no_fault_of_the_brokers(
 @pytest.mark.parametrize("command", ["reset", "import"])
 @pytest.mark.parametrize(
     ("undo", "why"),
-    [("kept.json", "kept.json is there already"), ("no/u.json", "No such file or directory")],
+    [("kept.json", "kept.json already exists"), ("no/u.json", "No such file or directory")],
 )
 def test_without_a_way_back_nothing_is_set(
     sandbox: Sandbox, tmp_path: Path, command: str, undo: str, why: str

@@ -108,7 +108,7 @@ def test_stopped_data_of_another_kind_is_not_touched(directory: Path) -> None:
         pass
     other = run("start", directory, "--brokers", "0", "--zookeepers", "3")
     assert other.returncode == 1
-    assert "holds data of a sandbox with" in other.stderr
+    assert "contains the data of a sandbox with" in other.stderr
     assert "Give another --dir, or delete this one" in other.stderr
     assert (directory / "data" / "zookeeper-1").exists()
 
@@ -127,7 +127,7 @@ def test_missing_java_is_one_clear_line(directory: Path) -> None:
 def test_status_without_a_sandbox(directory: Path) -> None:
     done = run("status", directory)
     assert done.returncode == 1
-    assert f"there is no sandbox in {directory}" in done.stderr
+    assert f"There is no sandbox in {directory}" in done.stderr
     assert not directory.exists()
 
 
@@ -135,7 +135,7 @@ def test_server_that_cannot_start_shows_its_log(tmp_path: Path) -> None:
     broken = Sandbox(tmp_path, brokers=0, zookeeper_heap_mb=1)
     with pytest.raises(SandboxError, match="Too small maximum heap") as caught:
         broken.start()
-    assert "zookeeper-1 ended while it was starting; its log ends" in f"{caught.value}"
+    assert "zookeeper-1 ended during its start; its log ends" in f"{caught.value}"
     assert broken.status().phase == "stopped"
 
 
@@ -241,7 +241,7 @@ def test_paused_server_is_told(new_sandbox: NewSandbox) -> None:
     server.resume()
     wait_until(lambda: sandbox.status().phase == "running", 10, "ZooKeeper to answer again")
     server.kill()
-    with pytest.raises(SandboxError, match="zookeeper-1 does not run, so it cannot get SIGSTOP"):
+    with pytest.raises(SandboxError, match="zookeeper-1 does not run and cannot receive SIGSTOP"):
         server.pause()
 
 
@@ -276,11 +276,11 @@ def test_a_kafka_without_zookeeper_has_topics_and_events(tmp_path: Path) -> None
         assert written.stdout == "Wrote 3 events to orders: ends are {0: 2, 1: 1}\n"
         paced = run("produce", directory, "orders", "--count", "3", "--rate", "50")
         assert paced.stdout == "Wrote 3 events to orders: ends are {0: 4, 1: 2}\n"
-        assert "known topics: orders" in run("produce", directory, "order").stderr
+        assert "Known topics: orders" in run("produce", directory, "order").stderr
     finally:
         Sandbox.attach(directory).kill()
 
 
 def test_only_kraft_does_without_zookeeper(tmp_path: Path) -> None:
     refused = run("start", tmp_path / "box", "--zookeepers", "0")
-    assert "only brokers of Kafka 4.1 do without ZooKeeper" in refused.stderr
+    assert "Only brokers of Kafka 4.1 run without ZooKeeper" in refused.stderr

@@ -83,7 +83,7 @@ def test_expired_session_loses_its_nodes_and_its_client_is_told(zookeeper: Sandb
         victim.add_listener(states.append)
         path = victim.create(fresh("/ephemeral"), ephemeral=True)
         number, password = victim.client_id
-        with pytest.raises(SandboxError, match=f"knows no session 0x{number:x} with that password"):
+        with pytest.raises(SandboxError, match=f"has no session 0x{number:x} with that password"):
             zookeeper.expire_session(number, b"x" * 16)
         assert other.exists(path)
         zookeeper.expire_session(number, password)
@@ -122,13 +122,13 @@ def test_topics_settle_on_every_broker(line: str, request: pytest.FixtureRequest
     view = broker_view(port)
     assert view is not None
     assert sorted(view.leaders[topic]) == [0, 1, 2, 3, 4]
-    with pytest.raises(SandboxError, match=f"topic '{topic}' already exists"):
+    with pytest.raises(SandboxError, match=f"Topic '{topic}' already exists"):
         sandbox.create_topic(topic, 1)
     sandbox.delete_topic(topic)
     view = broker_view(port)
     assert view is not None
     assert topic not in view.leaders
-    with pytest.raises(SandboxError, match=f"topic '{topic}' could not be deleted"):
+    with pytest.raises(SandboxError, match=f"Cannot delete topic '{topic}'"):
         sandbox.delete_topic(topic)
 
 
@@ -136,7 +136,7 @@ def test_kraft_keeps_its_nodes_out_of_zookeeper(sandbox_41: Sandbox) -> None:
     assert sandbox_41.status().phase == "running"
     with kazoo(sandbox_41.zookeeper_connect) as client:
         assert not {"brokers", "controller", "kafka"} & set(client.get_children("/"))
-    with pytest.raises(SandboxError, match=r"Kafka 4\.1 keeps nothing in ZooKeeper"):
+    with pytest.raises(SandboxError, match=r"Kafka 4\.1 stores nothing in ZooKeeper"):
         _ = sandbox_41.kafka_zookeeper_connect
 
 

@@ -31,8 +31,8 @@ releases, so you can search logs and set alerts by them. The values in the messa
   continues.
 - **ZKG-2xx, findings.** `zkgroup doctor GROUP` prints them.
 
-Errors in options, commands, Delta tables and the sandbox (ZKG-001, 010 and 012) have more
-messages than those below. Each message says what to do.
+Errors of Delta tables and column formats (ZKG-012 and 001) have more messages than those below.
+Each message says what to do.
 
 This page is generated from `pyspark_zkgroup/catalogue.json` by `python -m
 tests.harness.error_page`.

@@ -22,7 +22,7 @@ def kept(group: Group, topic: str, partitions: int = 2) -> dict[int, int | None]
 
 
 def keep(group: Group, topic: str, offsets: dict[int, int]) -> None:
-    """Commit offsets as a client that is no zkgroup member."""
+    """Commit offsets as a client that is not a zkgroup member."""
     with consumer_of(group.sandbox, group.name) as consumer:
         partitions = {TheirPartition(topic, n): o for n, o in offsets.items()}
         consumer.assign(list(partitions))

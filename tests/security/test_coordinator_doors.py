@@ -59,7 +59,7 @@ def token_file(folder: Path, text: str = COORDINATOR_TOKEN, mode: int = 0o600) -
 def test_strangers_are_not_listened_to_unless_the_operator_says_so(listen: str) -> None:
     refused = run("--listen", listen)
     assert refused.exit_code == 1
-    assert f"--listen {listen} serves everybody" in refused.output
+    assert f"--listen {listen} accepts every client" in refused.output
     assert "--allow-anonymous" in refused.output
     assert passed_the_doors(run("--listen", listen, "--allow-anonymous"))
 
@@ -77,17 +77,17 @@ def test_a_token_or_certificates_of_members_let_in_whom_they_name(tmp_path: Path
     listen = ("--listen", "0.0.0.0:0")
     assert passed_the_doors(run(*listen, "--token-file", token_file(tmp_path)))
     tls = (*listen, "--tls-key", str(pair))
-    assert "serves everybody" in run(*tls).output
+    assert "accepts every client" in run(*tls).output
     assert passed_the_doors(run(*tls, "--tls-trust", str(made.ca)))
     pair.chmod(0o644)
-    assert f"--tls-key {pair} is no secret" in run(*tls, "--tls-trust", str(made.ca)).output
+    assert f"--tls-key {pair} is not secret" in run(*tls, "--tls-trust", str(made.ca)).output
 
 
 @pytest.mark.parametrize("text", ["", "abcde", "x" * (TOKEN_LENGTH_MIN - 1)])
 def test_a_short_token_is_refused_with_how_to_make_one(tmp_path: Path, text: str) -> None:
     refused = run("--listen", "127.0.0.1:0", "--token-file", token_file(tmp_path, text))
     assert refused.exit_code == 1
-    assert f"at least {TOKEN_LENGTH_MIN}" in refused.output
+    assert f"the minimum is {TOKEN_LENGTH_MIN}" in refused.output
     assert "openssl rand -hex 32" in refused.output
     assert not text or text not in refused.output
 
@@ -97,7 +97,7 @@ def test_a_token_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> N
     file = token_file(tmp_path, mode=mode)
     refused = run("--listen", "127.0.0.1:0", "--token-file", file)
     assert refused.exit_code == 1
-    assert f"--token-file {file} is no secret: other users may" in refused.output
+    assert f"--token-file {file} is not secret: other users may" in refused.output
     assert f"chmod 600 {file}" in refused.output
     assert leaks_of(refused.output) == []
 
@@ -113,7 +113,7 @@ def test_a_config_file_with_a_secret_is_its_owners_alone(tmp_path: Path) -> None
     file = tmp_path / "client.properties"
     file.write_text(f"zookeeper.auth=digest:a:{PASSWORD}")
     file.chmod(0o644)
-    with pytest.raises(OptionError, match=r"zookeeper\.auth.*is no secret") as refused:
+    with pytest.raises(OptionError, match=r"zookeeper\.auth.*is not secret") as refused:
         read_access(file)
     assert leaks_of(f"{refused.value}") == []
     file.chmod(0o600)
@@ -167,11 +167,11 @@ def test_tokens_of_groups_are_read_line_by_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("billing", "Line 1 of --group-tokens {} is no GROUP=TOKEN"),
-        ("a/b=0123456789abcdef", "Line 1 of --group-tokens {} is no GROUP=TOKEN"),
+        ("billing", "Line 1 of --group-tokens {} is not GROUP=TOKEN"),
+        ("a/b=0123456789abcdef", "Line 1 of --group-tokens {} is not GROUP=TOKEN"),
         ("billing=short", "has a token of 5 characters"),
-        ("*=0123456789abcdef\n*=0123456789abcdef", "Line 2 of --group-tokens {} gives * again"),
-        ("# nothing", "has no line"),
+        ("*=0123456789abcdef\n*=0123456789abcdef", "Line 2 of --group-tokens {} sets * again"),
+        ("# nothing", "has no lines"),
     ],
 )
 def test_wrong_tokens_of_groups_are_named_without_them(tmp_path: Path, line: str, why: str) -> None:
@@ -181,7 +181,7 @@ def test_wrong_tokens_of_groups_are_named_without_them(tmp_path: Path, line: str
     assert why.format(file) in refused.output
     assert "0123456789abcdef" not in refused.output
     both = run("--listen", "127.0.0.1:0", option, file, "--token-file", token_file(tmp_path))
-    assert "--token-file and --group-tokens are given" in both.output
+    assert "--token-file and --group-tokens are both set" in both.output
 
 
 def test_refusals_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -37,7 +37,7 @@ LOGIN = {
     ),
 }
 NO_HOST_CHECK = {"kafka.ssl.endpoint.identification.algorithm": ""}
-REFUSED = "the login would go to any host that somebody writes into ZooKeeper"
+REFUSED = "the login would be sent to any host that a client writes into ZooKeeper"
 
 
 @pytest.fixture(scope="module")

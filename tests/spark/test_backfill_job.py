@@ -66,6 +66,6 @@ def test_it_goes_on_where_it_broke_off_and_appends_nothing_twice(scene: JobScene
     told = scene.ended(refused, "backfill: ")
     assert refused.status == 1
     assert "[ZKG-006] " in told[-1]
-    assert "is of a backfill with another ending_offsets: " in told[-1]
+    assert "belongs to a backfill with other arguments: ending_offsets " in told[-1]
     assert judge(wanted, records(scene.jobs.table)).exactly_once
     assert scene.groups() == groups

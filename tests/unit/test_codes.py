@@ -23,6 +23,10 @@ _LEVELS = ("warning", "error", "exception", "critical")
 _LONGEST = 800
 
 
+# What happened to several partitions is put together from texts of the catalogue.
+WITHOUT_CATALOGUE = frozenset({"pyspark_zkgroup/planning/batch_read.py"})
+
+
 class Use(NamedTuple):
     code: str
     message: str
@@ -47,6 +51,18 @@ def without_code(source: str) -> list[str]:
         and is_logged(node)
         and not ast.unparse(node.args[0]).startswith("catalogue.warning('ZKG-1")
         and [ast.unparse(each) for each in node.args] != ["'%s'", "error"]
+    ]
+
+
+def errors_in_code(source: str) -> list[str]:
+    """Errors whose text is not from the catalogue."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).rpartition(".")[2] in CODES
+        and node.args
+        and not isinstance(node.args[0], ast.Starred)
     ]
 
 
@@ -125,6 +141,23 @@ def test_each_warning_comes_from_the_catalogue() -> None:
     assert found == {}, f"add ZKG-{free} to catalogue.json and use catalogue.warning()"
 
 
+def test_each_error_comes_from_the_catalogue() -> None:
+    found = {
+        name: missing
+        for path in sources()
+        if (name := str(path.relative_to(PROJECT))) not in WITHOUT_CATALOGUE
+        and not name.startswith(("pyspark_zkgroup/delta/", "pyspark_zkgroup/formats/"))
+        and (missing := errors_in_code(path.read_text("utf-8")))
+    }
+    assert found == {}, "add a message to catalogue.json and use the error's of()"
+
+
+def test_an_error_with_a_text_is_found() -> None:
+    assert errors_in_code('raise OptionError("x", "y")') == ["OptionError('x', 'y')"]
+    assert errors_in_code('raise errors.OptionError(f"{x}")') != []
+    assert errors_in_code('raise OptionError.of("missing")\nOptionError(*texts)') == []
+
+
 def test_no_code_is_written_elsewhere() -> None:
     """A text that begins with its code is not in the catalogue."""
     found = [
@@ -172,7 +205,7 @@ def test_a_message_is_a_sentence_of_bearable_length(code: str, message: str) -> 
         assert template
         assert not template.endswith((".", " "))
         first = error_page.rendered(code, template, message)[0]
-        assert template[0] in "{'`\"" or first.isupper() or template.startswith("rebalance.")
+        assert template[0] in "{'`\".-" or first.isupper() or template.startswith("rebalance.")
         assert len(error_page.rendered(code, template, message)) <= _LONGEST
 
 

@@ -56,7 +56,7 @@ def test_default_event_is_json_with_its_number() -> None:
 
 @pytest.mark.parametrize("text", ["", "localhost", "h:p", ":9", "a:1,,b:2"])
 def test_addresses_that_are_none(text: str) -> None:
-    with pytest.raises(SandboxError, match="is no address"):
+    with pytest.raises(SandboxError, match="is not an address"):
         parse_addresses(text)
 
 

@@ -59,7 +59,7 @@ def test_state_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_directory_without_a_sandbox_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SandboxError, match=f"there is no sandbox in {tmp_path}.*sandbox start"):
+    with pytest.raises(SandboxError, match=f"There is no sandbox in {tmp_path}.*sandbox start"):
         Sandbox.attach(tmp_path)
 
 
@@ -144,7 +144,7 @@ def test_status_tells_a_start_under_way_from_one_that_was_cut_off(tmp_path: Path
 
 def test_foreign_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(SandboxError, match=r"holds other things \(thesis.txt\) and no sandbox"):
+    with pytest.raises(SandboxError, match=r"contains other files \(thesis.txt\) and no sandbox"):
         Sandbox(tmp_path, brokers=0).start()
     assert (tmp_path / "thesis.txt").read_text() == "precious"
 
@@ -153,9 +153,9 @@ def test_foreign_directory_is_refused(tmp_path: Path) -> None:
     ("parameters", "message"),
     [
         ({"kafka": "2.8"}, "no sandbox for Kafka '2.8'. Choose one of 3.9, 4.1"),
-        ({"brokers": -1}, "brokers is -1. It must be from 0 to 9"),
-        ({"zookeepers": 0}, "zookeepers is 0. It must be from 1 to 9"),
-        ({"tick_ms": 1}, "tick_ms is 1. It must be from 10 to 60000"),
+        ({"brokers": -1}, "brokers is -1, but must be from 0 to 9"),
+        ({"zookeepers": 0}, "zookeepers is 0, but must be from 1 to 9"),
+        ({"tick_ms": 1}, "tick_ms is 1, but must be from 10 to 60000"),
     ],
 )
 def test_impossible_parameters(tmp_path: Path, parameters: dict[str, int], message: str) -> None:

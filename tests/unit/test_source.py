@@ -106,13 +106,13 @@ def test_the_schema_names_the_columns(reader: Reader, given: StructType) -> None
         ),
         (
             StructType().add("value", BinaryType(), nullable=False),
-            "says NOT NULL of 'value'",
-            "Leave NOT NULL out",
+            "declares 'value' NOT NULL",
+            "Remove NOT NULL",
         ),
         (
             StructType().add("headers", ArrayType(HEADER, containsNull=False)),
-            "says NOT NULL of 'headers.element'",
-            "Leave NOT NULL out",
+            "declares 'headers.element' NOT NULL",
+            "Remove NOT NULL",
         ),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_limit_on_a_spark_that_does_not_tell_the_trigger(
     with pytest.raises(OptionError) as caught:
         source(**limits).streamReader(COLUMNS)
     assert all(name in caught.value.what for name in limits)
-    assert "'endsByItself' is true for such a query" in caught.value.remedy
+    assert "Set endsByItself=true for such a query" in caught.value.remedy
     for told in ("true", "false"):
         source(**limits, endsByItself=told).streamReader(COLUMNS)
     source(minOffsetsPerTrigger="9").streamReader(COLUMNS)

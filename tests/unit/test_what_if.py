@@ -98,10 +98,10 @@ def test_jvm_members_say_no_rule_that_could_be_changed() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (Change(more=("a",)), "a is a member already"),
-        (Change(more=("c",), without=("a", "b")), "no member that the new one could be like"),
-        (Change(partitions={"t": 3}), "t has 4 partitions, and Kafka takes none away"),
-        (Change(partitions={"a b": 3}), "'a b' is not the name of a topic"),
+        (Change(more=("a",)), "a is already a member"),
+        (Change(more=("c",), without=("a", "b")), "no member that the new one could copy"),
+        (Change(partitions={"t": 3}), "t has 4 partitions, and Kafka cannot remove any"),
+        (Change(partitions={"a b": 3}), "'a b' is not a valid topic name"),
     ],
 )
 def test_what_cannot_be_is_refused(change: Change, said: str) -> None:

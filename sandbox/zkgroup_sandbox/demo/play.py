@@ -304,12 +304,15 @@ def _last(lines: list[str]) -> str:
 
 
 def _failed(driver: Driver) -> SandboxError:
-    return SandboxError(
-        f"the driver {driver.name} ended with status {driver.status}: {_last(driver.lines())}",
-        f"See {driver.log}",
+    return SandboxError.of(
+        "driver_ended",
+        driver=driver.name,
+        status=driver.status,
+        line=_last(driver.lines()),
+        log=driver.log,
     )
 
 
 def _too_late(what: str, *drivers: Driver) -> SandboxError:
     logs = ", ".join(str(d.log) for d in drivers)
-    return SandboxError(f"waited {SCENE_DEADLINE_S:.0f} s for {what}", f"See {logs}")
+    return SandboxError.of("scene_too_long", waited_s=SCENE_DEADLINE_S, what=what, log=logs)

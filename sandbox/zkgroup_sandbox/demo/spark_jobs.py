@@ -120,10 +120,7 @@ class SparkJobs:
 def _job(name: str) -> Path:
     job = JOBS / name
     if not job.exists():
-        raise SandboxError(
-            f"the demo runs {job}, which is not there",
-            "The demo needs a clone of the project: run make demo in it",
-        )
+        raise SandboxError.of("demo_job_missing", job=job)
     return job
 
 
@@ -137,8 +134,5 @@ def _place_for_sockets(wanted: Path) -> str:
 def _spark_submit() -> Path:
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
-        raise SandboxError(
-            "pyspark is not installed for this Python",
-            "Run: python -m pip install 'pyspark-zkgroup[spark,delta]'",
-        )
+        raise SandboxError.of("demo_without_pyspark")
     return Path(found.origin).parent / "bin" / "spark-submit"

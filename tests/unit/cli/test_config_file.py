@@ -46,13 +46,13 @@ def test_what_stands_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (f"zookeeper.connect=zk1\n{PASSWORD}", "Line 2 of {} is no name=value"),
-        (f"={PASSWORD}", "Line 1 of {} is no name=value"),
+        (f"zookeeper.connect=zk1\n{PASSWORD}", "Line 2 of {} is not name=value"),
+        (f"={PASSWORD}", "Line 1 of {} is not name=value"),
         (
             f"zookeeper.auth={PASSWORD}\n\nzookeeper.auth={PASSWORD}",
-            "Line 3 of {} gives 'zookeeper.auth' again",
+            "Line 3 of {} sets 'zookeeper.auth' again",
         ),
-        ("group.id=billing", "{} has the option 'group.id', which has no effect on commands"),
+        ("group.id=billing", "{} sets the option 'group.id', which has no effect on commands"),
         (f"zookeeper.auht={PASSWORD}", "Did you mean 'zookeeper.auth'?"),
         (f"zookeeper.auth={PASSWORD}", "'zookeeper.auth' is '*****', which has an entry"),
     ],

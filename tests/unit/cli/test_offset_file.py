@@ -22,16 +22,16 @@ def test_what_is_written_is_read_back() -> None:
     ("text", "named"),
     [
         ("{", "not JSON"),
-        ("[]", "holds no topics"),
-        ("{}", "holds no topics"),
-        ('{"a": 1}', "'a' is no topic"),
-        ('{"a/b": {}}', "'a/b' is no topic"),
-        ('{"a": {"x": 1}}', "'x' is no partition of a"),
+        ("[]", "contains no topics"),
+        ("{}", "contains no topics"),
+        ('{"a": 1}', "'a' is not a topic"),
+        ('{"a/b": {}}', "'a/b' is not a topic"),
+        ('{"a": {"x": 1}}', "'x' is not a partition of a"),
         ('{"a": {"0": "1"}}', "a-0 has '1'"),
         ('{"a": {"0": true}}', "a-0 has True"),
         ('{"a": {"0": -1}}', "a-0 has -1"),
         ('{"a": {"0": 9223372036854775808}}', "a-0 has 9223372036854775808"),
-        ('{"a": {"' + "1" * 5000 + '": 1}}', "is no partition of a"),
+        ('{"a": {"' + "1" * 5000 + '": 1}}', "is not a partition of a"),
         ("[" * 100_000, "not JSON"),
     ],
 )
@@ -43,7 +43,7 @@ def test_rubbish_is_refused_by_name_and_place(text: str, named: str) -> None:
 
 
 def test_bytes_that_are_no_text_are_refused_by_name() -> None:
-    with pytest.raises(OptionError, match=r"saved\.json is no text in UTF-8"):
+    with pytest.raises(OptionError, match=r"saved\.json is not text in UTF-8"):
         read_file(b"\x89\xff\x00", "saved.json")
 
 
@@ -56,9 +56,9 @@ def test_a_mark_of_the_byte_order_is_no_rubbish() -> None:
 def test_what_is_saved_is_read_back_and_nothing_that_was_there_is_lost(tmp_path: Path) -> None:
     file, first = tmp_path / "undo.json", {TopicPartition("a", 0): 1}
     save_new(file, first)
-    with pytest.raises(OptionError, match=r"undo\.json is there already") as caught:
+    with pytest.raises(OptionError, match=r"undo\.json already exists") as caught:
         save_new(file, {TopicPartition("a", 0): 2})
-    assert "Name another one with --undo" in caught.value.remedy
+    assert "Name another file with --undo" in caught.value.remedy
     assert read_file(file.read_bytes(), "f") == first
 
 

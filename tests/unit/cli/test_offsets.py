@@ -69,14 +69,14 @@ def test_a_time_is_the_same_on_every_machine(text: str, at_ms: int) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("yesterday", "'yesterday' is no time"),
-        ("ZZ", "'ZZ' is no time"),
-        ("2026-11-23T02:08:20", "does not say its zone"),
-        ("2026-11-23", "does not say its zone"),
+        ("yesterday", "'yesterday' is not a time"),
+        ("ZZ", "'ZZ' is not a time"),
+        ("2026-11-23T02:08:20", "has no time zone"),
+        ("2026-11-23", "has no time zone"),
         ("1969-12-31T23:59:59.999Z", "is before 1970"),
-        ("1795399700", "most probably it is seconds"),
-        ("99999999999", "most probably it is seconds"),
-        ("0", "most probably it is seconds"),
+        ("1795399700", "it is probably in seconds"),
+        ("99999999999", "it is probably in seconds"),
+        ("0", "it is probably in seconds"),
         ("253402300800000", "after the year 9999"),
         ("1" * 5000, "after the year 9999"),
     ],
@@ -90,7 +90,7 @@ def test_an_import_of_no_text_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "offsets.json"
     file.write_bytes(RUBBISH)
     result = run("offsets", "import", "billing", str(file))
-    assert_refused(result, f"{file} is no text in UTF-8", 'Expected JSON like {"orders"')
+    assert_refused(result, f"{file} is not text in UTF-8", 'Give JSON like {"orders"')
 
 
 @pytest.mark.parametrize("option", ["--token-file", "--tls-key", "--tls-trust"])
@@ -109,12 +109,12 @@ def test_a_file_of_the_coordinator_that_is_no_text_is_refused(option: str, tmp_p
 def test_an_address_of_the_coordinator_is_host_and_port(option: str, address: str) -> None:
     listen = () if option == "--listen" else ("--listen", "127.0.0.1:0")
     result = run("coordinator", *listen, option, address)
-    assert_refused(result, f"{option} {address!r} is no HOST:PORT", "to 65535", "10.0.0.5:7070")
+    assert_refused(result, f"{option} {address!r} is not HOST:PORT", "to 65535", "10.0.0.5:7070")
 
 
 def test_nobody_can_come_to_port_0() -> None:
     result = run("coordinator", "--listen", "[::1]:0", "--advertise", "here:0")
-    assert_refused(result, "--advertise 'here:0' is no HOST:PORT with a port from 1 to 65535")
+    assert_refused(result, "--advertise 'here:0' is not HOST:PORT with a port from 1 to 65535")
 
 
 def test_what_was_done_is_told_in_the_words_of_what_was_shown() -> None:

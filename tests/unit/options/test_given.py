@@ -20,7 +20,7 @@ STARTING = (
     'earliest, latest, or a JSON object such as {"orders": {"0": 23, "1": -2, "2": -1}} with the '
     "next offset to read, or -2 for earliest, or -1 for latest"
 )
-ONE_SOURCE = "Give exactly one of 'subscribe', 'subscribePattern', 'excludePattern' and 'assign'"
+ONE_SOURCE = "Set exactly one of 'subscribe', 'subscribePattern', 'excludePattern' and 'assign'"
 COMMITS = (
     "offsets are committed at each boundary between two batches, as soon as Spark has finished "
     "the batch"
@@ -84,14 +84,14 @@ COMMITS = (
             {"Threads": "1", "threads": "2"},
             (
                 "Options 'Threads' and 'threads' are one option, given twice: '1' and '2'. "
-                "Give it once: case does not matter in names"
+                "Give it once: names are not case sensitive"
             ),
         ),
         (
             {"auto.offset.reset": "smallest", "startingOffsets": "latest"},
             (
                 "Options 'auto.offset.reset' and 'startingOffsets' mean the same but differ: "
-                "'smallest' and 'latest'. Give 'startingOffsets' alone"
+                "'smallest' and 'latest'. Set only 'startingOffsets'"
             ),
         ),
         (
@@ -104,7 +104,7 @@ COMMITS = (
         ),
         (
             {"threads": None},
-            "Option 'threads' has a value of type NoneType. Give every option as text",
+            "Option 'threads' has a value of type NoneType. Set every option to a string",
         ),
         # Numbers and words.
         *(
@@ -226,7 +226,7 @@ COMMITS = (
         (
             {"subscribePattern": "a.*"},
             (
-                "Several options say which topics to read: 'subscribe' is 'orders' and "
+                "Several options name the topics to read: 'subscribe' is 'orders' and "
                 f"'subscribePattern' is 'a.*'. {ONE_SOURCE}"
             ),
         ),
@@ -324,7 +324,7 @@ def test_the_message(options: dict[str, Any], message: str) -> None:
         (
             {"subscribePattern": "a.*", "excludePattern": "b"},
             (
-                "Several options say which topics to read: 'subscribePattern' is 'a.*' and "
+                "Several options name the topics to read: 'subscribePattern' is 'a.*' and "
                 f"'excludePattern' is 'b'. {ONE_SOURCE}"
             ),
         ),

@@ -171,7 +171,7 @@ def test_options_that_would_have_no_effect_are_refused() -> None:
         (
             {"kafka.security.protocol": "SASL_SSL"},
             "Option 'kafka.sasl.jaas.config' is missing, but 'kafka.security.protocol' is "
-            "'SASL_SSL' and 'kafka.sasl.mechanism' is GSSAPI by default. Give it: "
+            "'SASL_SSL' and 'kafka.sasl.mechanism' is GSSAPI by default. Set it to: "
             "com.sun.security.auth.module.Krb5LoginModule required, its options, and a semicolon",
         ),
         (
@@ -233,7 +233,8 @@ def test_a_key_and_its_certificate_must_fit(certificates: Certificates) -> None:
         "kafka.ssl.keystore.key": certificates.locked_key.read_text(),
     }
     assert said(own) == (
-        "The private key is locked, but 'kafka.ssl.key.password' is not given. Give it"
+        "The private key is encrypted, but 'kafka.ssl.key.password' is not set. Set it to the "
+        "password of the key"
     )
     assert "whose private key does not open with the password that is given for it" in said(
         {**own, "kafka.ssl.key.password": PASSWORD}

@@ -55,8 +55,8 @@ def refusal(options: dict[str, str], use: Use = "stream") -> str:
     ("options", "said"),
     [
         ({}, "Option 'subscribe' (or "),
-        ({"subscribe": "t", "subscribePattern": "t.*"}, "Several options say which topics"),
-        ({"subscribe": "t", "assign": '{"a":[0]}'}, "Several options say which topics"),
+        ({"subscribe": "t", "subscribePattern": "t.*"}, "Several options name the topics"),
+        ({"subscribe": "t", "assign": '{"a":[0]}'}, "Several options name the topics"),
         ({"assign": ""}, "Option 'assign' is '', which is not JSON"),
         ({"assign": "{}"}, "Option 'assign' is '{}', which "),
         ({"assign": '{"t": []}'}, "Option 'assign' is '{\"t\": []}', which "),

@@ -201,20 +201,20 @@ AT_LATEST = (
             },
             "Option 'startingOffsets' is '{\"orders\": {\"0\": 3}}', but 'endingOffsets' is "
             '\'{"orders": {"0": 2}}\': in orders-0, 3 is after the end. '
-            "A read starts where it ends, or earlier",
+            "Set a start that is not after the end",
         ),
         (
             "batch",
             {**BY_TIME, "startingTimestamp": "6", "endingTimestamp": "5"},
             "Option 'startingTimestamp' is '6', but 'endingTimestamp' is '5'. "
-            "A read starts where it ends, or earlier",
+            "Set a start that is not after the end",
         ),
         (
             "batch",
             {**BY_TIME, "endingOffsetsByTimestamp": '{"orders": {"0": 4}}'},
             "Option 'startingOffsetsByTimestamp' is '{\"orders\": {\"0\": 5}}', but "
             "'endingOffsetsByTimestamp' is '{\"orders\": {\"0\": 4}}': in orders-0, 5 is after the "
-            "end. A read starts where it ends, or earlier",
+            "end. Set a start that is not after the end",
         ),
     ],
 )

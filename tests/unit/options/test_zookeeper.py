@@ -90,7 +90,7 @@ def test_a_locked_key(certificates: Certificates, tmp_path: Path) -> None:
     )
     given = {**TLS, "zookeeper.ssl.keystore.location": str(both)}
     password = "zookeeper.ssl.keystore.password"
-    assert f"is locked, but '{password}' is not given" in said(given)
+    assert f"is encrypted, but '{password}' is not set" in said(given)
     assert "does not open with the password" in said({**given, password: WRONG_PASSWORD})
     tls = security({**given, password: KEY_PASSWORD}).tls
     assert tls is not None
