@@ -76,6 +76,8 @@ WITH_HEADERS: Final = (*COLUMNS, HEADERS)
 CORRUPT: Final = Column("corrupt", Struct((Column("bytes", "binary"), Column("reason", "string"))))
 """Null, unless a key or a value of a typed format could not be read; then its bytes, and why."""
 
+_PLAIN_NAMES = ("key", "value", "bytes", "reason")
+
 NO_TIMESTAMP_TYPE = -1
 """timestampType of a record from before Kafka 0.10, which has no time: its timestamp is then -1 ms,
 as for the JVM.
@@ -85,7 +87,24 @@ LOG_APPEND_TIME = 1
 
 
 def spark_ddl(columns: tuple[Column, ...]) -> str:
-    return ", ".join(f"{one.name} {one.type}" for one in columns)
+    return ", ".join(f"{one.name} {ddl(one.type)}" for one in columns)
+
+
+def ddl(kind: Type) -> str:
+    """As Spark reads it, whatever the names of fields are."""
+    match kind:
+        case Array(element):
+            return f"array<{ddl(element)}>"
+        case Map(key, value):
+            return f"map<{ddl(key)},{ddl(value)}>"
+        case Struct(fields):
+            return f"struct<{','.join(f'{_quoted(one.name)}:{ddl(one.type)}' for one in fields)}>"
+        case _:
+            return str(kind)
+
+
+def _quoted(name: str) -> str:
+    return name if name in _PLAIN_NAMES else "`" + name.replace("`", "``") + "`"
 
 
 @cache

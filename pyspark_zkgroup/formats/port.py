@@ -8,6 +8,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from pyspark_zkgroup.schema import Type
+
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
@@ -21,3 +23,14 @@ class Parsed:
 class Parser(Protocol):
     def parse(self, column: pa.BinaryArray) -> Iterator[Parsed]:
         """All rows of the column, in pieces of bounded size."""
+
+
+class Format(Protocol):
+    """What an option says of a column. It travels to the tasks."""
+
+    @property
+    def name(self) -> str:
+        """As the option has it."""
+
+    def parser(self, kind: Type) -> Parser:
+        """ImportError where the native decoder is missing."""

@@ -7,14 +7,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import BadRecordError, OptionError
-from pyspark_zkgroup.formats.port import Parser
+from pyspark_zkgroup.formats.port import Format, Parser
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.schema import COLUMNS, CORRUPT, Column, arrow_schema, arrow_type
 
@@ -27,9 +26,8 @@ class RowShape:
     """The columns of rows. It travels to the tasks."""
 
     columns: tuple[Column, ...] = COLUMNS
-    json: tuple[str, ...] = ()
-    """Those of them that are parsed from JSON."""
-    time_zone: str = "UTC"
+    formats: tuple[tuple[str, Format], ...] = ()
+    """Of those of them that are parsed."""
     permissive: bool = False
     """Whether bad records pass where there is no column for them."""
 
@@ -41,9 +39,10 @@ class Shaper:
         self._shape = shape
         self._schema = arrow_schema(shape.columns)
         self._parsers = {
-            column.name: _json_parser(column, shape.time_zone)
+            column.name: _parser(column, form)
             for column in shape.columns
-            if column.name in shape.json
+            for name, form in shape.formats
+            if column.name == name
         }
         self._has_corrupt = CORRUPT in shape.columns
         self._bad = 0
@@ -97,22 +96,18 @@ class Shaper:
         partition = TopicPartition(part["topic"][row].as_py(), part["partition"][row].as_py())
         offset, reason = part["offset"][row].as_py(), told[row].as_py()
         if not self._shape.permissive:
-            _fail(partition, offset, reason)
+            raise BadRecordError.of("bad", partition=partition, offset=offset, reason=reason)
         self._first_bad = self._first_bad or f"offset {offset} of {partition}: {reason}"
         self._bad += len(told) - told.null_count
 
 
-def _json_parser(column: Column, time_zone: str) -> Parser:
+def _parser(column: Column, form: Format) -> Parser:
     try:
-        from pyspark_zkgroup.formats.json.native import JsonParser
+        return form.parser(column.type)
     except ImportError as error:
-        raise OptionError(
-            f"Option '{column.name}.format' is 'json', but the native decoder of pyspark-zkgroup "
-            f"cannot be used here ({error})",
-            "Install a wheel that has it on the driver and all executors, or read the column as "
-            "BINARY or STRING",
+        raise OptionError.of(
+            "format_without_decoder", column=column.name, format=form.name, error=error
         ) from error
-    return JsonParser(column.type, time_zone)
 
 
 def _corrupt(part: pa.RecordBatch, reasons: dict[str, pa.Array]) -> pa.Array:
@@ -138,14 +133,3 @@ def _told(reasons: dict[str, pa.Array]) -> pa.Array:
 def _by_importance(reasons: dict[str, pa.Array]) -> list[tuple[str, pa.Array]]:
     """Where both are bad, the value comes first."""
     return sorted(reasons.items(), reverse=True)
-
-
-def _fail(partition: TopicPartition, offset: int, reason: str) -> NoReturn:
-    raise BadRecordError(
-        f"The record at offset {offset} of {partition} is bad: {reason}",
-        "Add 'corrupt STRUCT<bytes: BINARY, reason: STRING>' to .schema(...) to get bad records in "
-        "that column, or set bad.records=permissive to read them with null fields",
-        topic=partition.topic,
-        partition=partition.partition,
-        offset=offset,
-    )

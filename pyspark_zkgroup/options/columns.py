@@ -7,19 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.formats.json.format import JsonFormat
 from pyspark_zkgroup.formats.json.types import has_time_zone, refusal
 from pyspark_zkgroup.formats.json.zone import offsets
+from pyspark_zkgroup.formats.port import Format
 from pyspark_zkgroup.formats.shaping import RowShape
 from pyspark_zkgroup.options import rules
+from pyspark_zkgroup.options.avro import AvroOptions, avro_options
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
 from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.schema import COLUMNS, CORRUPT, HEADERS, WITH_HEADERS, Column, Type
 
-Format = Literal["binary", "string", "json"]
+FormatName = Literal["binary", "string", "json", "avro"]
 BadRecords = Literal["fail", "permissive"]
 
-_FORMAT: Rule[Format] = rules.one_of("binary", "string", "json")
+_FORMAT: Rule[FormatName] = rules.one_of("binary", "string", "json", "avro")
 
 
 def _zone(text: str) -> str:
@@ -35,10 +38,14 @@ INCLUDE_HEADERS = SECTION.option("includeHeaders", rules.FLAG, False)
 """Without `.schema(...)`, give rows a column `headers` of the type
 array<struct<key:string,value:binary>>: null for a record without any.
 """
-KEY_FORMAT: Final[Option[Format]] = SECTION.option("key.format", _FORMAT, "binary")
-"""What keys are. json: `.schema(...)` gives the column `key` the type STRUCT, ARRAY or MAP."""
-VALUE_FORMAT: Final[Option[Format]] = SECTION.option("value.format", _FORMAT, "binary")
-"""What values are. json: `.schema(...)` gives the column `value` the type STRUCT, ARRAY or MAP."""
+KEY_FORMAT: Final[Option[FormatName]] = SECTION.option("key.format", _FORMAT, "binary")
+"""What keys are. json: `.schema(...)` gives the column `key` the type STRUCT, ARRAY or MAP. avro:
+key.avro.schema gives it its type.
+"""
+VALUE_FORMAT: Final[Option[FormatName]] = SECTION.option("value.format", _FORMAT, "binary")
+"""What values are. json: `.schema(...)` gives the column `value` the type STRUCT, ARRAY or MAP.
+avro: value.avro.schema gives it its type.
+"""
 JSON_TIME_ZONE = SECTION.optional("json.timeZone", _TIME_ZONE)
 """The time zone of times in JSON that name none. Required if the schema has a TIMESTAMP in JSON:
 Spark does not tell a source the session's time zone, which is
@@ -62,10 +69,12 @@ _ALLOWED_TYPES: Final[dict[str, tuple[Type, ...]]] = {
 @dataclass(frozen=True, slots=True)
 class ColumnOptions:
     include_headers: bool = False
-    key_format: Format = "binary"
-    value_format: Format = "binary"
+    key_format: FormatName = "binary"
+    value_format: FormatName = "binary"
     time_zone: str | None = None
     bad_records: BadRecords = "fail"
+    avro: tuple[AvroOptions, ...] = ()
+    """Of the columns of that format."""
 
     @property
     def default(self) -> tuple[Column, ...]:
@@ -74,28 +83,37 @@ class ColumnOptions:
             if form == "json":
                 raise OptionError.of("json_without_schema", column=name)
         columns = WITH_HEADERS if self.include_headers else COLUMNS
-        text = [name for name, form in self._formats.items() if form == "string"]
-        return tuple(
-            replace(column, type="string") if column.name in text else column for column in columns
-        )
+        types: dict[str, Type] = {
+            name: "string" for name, form in self._formats.items() if form == "string"
+        }
+        types |= {one.column: one.type for one in self.avro}
+        return tuple(replace(one, type=types.get(one.name, one.type)) for one in columns)
 
     def shape(self, requested: tuple[Column, ...]) -> RowShape:
         """OptionError unless rows can have exactly these columns."""
         if not requested:
             raise OptionError.of("schema_without_columns", names=_names())
         self._check_names([column.name for column in requested])
+        formats: list[tuple[str, Format]] = []
         for column in requested:
-            if self._formats.get(column.name) == "json":
-                self._check_json(column)
-            else:
+            form = self._format(column)
+            if form is None:
                 _check_type(column)
-        json = tuple(one.name for one in requested if self._formats.get(one.name) == "json")
-        if CORRUPT in requested and not json:
+            else:
+                formats.append((column.name, form))
+        if CORRUPT in requested and not formats:
             raise OptionError.of("corrupt_without_format")
-        return RowShape(requested, json, self.time_zone or "UTC", self.bad_records == "permissive")
+        return RowShape(requested, tuple(formats), self.bad_records == "permissive")
+
+    def _format(self, column: Column) -> Format | None:
+        """What its bytes are parsed as, if they are."""
+        if self._formats.get(column.name) == "json":
+            self._check_json(column)
+            return JsonFormat(self.time_zone or "UTC")
+        return next((one.format(column) for one in self.avro if one.column == column.name), None)
 
     @property
-    def _formats(self) -> dict[str, Format]:
+    def _formats(self) -> dict[str, FormatName]:
         return {"key": self.key_format, "value": self.value_format}
 
     def _check_names(self, names: list[str]) -> None:
@@ -118,12 +136,15 @@ class ColumnOptions:
 
 
 def column_options(given: Given) -> ColumnOptions:
+    key, value = given.value(KEY_FORMAT), given.value(VALUE_FORMAT)
+    avro = (avro_options(given, name, form) for name, form in (("key", key), ("value", value)))
     return ColumnOptions(
         given.value(INCLUDE_HEADERS),
-        given.value(KEY_FORMAT),
-        given.value(VALUE_FORMAT),
+        key,
+        value,
         given.value(JSON_TIME_ZONE),
         given.value(BAD_RECORDS),
+        tuple(one for one in avro if one is not None),
     )
 
 

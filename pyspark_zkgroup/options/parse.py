@@ -10,6 +10,7 @@ from typing import Final
 
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.options import (
+    avro,
     batch_read,
     batch_size,
     brokers,
@@ -40,6 +41,7 @@ TABLE: Final = Table(
         batch_size.SECTION,
         batch_read.SECTION,
         columns.SECTION,
+        avro.SECTION,
         brokers.FETCHING,
         brokers.CONNECTIONS,
         kafka_security.LISTENER,

@@ -53,6 +53,8 @@ class Parsed:
     values: Array
     reasons: Array
     """Texts; null where the row is good."""
+    unknown: int | None
+    """The number of a schema that the next row names and that was not added."""
 
 class JsonParser:
     def __init__(
@@ -68,3 +70,13 @@ class JsonParser:
 
     def parse(self, column: tuple[bytes | None, bytes, bytes], from_: int, to: int, /) -> Parsed:
         """Rows of a column of bytes, in Arrow's layout: as many as a batch takes, one at least."""
+
+class AvroParser:
+    def __init__(self, words: list[str], framing: str) -> None:
+        """`words` are the type in preorder."""
+
+    def add(self, schema: int, steps: list[tuple[str, list[int], list[str]]]) -> None:
+        """What records of a schema are read by; see _native/src/formats/avro/program.rs."""
+
+    def parse(self, column: tuple[bytes | None, bytes, bytes], from_: int, to: int, /) -> Parsed:
+        """See `JsonParser.parse`; it stops before a row whose schema is not known."""

@@ -19,6 +19,8 @@ from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS, RECORD
 # all have will do for any Spark 4.
 TOKEN_PROVIDER_VERSION = "4.0.0"
 POOL_VERSION = "2.12.0"
+# The same holds for Avro, of which this one works in Spark 4.1 and 4.2.
+AVRO_VERSION = "4.1.1"
 
 
 def kafka_source_jars(say: Say, environment: Mapping[str, str] | None = None) -> list[Path]:
@@ -28,6 +30,11 @@ def kafka_source_jars(say: Say, environment: Mapping[str, str] | None = None) ->
         for release in releases(installed("pyspark"))
         for jar in release_jars(release, RECORD, say, environment)
     ]
+
+
+def avro_jars(say: Say, environment: Mapping[str, str] | None = None) -> list[Path]:
+    """Those of Spark's from_avro."""
+    return release_jars(_of_spark("spark-avro", AVRO_VERSION), RECORD, say, environment)
 
 
 def releases(spark: str) -> tuple[Release, ...]:

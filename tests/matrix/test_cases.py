@@ -109,6 +109,29 @@ def test_values_of_json_become_columns(lab: Lab) -> None:
         lab.batch(permissive, f"value {kind}").collect()
 
 
+def test_values_of_avro_become_columns(lab: Lab) -> None:
+    topic, group, sink = lab.topic(1), lab.name(), Sink()
+    values = [b"\x02\x02\x06ann", b"\x04\x00", b"\x06\x09"]
+    events = lambda n: (b"k", values[n])  # noqa: E731
+    produce(lab.sandbox.bootstrap_servers, topic, len(values), make_event=events)
+    schema = """{"type": "record", "name": "order", "fields": [
+        {"name": "id", "type": "long"}, {"name": "user", "type": ["null", "string"]}]}"""
+    given = {"value.format": "avro", "value.avro.schema": schema}
+    options = lab.options(group, topic, **given)
+    kind = "STRUCT<user: STRING, id: BIGINT>"
+    asked = f"offset BIGINT, value {kind}, corrupt STRUCT<bytes: BINARY, reason: STRING>"
+    lab.run(lab.stream(options, asked), sink, lab.checkpoint(), **NOW)
+    rows = sorted(sink.rows, key=lambda row: int(row["offset"]))
+    assert [row["value"]["id"] for row in rows] == [1, 2, None]
+    assert [row["value"]["user"] for row in rows] == ["ann", None, None]
+    assert rows[2]["corrupt"]["reason"] == "value: user: its branch of a union is number -5 of 2"
+
+    permissive = {**lab.options(lab.name(), topic), **given, "bad.records": "permissive"}
+    found = lab.batch(permissive)
+    assert found.schema["value"].dataType.simpleString() == "struct<id:bigint,user:string>"
+    assert [row["value"]["id"] for row in found.orderBy("offset").collect()] == [1, 2, None]
+
+
 def test_available_now_with_a_limit_reads_to_the_end(lab: Lab) -> None:
     topic, group, sink = lab.topic(count=COUNT), lab.name(), Sink()
     options = lab.options(group, topic, maxOffsetsPerTrigger="40")

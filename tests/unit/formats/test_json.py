@@ -176,6 +176,12 @@ def test_a_record_that_grows_without_end_is_bad() -> None:
     assert reasons == ["it takes more than 268435456 bytes of columns", None]
 
 
+def test_nulls_of_a_wide_type_count_as_what_they_take() -> None:
+    wide = Array(Struct(tuple(Column(f"c{n}", "bigint") for n in range(200))))
+    _, reasons = parsed(wide, b"[" + b"null," * 200_000 + b"null]")
+    assert reasons == ["it takes more than 268435456 bytes of columns"]
+
+
 def test_a_large_batch_comes_in_pieces() -> None:
     wide = Array(Struct(tuple(Column(f"c{n}", "bigint") for n in range(200))))
     column = pa.array([b"[" + b"{}," * 9_999 + b"{}]"] * 10, pa.binary())

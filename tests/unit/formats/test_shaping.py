@@ -13,11 +13,13 @@ pytest.importorskip(
 )
 
 from pyspark_zkgroup.errors import BadRecordError, OptionError
+from pyspark_zkgroup.formats.json.format import JsonFormat
 from pyspark_zkgroup.formats.shaping import RowShape, Shaper
 from pyspark_zkgroup.schema import COLUMNS, CORRUPT, Column, Struct, arrow_schema
 
 ID = Struct((Column("id", "bigint"),))
 VALUE = Column("value", ID)
+VALUE_JSON = (("value", JsonFormat()),)
 GOOD, BAD = b'{"id":1}', b'{"id":"x"}'
 
 
@@ -44,7 +46,7 @@ def test_columns_without_a_format_pass_as_they_are() -> None:
 
 
 def test_a_bad_record_ends_the_batch_and_is_named() -> None:
-    shaper = Shaper(RowShape((VALUE,), ("value",)))
+    shaper = Shaper(RowShape((VALUE,), VALUE_JSON))
     assert shaped(shaper, [GOOD, None]) == [{"value": {"id": 1}}, {"value": None}]
     with pytest.raises(BadRecordError) as caught:
         shaped(shaper, [GOOD, BAD, BAD])
@@ -57,7 +59,7 @@ def test_a_bad_record_ends_the_batch_and_is_named() -> None:
 
 
 def test_permissive_gives_null_fields_and_counts_them(caplog: pytest.LogCaptureFixture) -> None:
-    shaper = Shaper(RowShape((Column("offset", "bigint"), VALUE), ("value",), permissive=True))
+    shaper = Shaper(RowShape((Column("offset", "bigint"), VALUE), VALUE_JSON, permissive=True))
     with caplog.at_level(logging.WARNING):
         rows = shaped(shaper, [GOOD, BAD, BAD])
     assert [row["value"] for row in rows] == [{"id": 1}, {"id": None}, {"id": None}]
@@ -67,7 +69,7 @@ def test_permissive_gives_null_fields_and_counts_them(caplog: pytest.LogCaptureF
 
 
 def test_the_corrupt_column_has_the_bytes_and_the_reason() -> None:
-    shaper = Shaper(RowShape((CORRUPT, VALUE), ("value",)))
+    shaper = Shaper(RowShape((CORRUPT, VALUE), VALUE_JSON))
     assert [column.name for column in shaper.raw] == ["value"]
     reason = "value: id: found a string, expected BIGINT"
     assert shaped(shaper, [GOOD, BAD, None]) == [
@@ -78,7 +80,7 @@ def test_the_corrupt_column_has_the_bytes_and_the_reason() -> None:
 
 
 def test_of_a_bad_key_and_a_bad_value_the_value_is_told() -> None:
-    shape = RowShape((Column("key", ID), VALUE, CORRUPT), ("key", "value"))
+    shape = RowShape((Column("key", ID), VALUE, CORRUPT), (("key", JsonFormat()), *VALUE_JSON))
     rows = shaped(Shaper(shape), [GOOD, b"[", b"["], key=[b"{", b"{}", b"{"])
     assert [row["corrupt"]["bytes"] for row in rows] == [b"{", b"[", b"["]
     assert [row["corrupt"]["reason"].partition(":")[0] for row in rows] == ["key", "value", "value"]
@@ -87,4 +89,4 @@ def test_of_a_bad_key_and_a_bad_value_the_value_is_told() -> None:
 def test_without_the_native_decoder_json_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyspark_zkgroup.formats.json.native", None)
     with pytest.raises(OptionError, match=r"'value\.format' is 'json', but the native decoder"):
-        Shaper(RowShape((VALUE,), ("value",)))
+        Shaper(RowShape((VALUE,), VALUE_JSON))

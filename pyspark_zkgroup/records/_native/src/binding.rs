@@ -19,7 +19,9 @@ mod _decoder {
     use crate::codecs::Unpacker;
     use crate::columns::{Column, Columns, Limits};
     use crate::feed::{Feed, Step};
+    use crate::formats::avro::{self, Step as AvroStep};
     use crate::formats::json;
+    use crate::formats::parsed;
     use crate::transactions::Aborted;
 
     #[pymodule_export]
@@ -27,7 +29,7 @@ mod _decoder {
 
     /// Raised with every change of what Python sees, so that an older build is not taken for this.
     #[pymodule_export]
-    const INTERFACE: u32 = 3;
+    const INTERFACE: u32 = 4;
 
     /// See array.rs.
     #[pyclass(frozen, get_all)]
@@ -136,6 +138,11 @@ mod _decoder {
         parser: json::JsonParser,
     }
 
+    #[pyclass]
+    struct AvroParser {
+        parser: avro::AvroParser,
+    }
+
     /// What became of some rows.
     #[pyclass(frozen, get_all)]
     struct Parsed {
@@ -143,6 +150,7 @@ mod _decoder {
         bad: usize,
         values: Py<Array>,
         reasons: Py<Array>,
+        unknown: Option<u64>,
     }
 
     #[pymethods]
@@ -164,33 +172,71 @@ mod _decoder {
         fn parse(
             &self,
             py: Python<'_>,
-            column: (Option<PyBackedBytes>, PyBackedBytes, PyBackedBytes),
+            column: BinaryColumn,
             from: usize,
             to: usize,
         ) -> PyResult<Py<Parsed>> {
-            let (validity, ends, data) = &column;
-            let parsed = py.detach(|| {
-                let end = |row: usize| {
-                    let four = ends.get(4 * row..)?.first_chunk::<4>()?;
-                    usize::try_from(i32::from_ne_bytes(*four)).ok()
-                };
-                let value = |row: usize| {
-                    let is_valid = validity.as_ref().is_none_or(|bits| {
-                        bits.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
-                    });
-                    let bytes = data.get(end(row)?..end(row + 1)?);
-                    bytes.filter(|_| is_valid)
-                };
-                self.parser.parse((from..to).map(value))
-            });
-            let found = Parsed {
-                rows: parsed.rows,
-                bad: parsed.bad,
-                values: made(py, &parsed.values)?,
-                reasons: made(py, &parsed.reasons)?,
-            };
-            Py::new(py, found)
+            let values = (from..to).map(|row| value(&column, row));
+            let found = py.detach(|| self.parser.parse(values));
+            parsed_of(py, &found)
         }
+    }
+
+    #[pymethods]
+    impl AvroParser {
+        #[new]
+        fn new(words: Vec<String>, framing: &str) -> PyResult<Self> {
+            let parser = avro::AvroParser::new(words.iter().map(String::as_str), framing);
+            let parser = parser.ok_or_else(|| PyValueError::new_err(words.join(" ")))?;
+            Ok(Self { parser })
+        }
+
+        fn add(&mut self, schema: u64, steps: Vec<AvroStep>) -> PyResult<()> {
+            if !self.parser.add(schema, &steps) {
+                return Err(PyValueError::new_err("these steps are no program"));
+            }
+            Ok(())
+        }
+
+        /// See `JsonParser::parse`.
+        fn parse(
+            &self,
+            py: Python<'_>,
+            column: BinaryColumn,
+            from: usize,
+            to: usize,
+        ) -> PyResult<Py<Parsed>> {
+            let values = (from..to).map(|row| value(&column, row));
+            let found = py.detach(|| self.parser.parse(values));
+            parsed_of(py, &found)
+        }
+    }
+
+    /// Bits of those that are not null, ends, data.
+    type BinaryColumn = (Option<PyBackedBytes>, PyBackedBytes, PyBackedBytes);
+
+    #[inline(always)]
+    fn value((validity, ends, data): &BinaryColumn, row: usize) -> Option<&[u8]> {
+        let end = |row: usize| {
+            let four = ends.get(4 * row..)?.first_chunk::<4>()?;
+            usize::try_from(i32::from_ne_bytes(*four)).ok()
+        };
+        let is_valid = validity
+            .as_ref()
+            .is_none_or(|bits| bits.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1));
+        let bytes = data.get(end(row)?..end(row + 1)?);
+        bytes.filter(|_| is_valid)
+    }
+
+    fn parsed_of(py: Python<'_>, found: &parsed::Parsed) -> PyResult<Py<Parsed>> {
+        let made = Parsed {
+            rows: found.rows,
+            bad: found.bad,
+            values: made(py, &found.values)?,
+            reasons: made(py, &found.reasons)?,
+            unknown: found.unknown,
+        };
+        Py::new(py, made)
     }
 
     fn made(py: Python<'_>, array: &array::Array<'_>) -> PyResult<Py<Array>> {

@@ -44,10 +44,16 @@ impl<'a> Cursor<'a> {
         if length < 0 {
             return Some(None);
         }
-        let end = self.at.checked_add(usize::try_from(length).ok()?)?;
+        self.take(usize::try_from(length).ok()?).map(Some)
+    }
+
+    /// None, and no step further, if there are not that many.
+    #[inline(always)]
+    pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let end = self.at.checked_add(length)?;
         let found = self.bytes.get(self.at..end)?;
         self.at = end;
-        Some(Some(found))
+        Some(found)
     }
 
     pub fn since(&self, start: usize) -> &'a [u8] {

@@ -101,6 +101,15 @@ impl Builder {
         self.valid.push(1);
     }
 
+    /// None if it holds no bytes, or not that many values.
+    pub fn bytes_at(&self, row: usize) -> Option<&[u8]> {
+        let Data::Bytes { ends, bytes } = &self.data else {
+            return None;
+        };
+        let begin = row.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied())?;
+        bytes.get(begin as usize..*ends.get(row)? as usize)
+    }
+
     pub fn truncate(&mut self, len: usize) {
         self.valid.truncate(len);
         match &mut self.data {

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+const VALUE_BYTES: usize = 9;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     Boolean,
@@ -28,10 +30,12 @@ pub enum Kind {
     Struct(Fields),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Fields {
     pub names: Vec<Box<str>>,
     pub kinds: Vec<Kind>,
+    /// About how many bytes of columns one of it takes, apart from texts and elements.
+    pub weight: usize,
     places: HashMap<Box<[u8]>, usize>,
 }
 
@@ -47,6 +51,14 @@ impl Fields {
 }
 
 impl Kind {
+    /// See `Fields::weight`.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Scalar(_) | Self::Array(_) | Self::Map(_) => VALUE_BYTES,
+            Self::Struct(fields) => fields.weight,
+        }
+    }
+
     /// From words in preorder: `struct 2 a bigint b array string`, `decimal 12 2`, `map double`.
     pub fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
         let scalar = match words.next()? {
@@ -74,13 +86,14 @@ impl Kind {
             "map" => return Some(Self::Map(Box::new(Self::read(words)?))),
             "struct" => {
                 let count: usize = words.next()?.parse().ok()?;
-                let mut fields =
-                    Fields { names: Vec::new(), kinds: Vec::new(), places: HashMap::new() };
+                let mut fields = Fields::default();
                 for place in 0..count {
                     let name = words.next()?;
                     fields.names.push(name.into());
                     fields.places.insert(name.as_bytes().into(), place);
-                    fields.kinds.push(Self::read(words)?);
+                    let kind = Self::read(words)?;
+                    fields.weight += kind.weight();
+                    fields.kinds.push(kind);
                 }
                 return Some(Self::Struct(fields));
             }

@@ -7,31 +7,18 @@ mod numbers;
 mod times;
 mod token;
 
-use crate::array::Array;
 use crate::formats::build::{Builder, Data};
 use crate::formats::json::numbers::Base64;
 use crate::formats::json::times::Time;
 pub use crate::formats::json::times::Zone;
 use crate::formats::json::token::{Malformed, Text, Token, Tokens};
 use crate::formats::kind::{Fields, Kind, Scalar};
+use crate::formats::parsed::{push_empty, too_large, Parsed, BATCH_BYTES_MAX, ROW_BYTES_MAX};
 use crate::java_text;
-
-/// A record that takes more is bad.
-const ROW_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// A batch ends with the record that reaches this.
-const BATCH_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 pub struct JsonParser {
     kind: Kind,
     zone: Zone,
-}
-
-/// One for each row; the reason is null where the row is good.
-pub struct Parsed {
-    pub rows: usize,
-    pub values: Array<'static>,
-    pub reasons: Array<'static>,
-    pub bad: usize,
 }
 
 /// What became of a value. After `Failed` nothing has been appended.
@@ -95,7 +82,7 @@ impl JsonParser {
                 break;
             }
         }
-        Parsed { rows, values: out.finish(), reasons: reasons.finish(), bad }
+        Parsed { rows, values: out.finish(), reasons: reasons.finish(), bad, unknown: None }
     }
 
     /// Why the record is bad, if it is.
@@ -118,22 +105,11 @@ impl JsonParser {
             Err(Stop::Malformed(found)) => {
                 format!("not JSON: {} at byte {}", found.what, found.at)
             }
-            Err(Stop::TooLarge) => format!("it takes more than {ROW_BYTES_MAX} bytes of columns"),
+            Err(Stop::TooLarge) => too_large(),
         };
         out.truncate(before);
-        self.push_empty(out);
+        push_empty(out);
         Some(reason)
-    }
-
-    /// Of a record that cannot be read: a struct of nulls, else null.
-    fn push_empty(&self, out: &mut Builder) {
-        match &mut out.data {
-            Data::Struct(fields) => {
-                fields.iter_mut().for_each(Builder::push_null);
-                out.close();
-            }
-            _ => out.push_null(),
-        }
     }
 }
 
@@ -203,7 +179,7 @@ impl<'a> Row<'a> {
         let row = out.len();
         let mut is_bad = false;
         let mut hint = 0;
-        self.take(9 * fields.kinds.len())?;
+        self.take(fields.weight)?;
         while self.until(Token::EndObject)? {
             let Some(place) = self.place(fields, hint) else {
                 self.tokens.skip_children()?;
@@ -246,7 +222,7 @@ impl<'a> Row<'a> {
         };
         let start = child.len();
         while self.until(Token::EndArray)? {
-            self.take(9)?;
+            self.take(element.weight())?;
             let outcome = self.value(element, child)?;
             is_bad |= outcome == Outcome::Partial;
             if outcome == Outcome::Failed {
@@ -278,7 +254,7 @@ impl<'a> Row<'a> {
         let start = child.len();
         while self.until(Token::EndObject)? {
             let key = self.tokens.name().unwrap_or_default();
-            self.take(9 + key.to - key.from)?;
+            self.take(value.weight() + key.to - key.from)?;
             let key = self.unescaped(key).0.to_vec();
             let Data::Struct(pair) = &mut child.data else {
                 return Ok(Outcome::Failed);

@@ -1,0 +1,324 @@
+"""How values of a writer's schema become a column: the steps for the native reader.
+
+Avro's rules of schema resolution decide. Where columns have no schema of their own, the writer's
+counts, and a field that it does not have is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark_zkgroup.formats.avro.defaults import encoded
+from pyspark_zkgroup.formats.avro.schema import (
+    Enum,
+    Field,
+    Fixed,
+    Items,
+    Logical,
+    Primitive,
+    Record,
+    Schema,
+    SchemaError,
+    Union,
+    Values,
+    is_null,
+    kind_of,
+)
+from pyspark_zkgroup.formats.avro.types import members_of, wider_type
+from pyspark_zkgroup.schema import Array, Decimal, Map, Struct, Type
+
+Step = tuple[str, list[int], list[str]]
+
+_VALUE_BYTES = 9
+_PROMOTED = {
+    "int": ("long", "float", "double"),
+    "long": ("float", "double"),
+    "float": ("double",),
+    "string": ("bytes",),
+    "bytes": ("string",),
+}
+_CONVERSIONS = {
+    ("boolean", "boolean"): "boolean",
+    ("int", "int"): "int",
+    ("int", "bigint"): "int as long",
+    ("int", "float"): "int as float",
+    ("int", "double"): "int as double",
+    ("long", "bigint"): "long",
+    ("long", "float"): "long as float",
+    ("long", "double"): "long as double",
+    ("float", "float"): "float",
+    ("float", "double"): "float as double",
+    ("double", "double"): "double",
+    ("bytes", "binary"): "bytes",
+    ("bytes", "string"): "bytes",
+    ("string", "string"): "bytes",
+    ("string", "binary"): "bytes",
+}
+_LOGICAL = {
+    ("date", "date"): "int",
+    ("timestamp-micros", "timestamp"): "long",
+    ("timestamp-millis", "timestamp"): "milliseconds",
+    ("local-timestamp-micros", "timestamp_ntz"): "long",
+    ("local-timestamp-millis", "timestamp_ntz"): "milliseconds",
+}
+
+
+def steps(writer: Schema, reader: Schema | None, wanted: Type, path: str) -> list[Step]:
+    """SchemaError if no value of the writer can become that type. A reader's schema brings
+    defaults, aliases and the order of unions.
+    """
+    program = _Program(has_reader=reader is not None)
+    try:
+        program.read(writer, writer if reader is None else reader, wanted, path)
+    except RecursionError:
+        raise SchemaError(f"{path} is nested too deeply") from None
+    return program.steps
+
+
+class _Program:
+    def __init__(self, has_reader: bool) -> None:
+        self._has_reader = has_reader
+        self._skipped: dict[Record, int] = {}
+        self.steps: list[Step] = []
+        """The last one is the root."""
+
+    def read(self, writer: Schema, reader: Schema, wanted: Type, path: str) -> int:
+        if isinstance(writer, Union):
+            branches = [self._branch(one, reader, wanted, path) for one in writer.branches]
+            if all(self.steps[branch][0] == "bad" for branch in branches):
+                raise SchemaError(self.steps[branches[-1]][2][0])
+            return self._add("union", branches)
+        if isinstance(reader, Union):
+            return self._into_union(writer, reader, wanted, path)
+        match writer, reader, wanted:
+            case Record(), Record(), Struct():
+                return self._record(writer, reader, wanted, path)
+            case Items(of), Items(reader_of), Array(element):
+                return self._add("array", [self.read(of, reader_of, element, f"{path}.element")])
+            case Values(of), Values(reader_of), Map("string", value):
+                return self._add("map", [self.read(of, reader_of, value, f"{path}.value")])
+            case Enum(), Enum(), "string" if _same_name(writer, reader):
+                return self._add("enum", texts=_symbols(writer, reader))
+            case Fixed(), Fixed(), _ if _same_name(writer, reader) and writer.size == reader.size:
+                return self._fixed(writer, reader, wanted, path)
+            case Primitive(), Primitive(), _:
+                return self._primitive(writer, reader, wanted, path)
+        raise _mismatch(writer, reader, wanted, path)
+
+    def _branch(self, writer: Schema, reader: Schema, wanted: Type, path: str) -> int:
+        """A value of a branch that does not fit is bad; the others are read."""
+        length = len(self.steps)
+        try:
+            return self.read(writer, reader, wanted, path)
+        except SchemaError as error:
+            del self.steps[length:]
+            self._skipped = {one: at for one, at in self._skipped.items() if at < length}
+            return self._add("bad", texts=[str(error)])
+
+    def _into_union(self, writer: Schema, reader: Union, wanted: Type, path: str) -> int:
+        members = members_of(reader)
+        if is_null(writer) and len(members) < len(reader.branches):
+            return self._add("null", [_weight(wanted)])
+        if is_null(writer):
+            raise SchemaError(f"{path} is null, which its schema does not allow")
+        if len(members) == 1:
+            return self.read(writer, members[0], wanted, path)
+        member = _member(writer, members)
+        if member is None:
+            raise SchemaError(f"{path} is {_shown(writer)}, which is in no branch of its union")
+        if wider_type(reader) is not None:
+            return self.read(writer, _plain(members[member]), wanted, path)
+        if not isinstance(wanted, Struct):
+            raise _mismatch(writer, reader, wanted, path)
+        self._check_members(wanted, len(members), path)
+        names = [one.name for one in wanted.fields]
+        name = f"member{member}"
+        to = names.index(name) if name in names else -1
+        if to < 0:
+            value = self._skip(writer)
+        else:
+            value = self.read(writer, members[member], wanted.fields[to].type, f"{path}.{name}")
+        others = [at for at in range(len(names)) if at != to]
+        return self._add("member", [_weight(wanted), value, to, *others])
+
+    def _check_members(self, wanted: Struct, count: int, path: str) -> None:
+        known = [f"member{at}" for at in range(count)]
+        for one in wanted.fields:
+            if one.name not in known and self._has_reader:
+                raise SchemaError(f"{path} is a union of {', '.join(known)}, and has no {one.name}")
+
+    def _record(self, writer: Record, reader: Record, wanted: Struct, path: str) -> int:
+        places = {one.name: at for at, one in enumerate(wanted.fields)}
+        of_reader = {one.name: one for one in reader.fields}
+        left = dict(places)
+        written: list[int] = []
+        for one in writer.fields:
+            field = _field(one, reader)
+            place = None if field is None else left.pop(field.name, None)
+            if field is None or place is None:
+                written += (self._skip(one.schema), -1)
+                continue
+            kind = wanted.fields[place].type
+            inner = f"{path}.{one.name}"
+            written += (self.read(one.schema, field.schema, kind, inner), place)
+        defaults: list[int] = []
+        missing: list[int] = []
+        for name, place in left.items():
+            if not self._has_reader:
+                missing.append(place)
+                continue
+            inner = f"{path}.{name}"
+            field = of_reader.get(name)
+            if field is None:
+                raise SchemaError(f"{inner} is not in the schema, which has {_names(reader)}")
+            if not field.has_default:
+                raise SchemaError(f"{inner} is not in the writer's schema, and has no default")
+            defaults += (self._default(field, wanted.fields[place].type, inner), place)
+        numbers = [_weight(wanted), len(writer.fields), *written]
+        numbers += [len(defaults) // 2, *defaults, *missing]
+        return self._add("record", numbers, [one.name for one in writer.fields])
+
+    def _default(self, field: Field, wanted: Type, path: str) -> int:
+        value = self.read(field.schema, field.schema, wanted, path)
+        try:
+            data = encoded(field)
+        except SchemaError as error:
+            raise SchemaError(f"the default of {path} is wrong: {error}") from None
+        return self._add("default", [value], [data.hex()])
+
+    def _fixed(self, writer: Fixed, reader: Fixed, wanted: Type, path: str) -> int:
+        if wanted == "binary":
+            return self._add("fixed", [writer.size])
+        logical = writer.logical or reader.logical
+        if isinstance(wanted, Decimal) and _fits(logical, wanted):
+            return self._add("decimal", [wanted.precision, writer.size])
+        raise _mismatch(writer, reader, wanted, path)
+
+    def _primitive(self, writer: Primitive, reader: Primitive, wanted: Type, path: str) -> int:
+        if writer.kind != reader.kind and reader.kind not in _PROMOTED.get(writer.kind, ()):
+            raise _mismatch(writer, reader, wanted, path)
+        logical = writer.logical or (reader.logical if writer.kind == reader.kind else None)
+        if isinstance(wanted, Decimal):
+            if writer.kind == "bytes" and _fits(logical, wanted):
+                return self._add("decimal", [wanted.precision])
+            raise _mismatch(writer, reader, wanted, path)
+        name = str(wanted)
+        if logical is not None and (logical.name, name) in _LOGICAL:
+            return self._add(_LOGICAL[logical.name, name])
+        # A number in another unit than that of the columns would pass unnoticed.
+        is_same_unit = reader.logical in (None, logical)
+        if is_same_unit and (writer.kind, name) in _CONVERSIONS:
+            return self._add(_CONVERSIONS[writer.kind, name])
+        raise _mismatch(writer, reader, wanted, path)
+
+    def _skip(self, schema: Schema) -> int:
+        match schema:
+            case Primitive("null"):
+                return self._add("null", [0])
+            case Primitive(kind):
+                return self._add("bytes" if kind == "string" else kind)
+            case Fixed(size=size):
+                return self._add("fixed", [size])
+            case Enum(symbols=symbols):
+                return self._add("enum", texts=symbols)
+            case Items(of):
+                return self._add("array", [self._skip(of)])
+            case Values(of):
+                return self._add("map", [self._skip(of)])
+            case Union(branches):
+                return self._add("union", [self._skip(one) for one in branches])
+        if schema not in self._skipped:
+            # It may contain itself.
+            place = self._skipped[schema] = self._add("record")
+            written = [part for one in schema.fields for part in (self._skip(one.schema), -1)]
+            names = [one.name for one in schema.fields]
+            self.steps[place] = ("record", [0, len(names), *written, 0], names)
+        return self._skipped[schema]
+
+    def _add(self, name: str, numbers: Sequence[int] = (), texts: Sequence[str] = ()) -> int:
+        self.steps.append((name, list(numbers), list(texts)))
+        return len(self.steps) - 1
+
+
+def _field(written: Field, reader: Record) -> Field | None:
+    """By its name, else by an alias of the reader's field."""
+    for one in reader.fields:
+        if one.name == written.name:
+            return one
+    return next((one for one in reader.fields if written.name in one.aliases), None)
+
+
+def _member(writer: Schema, members: tuple[Schema, ...]) -> int | None:
+    """The branch for it: of the same type, else the first one that it is promoted to."""
+    kind = kind_of(writer)
+    of_kind = [at for at, one in enumerate(members) if kind_of(one) == kind]
+    named = [at for at in of_kind if _same_name(writer, members[at])]
+    if named:
+        return named[0]
+    if kind == "record" and len(of_kind) == 1:
+        return of_kind[0]
+    wider = _PROMOTED.get(kind, ())
+    return next((at for at, one in enumerate(members) if kind_of(one) in wider), None)
+
+
+def _same_name(writer: Schema, reader: Schema) -> bool:
+    """Namespaces do not matter, as Avro says; what has no name has the same."""
+    if not isinstance(writer, (Record, Enum, Fixed)) or not isinstance(
+        reader, (Record, Enum, Fixed)
+    ):
+        return True
+    names = {_last(reader.name), *map(_last, reader.aliases)}
+    return _last(writer.name) in names
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _plain(schema: Schema) -> Schema:
+    """Of a union of numbers, whose logical types Spark does not look at."""
+    return Primitive(schema.kind) if isinstance(schema, Primitive) else schema
+
+
+def _symbols(writer: Enum, reader: Enum) -> list[str]:
+    default = reader.default or ""
+    return [one if one in reader.symbols else default for one in writer.symbols]
+
+
+def _fits(logical: Logical | None, wanted: Decimal) -> bool:
+    return (
+        logical is not None
+        and logical.name == "decimal"
+        and logical.scale == wanted.scale
+        and logical.precision <= wanted.precision
+    )
+
+
+def _weight(kind: Type) -> int:
+    """About how many bytes of columns one takes, apart from texts and elements."""
+    if isinstance(kind, Struct):
+        return sum(_weight(one.type) for one in kind.fields)
+    return _VALUE_BYTES
+
+
+def _mismatch(writer: Schema, reader: Schema, wanted: Type, path: str) -> SchemaError:
+    found = _shown(writer)
+    if kind_of(writer) != kind_of(reader) and not isinstance(reader, Union):
+        found += f", where its columns' schema has {_shown(reader)}"
+    return SchemaError(f"{path} is {found}, which does not become {str(wanted).upper()}")
+
+
+def _shown(schema: Schema) -> str:
+    kind = kind_of(schema)
+    article = "an" if kind[0] in "aeiou" else "a"
+    name = {"items": "an array", "values": "a map", "null": "null"}.get(kind, f"{article} {kind}")
+    logical = schema.logical if isinstance(schema, (Primitive, Fixed)) else None
+    if logical is None:
+        return name
+    digits = f"({logical.precision},{logical.scale})" if logical.precision else ""
+    return f"{name} ({logical.name}{digits})"
+
+
+def _names(record: Record) -> str:
+    names = [one.name for one in record.fields]
+    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

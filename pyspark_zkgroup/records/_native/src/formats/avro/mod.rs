@@ -1,0 +1,193 @@
+//! Avro's binary encoding. How a schema becomes columns has been decided in Python: here is only the
+//! program that came of it, one for each schema that records were written with.
+
+mod program;
+mod read;
+
+use crate::formats::avro::program::Program;
+pub use crate::formats::avro::program::Step;
+use crate::formats::build::Builder;
+use crate::formats::kind::Kind;
+use crate::formats::parsed::{push_empty, Parsed, BATCH_BYTES_MAX};
+
+/// What stands before the encoded value, and names the schema it was written with.
+#[derive(Clone, Copy)]
+enum Framing {
+    Plain,
+    Confluent,
+    SingleObject,
+}
+
+pub struct AvroParser {
+    kind: Kind,
+    framing: Framing,
+    programs: Vec<(u64, Program)>,
+}
+
+impl AvroParser {
+    /// None if the words are no type, or there is no such framing.
+    pub fn new<'a>(mut words: impl Iterator<Item = &'a str>, framing: &str) -> Option<Self> {
+        let kind = Kind::read(&mut words)?;
+        let framing = match framing {
+            "plain" => Framing::Plain,
+            "confluent" => Framing::Confluent,
+            "single-object" => Framing::SingleObject,
+            _ => return None,
+        };
+        words.next().is_none().then_some(Self { kind, framing, programs: Vec::new() })
+    }
+
+    /// For the records of this schema; that of plain ones is 0. False if the steps are no program.
+    pub fn add(&mut self, schema: u64, steps: &[Step]) -> bool {
+        let program = Program::new(steps);
+        let is_one = program.is_some();
+        self.programs.extend(program.map(|program| (schema, program)));
+        is_one
+    }
+
+    /// Of the values that follow each other, until they are done, or the batch is large, or the next
+    /// one has a schema that is not known yet.
+    pub fn parse<'a>(&self, values: impl Iterator<Item = Option<&'a [u8]>>) -> Parsed {
+        let mut out = Builder::new(&self.kind);
+        let mut reasons = Builder::text();
+        let (mut rows, mut bad, mut bytes, mut hint) = (0, 0, 0, 0);
+        let mut unknown = None;
+        for value in values {
+            let reason = match value.map(|value| self.framing.split(value)) {
+                None => {
+                    out.push_null();
+                    None
+                }
+                Some(Err(reason)) => {
+                    push_empty(&mut out);
+                    Some(reason.to_owned())
+                }
+                Some(Ok((schema, body))) => {
+                    if self.programs.get(hint).is_none_or(|(one, _)| *one != schema) {
+                        let found = self.programs.iter().position(|(one, _)| *one == schema);
+                        hint = found.unwrap_or(hint);
+                        if found.is_none() {
+                            unknown = Some(schema);
+                            break;
+                        }
+                    }
+                    bytes += body.len();
+                    self.programs
+                        .get(hint)
+                        .and_then(|(_, program)| row(program, body, &mut out, &mut bytes))
+                }
+            };
+            rows += 1;
+            match reason {
+                None => reasons.push_null(),
+                Some(reason) => {
+                    bad += 1;
+                    bytes += reason.len();
+                    reasons.push_bytes(reason.as_bytes());
+                }
+            }
+            if bytes >= BATCH_BYTES_MAX {
+                break;
+            }
+        }
+        Parsed { rows, values: out.finish(), reasons: reasons.finish(), bad, unknown }
+    }
+}
+
+/// Why the record is bad, if it is.
+fn row(program: &Program, body: &[u8], out: &mut Builder, taken: &mut usize) -> Option<String> {
+    let before = out.len();
+    let (reason, size) = read::row(program, body, out);
+    *taken += size;
+    let reason = reason?;
+    out.truncate(before);
+    push_empty(out);
+    Some(reason)
+}
+
+impl Framing {
+    fn split<'a>(&self, value: &'a [u8]) -> Result<(u64, &'a [u8]), &'static str> {
+        match (self, value) {
+            (Self::Plain, body) => Ok((0, body)),
+            (Self::Confluent, [0, a, b, c, d, body @ ..]) => {
+                Ok((u64::from(u32::from_be_bytes([*a, *b, *c, *d])), body))
+            }
+            (Self::Confluent, _) => {
+                Err("it does not begin with a zero byte and the four bytes of a schema's id")
+            }
+            (Self::SingleObject, [0xc3, 0x01, a, b, c, d, e, f, g, h, body @ ..]) => {
+                Ok((u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]), body))
+            }
+            (Self::SingleObject, _) => {
+                Err("it does not begin with the bytes C3 01 and the fingerprint of a schema")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AvroParser, Step};
+
+    fn step(name: &str, numbers: &[i64], texts: &[&str]) -> Step {
+        (name.to_owned(), numbers.to_vec(), texts.iter().map(|one| (*one).to_owned()).collect())
+    }
+
+    fn parser(words: &str, steps: &[Step]) -> AvroParser {
+        let mut made = AvroParser::new(words.split(' '), "plain").expect("a parser");
+        assert!(made.add(0, steps));
+        made
+    }
+
+    #[test]
+    fn a_record_that_ends_early_leaves_nothing() {
+        let steps = [
+            step("int", &[], &[]),
+            step("bytes", &[], &[]),
+            step("record", &[20, 2, 0, 0, 1, 1, 0], &["a", "b"]),
+        ];
+        let parser = parser("struct 2 a int b string", &steps);
+        let values: [&[u8]; 3] = [&[2, 2, b'x'], &[2, 4, b'x'], &[2, 0]];
+        let parsed = parser.parse(values.iter().map(|value| Some(*value)));
+        assert_eq!((parsed.rows, parsed.bad), (3, 1));
+        let children = parsed.values.children;
+        assert_eq!(children.iter().map(|one| one.nulls).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn an_unknown_schema_stops_before_its_row() {
+        let mut parser = AvroParser::new(["int"].into_iter(), "confluent").expect("a parser");
+        assert!(parser.add(1, &[step("int", &[], &[])]));
+        let values: [&[u8]; 2] = [&[0, 0, 0, 0, 1, 2], &[0, 0, 0, 0, 2, 2]];
+        let parsed = parser.parse(values.iter().map(|value| Some(*value)));
+        assert_eq!((parsed.rows, parsed.unknown), (1, Some(2)));
+    }
+
+    #[test]
+    fn elements_of_no_bytes_end() {
+        let steps = [
+            step("null", &[9], &[]),
+            step("array", &[0], &[]),
+            step("int", &[], &[]),
+            step("record", &[9, 2, 1, -1, 2, 0, 0], &["skipped", "a"]),
+        ];
+        let parser = parser("struct 1 a int", &steps);
+        let count = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+        let value: Vec<u8> = count.into_iter().chain([0, 2]).collect();
+        let parsed = parser.parse([Some(&value[..])].into_iter());
+        assert_eq!((parsed.rows, parsed.bad), (1, 0));
+    }
+
+    #[test]
+    fn what_is_no_program_is_refused() {
+        for steps in [
+            vec![],
+            vec![step("nothing", &[], &[])],
+            vec![step("array", &[7], &[])],
+            vec![step("record", &[9, 2, 0], &["a"])],
+        ] {
+            let mut parser = AvroParser::new(["int"].into_iter(), "plain").expect("a parser");
+            assert!(!parser.add(0, &steps));
+        }
+    }
+}
