@@ -1,4 +1,4 @@
-"""Appends a range of a topic's history to a Delta table, in steps, and leaves the group alone.
+"""Appends a range of a topic's history to a Delta table, in steps, without joining a group.
 
     python jobs/backfill.py --zookeeper zk1:2181/kafka --subscribe orders \
         --starting-timestamp 2026-03-01T00:00:00+00:00 \
@@ -7,16 +7,17 @@
 
     spark-submit --jars "$(python -m pyspark_zkgroup.delta.jars)" jobs/backfill.py ...
 
-It reads as a batch, joins no group and commits nothing: members that read the same topic, and may
-write the same table meanwhile, notice nothing. What is in the table already is not appended again.
+It reads as a batch, joins no group and commits nothing. Members that read the same topic are not
+affected, and may write the same table at the same time. Records that are already in the table are
+not appended again.
 
-Where the ranges start and end is looked up by the first run, and noted in the checkpoint with every
-step that is done. Whatever ends a run, the next one with the same arguments goes on at the first
-step that is not noted. SIGTERM and Ctrl-C (to the Python process, if it was submitted) end it after
-the running step.
+The first run looks up the start and end of the ranges and notes them in the checkpoint, as each run
+notes every finished step. After an interruption, run it again with the same arguments: it continues
+with the first step that is not noted. SIGTERM and Ctrl-C (to the Python process, if it was
+submitted) end the job after the current step.
 
-Exit status: 0 when all of it is in the table; 1 when it failed, or was told to end before: run it
-again then; 2 for wrong usage.
+Exit status: 0 when all records are in the table; 1 when it failed or was interrupted (run it
+again); 2 for wrong usage.
 """
 
 from __future__ import annotations
@@ -59,18 +60,18 @@ def _run(arguments: argparse.Namespace) -> int:
     spark.sparkContext.setLogLevel("WARN")
     told: list[int] = []
     for signum in (signal.SIGTERM, signal.SIGINT):
-        # After Spark was started, which has a handler of its own for Ctrl-C.
+        # After Spark was started, which has its own handler for Ctrl-C.
         signal.signal(signum, lambda number, _frame: told.append(number))
     backfill = Backfill(spark, arguments)
     left = [n for n in range(backfill.steps) if n not in backfill.done]
     if backfill.done and left:
-        JOB.say(f"going on: {len(backfill.done)} of {backfill.steps} steps are done")
+        JOB.say(f"continuing: {len(backfill.done)} of {backfill.steps} steps are done")
     finished = backfill.run(left, told)
     spark.stop()
     JOB.say(
         f"read {backfill.rows} rows in {counted(backfill.taken, 'step', 'steps')} in "
         f"{time.monotonic() - began:.1f} s into {arguments.table}; "
-        + ("all is done" if finished else f"{len(left) - backfill.taken} left: run it again")
+        + ("all steps are done" if finished else f"{len(left) - backfill.taken} left: run it again")
     )
     return 0 if finished else 1
 
@@ -130,7 +131,7 @@ def _asked(arguments: argparse.Namespace) -> dict[str, str]:
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     assert __doc__ is not None
     parser = job_parser(
-        "backfill.py", __doc__, "Run it again with the same arguments to go on where it ended."
+        "backfill.py", __doc__, "Run it again with the same arguments to continue where it ended."
     )
     add_servers(parser)
     add_topics(parser)

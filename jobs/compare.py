@@ -5,10 +5,10 @@
 
     spark-submit --jars "$(python -m zkgroup_sandbox.kafka_source_jars)" jobs/compare.py ...
 
-Ranges are looked up once, and given to both as offsets. Of each partition both count the rows, and
+Ranges are looked up once, and given to both as offsets. For each partition both count the rows, and
 add up a SHA-256 of every row: key, value, headers, offset, timestamp and its type. Where these
-differ, the rows of the partition are held against each other one by one, and the first that differ
-are shown. It joins no group and writes nothing.
+differ, the rows of the partition are compared one by one, and the first differences are shown. The
+job joins no group and writes nothing.
 
 Options given by --option are those of zkgroup; the ones that begin with kafka., and failOnDataLoss,
 go to Spark's source as well.
@@ -93,7 +93,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _canonical(columns: Sequence[str]) -> Column:
-    """A row as one text, in which a null is not an empty one, whatever stands beside it."""
+    """Return a row as one text, in which null and an empty value differ in every position."""
     binary = {"key": f.base64("key"), "value": f.base64("value")}
     found = [binary.get(name, f.col(name)).alias(name) for name in columns]
     found.append(f.unix_micros("timestamp").alias("timestamp"))

@@ -1,17 +1,18 @@
-"""Appends to a Delta table what a consumer group has not read yet, and ends.
+"""Appends to a Delta table what a consumer group has not read yet, then exits.
 
     python jobs/drain.py --zookeeper zk1:2181/kafka --group billing --subscribe orders,payments \
         --table /data/billing --checkpoint /data/billing.checkpoint
 
     spark-submit --jars "$(python -m pyspark_zkgroup.delta.jars)" jobs/drain.py ...
 
-Several of them may run at a time, each with a checkpoint of its own: they share the partitions, and
-the table holds each record once whatever dies. With --follow it reads on until it is told to end.
-SIGTERM and Ctrl-C let the running batch end and commit it. A job that was submitted by spark-submit
-is best told so by its Python process: a signal to the JVM ends Spark in mid-batch, and that batch
-is read again by whoever comes next.
+Several of them may run at the same time, each with its own checkpoint: they share the partitions,
+and the table contains each record once, whichever of them fails. With --follow the job keeps
+reading until it receives a signal. On SIGTERM and Ctrl-C it finishes the current batch and commits
+it. If you submitted the job with spark-submit, send the signal to its Python process: a signal to
+the JVM ends Spark in the middle of a batch, and another member reads that batch again.
 
-Exit status: 0 when it has come to its end or was told to end; 1 when it failed; 2 for wrong usage.
+Exit status: 0 when it has read everything or was stopped by a signal; 1 when it failed; 2 for wrong
+usage.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes a consumer group's records into a Delta table, each of them once, until it is told to end.
+"""Writes a consumer group's records into a Delta table, each of them once, until it is stopped.
 
     python jobs/stream_to_delta.py --zookeeper zk1:2181/kafka --group billing --subscribe orders \
         --table /data/billing --checkpoint /data/billing.checkpoint
@@ -6,15 +6,16 @@
     spark-submit --jars "$(python -m pyspark_zkgroup.delta.jars)" \
         jobs/stream_to_delta.py ...
 
-Start it on several machines, each with a checkpoint of its own: they share the partitions. When one
-dies the others take over, and the table refuses what it has already. With --available-now it ends
-where the logs ended when it began. SIGTERM and Ctrl-C let the running batch end and commit it; of a
-job that was submitted they are to go to its Python process.
+Start it on several machines, each with its own checkpoint: they share the partitions. When one
+fails the others take over, and the table accepts no record twice. With --available-now it ends
+where the logs ended when it began. On SIGTERM and Ctrl-C it finishes the current batch and commits
+it. If you submitted the job, send the signal to its Python process.
 
-Its appends cost less than those of drain.py, which counts rows: Spark's own log of the query tells
-which offsets a batch can hold, so its rows are not kept to be looked at twice.
+Its appends cost less than those of drain.py, which counts rows: Spark's own log of the query has
+the offsets that a batch can contain, so its rows are not kept for a second look.
 
-Exit status: 0 when it has come to its end or was told to end; 1 when it failed; 2 for wrong usage.
+Exit status: 0 when it has read everything or was stopped by a signal; 1 when it failed; 2 for wrong
+usage.
 """
 
 from __future__ import annotations

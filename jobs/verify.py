@@ -1,8 +1,8 @@
-"""Compares a Delta table with what was produced, record by record, and ends with one line:
+"""Compares a Delta table with the produced records, one by one, and prints one line:
 
     produced 120000, in Delta 120000, missing 0, duplicates 0
 
-What was produced stands in a JSON file, as half-open ranges of offsets:
+The produced records are listed in a JSON file, as half-open ranges of offsets:
 
     {"topic": "events", "ranges": {"0": [[0, 10000]], "1": [[0, 10000]]}}
 
@@ -52,8 +52,8 @@ def main() -> int:
 
 
 def compare(produced: dict[str, Any], found: Counter[tuple[str, int, int]]) -> tuple[str, bool]:
-    """What is to be said, and whether all is right. Counted here, not by Spark, whose work is being
-    judged.
+    """Return the result line, and whether all is right. Counted here, not by Spark, whose work is
+    checked.
     """
     expected = {
         (produced["topic"], int(partition), offset)

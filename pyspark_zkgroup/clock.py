@@ -17,7 +17,7 @@ def monotonic() -> float:
     suspended, where the platform has such a clock (Linux).
 
     A member holds a partition; its machine is suspended beyond the session; another member is given
-    the partition. By a clock that has stood still meanwhile the lease lasts on, and while the
+    the partition. By a clock that was suspended with it the lease has not ended, and while the
     server stays silent the first plan after the resume would be made under it.
     """
     return time.monotonic() if _RUNNING_ON is None else time.clock_gettime(_RUNNING_ON)
@@ -34,7 +34,7 @@ class Clock(Protocol):
 
 
 class EventClock(Clock, Protocol):
-    """What a member needs besides: the time of day, and to wait for what may happen earlier."""
+    """What a member needs in addition: the time of day, and waiting that an event can end."""
 
     def time(self) -> float:
         """Seconds since 1970, as this machine has it."""

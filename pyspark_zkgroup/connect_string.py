@@ -1,6 +1,6 @@
 """Parses addresses: `host:port` lists, and ZooKeeper's with a chroot at the end.
 
-Nothing is resolved here: a host that does not exist is found out by whoever connects to it.
+Nothing is resolved here: the client that connects to a host finds out whether it exists.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ ZkgroupError
   DataLossError          records are gone that were never read (failOnDataLoss=true)
   SandboxError           Java or jars are missing, or a server of the sandbox does not start or stop
   DeltaError             a Delta table cannot be written: no jars, no such column, no end of tries
-  StoppedError           somebody asked from outside that the query ends, and nobody stopped it
+  StoppedError           a command asked the query to end, and its driver did not stop it
   DependencyError        a library or a Python that is used is missing, or of a wrong version
 """
 

@@ -135,8 +135,8 @@ class StoredOffset:
 
 @dataclass(frozen=True, slots=True)
 class BrokerMember:
-    """A consumer whose group the brokers coordinate. What it does not tell is empty; `metadata` is
-    what it tells the others, and in the middle of a rebalance nobody's is told.
+    """A consumer whose group the brokers coordinate. What is not known is empty; `metadata` is its
+    subscription, which brokers do not return during a rebalance.
     """
 
     client: str
@@ -149,7 +149,7 @@ class BrokerMember:
 
 @dataclass(frozen=True, slots=True)
 class BrokeredMember:
-    """A member as its group's coordinator describes it to anybody who asks.
+    """A member as its group's coordinator describes it to any client.
 
     `assigned` and `topics` are empty while a classic group rebalances: its coordinator does not
     tell them then. Only groups of the consumer protocol (KIP-848) have a `target`, the partitions

@@ -1,10 +1,10 @@
-"""Puts bytecode beside the sources in the zip files that Spark's Python workers import.
+"""Puts bytecode next to the sources in the zip files that Spark's Python workers import.
 
     .venv/bin/python requirements/bytecode.py
 
 Python writes none into a zip. Each worker of Spark's, of which a query starts several, would
-compile pyspark anew: a second of processor time each, which is what most short tests would wait
-for. The sources stay as they are, and count where the bytecode is of another Python.
+compile pyspark again: a second of processor time each, which is what most short tests would wait
+for. The sources stay as they are, and apply where the bytecode is of another Python.
 """
 
 from __future__ import annotations

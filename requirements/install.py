@@ -60,7 +60,7 @@ def main() -> None:
     except SetupError as error:
         sys.exit(f"setup: {error}")
     except KeyboardInterrupt:
-        sys.exit("setup: interrupted; the next run goes on from here")
+        sys.exit("setup: interrupted; the next run continues from here")
 
 
 def check_java() -> None:
@@ -144,7 +144,7 @@ def are_packages_done() -> bool:
 def install() -> None:
     began = time.monotonic()
     if are_packages_done():
-        say(".venv is there; the native decoder is to be built anew")
+        say(".venv exists; the native decoder must be built again")
     else:
         version = ".".join(str(part) for part in sys.version_info[:3])
         say(f"[1/4] Python {version} at {sys.executable}")
@@ -153,7 +153,7 @@ def install() -> None:
         say(f"[3/4] {len(pins)} pinned packages (about 600 MB to download where none is cached)")
         install_packages(len(pins))
         subprocess.run([str(PYTHON), str(BYTECODE)], check=True)
-    say(f"[4/4] pyspark-zkgroup itself, editable, its native decoder by {toolchain() or 'no one'}")
+    say(f"[4/4] pyspark-zkgroup itself, editable, native decoder: {toolchain() or 'not built'}")
     pip("install", *EDITABLE, str(SANDBOX))
     install_itself()
     STAMP.write_text(json.dumps(wanted()) + "\n")
@@ -172,7 +172,7 @@ def install_itself() -> None:
         return
     if toolchain():
         why = f"building it failed, see {PIP_LOG.relative_to(ROOT)}"
-        remedy = f"Mend that, then: rm {STAMP.relative_to(ROOT)}; make setup"
+        remedy = f"Correct that, then: rm {STAMP.relative_to(ROOT)}; make setup"
     else:
         why = "`cargo --version` and `rustc --version` do not both answer"
         remedy = "Install Rust from https://rustup.rs and a C compiler, then: make setup"

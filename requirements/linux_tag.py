@@ -1,8 +1,8 @@
 """Which Linux a shared library runs on, as a wheel says it: manylinux_2_34_x86_64 (PEP 600).
 
-The name is a promise: whoever has glibc 2.34 or later can load it, and nothing else is needed. What
-the library needs stands in its own ELF tables, by the libraries and versions of symbols it asks
-for. Where that does not make such a promise, an error says why, and the wheel keeps the name of the
+The name is a promise: a system with glibc 2.34 or later can load it, and nothing else is needed.
+What the library needs is in its ELF tables: the libraries and versions of symbols it asks for. If
+that does not make such a promise, an error says why, and the wheel keeps the name of the
 machine it was built on (linux_x86_64), which no index takes.
 """
 

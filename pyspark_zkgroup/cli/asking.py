@@ -144,7 +144,7 @@ class Asking:
         return member_nodes.read_standings(self._store, self._group, consumers)
 
     def _forget(self, outcomes: Collection[Outcome]) -> None:
-        """Of a process that has ended nobody will read its request any more."""
+        """Delete requests to processes that have ended: they will not read them any more."""
         from pyspark_zkgroup.inspect import member_nodes
 
         over = [one.consumer for one in outcomes if one.state in ("ended", "gone")]
@@ -188,7 +188,7 @@ def outcome_of(
     if unseen_s > _UNSEEN_S:
         return Outcome(consumer, "gone", "left by itself before it had answered")
     if at.version < 0 and not answered:
-        return Outcome(consumer, "withdrawn", "somebody has withdrawn the request")
+        return Outcome(consumer, "withdrawn", "another client has withdrawn the request")
     if answered:
         return Outcome(consumer, "pending", "committed and left the group; its query still runs")
     return Outcome(

@@ -61,18 +61,20 @@ class Answer:
 @click.option("--from", "file", type=click.File("rb"), help="A group as JSON; - reads stdin.")
 @place_options
 @click.option("--group", hidden=True, help="GROUP, as it was given before.")
-@click.option("--with", "more", metavar="NAME", multiple=True, help="If NAME were a member too.")
-@click.option("--without", metavar="MEMBER", multiple=True, help="If MEMBER were gone.")
-@click.option("--partitions", metavar="TOPIC=N", multiple=True, help="If TOPIC had N partitions.")
+@click.option("--with", "more", metavar="NAME", multiple=True, help="As if NAME had joined.")
+@click.option("--without", metavar="MEMBER", multiple=True, help="As if MEMBER had left.")
+@click.option(
+    "--partitions", metavar="TOPIC=N", multiple=True, help="As if TOPIC had N partitions."
+)
 @click.option(
     "--assignor",
-    help="If a live group were assigned by this: range or roundrobin. [what zkgroup members say; "
-    "range where all are JVM members, which do not say theirs]",
+    help="As if a live group were assigned by range or roundrobin. [the strategy of its zkgroup "
+    "members; range if all are JVM members, which do not publish theirs]",
 )
 @click.option(
     "--version",
     "version",
-    help=f"If all members of a live group were JVM consumers of this version. [{NEWEST}, where all "
+    help=f"As if all members of a live group were JVM consumers of this version. [{NEWEST}, if all "
     "are]",
 )
 @click.option(
@@ -98,15 +100,16 @@ def assignment(
     exclude_internal: bool | None,
     as_json: bool,
 ) -> None:
-    """Show who would own what, also if GROUP were changed.
+    """Show the assignment of GROUP, also after a change.
 
-    Of a live group, by the rule that its members go by, or as JVM consumers (0.8 to 1.1) would
-    have it: as it is, or with another member (who reads what most of the others read; by range and
-    roundrobin its place goes by its name), without one, with more partitions, by another assignor.
-    --with, --without and --partitions may be given again.
+    For a live group, by the rule of its members, or as JVM consumers (0.8 to 1.1) assign: as it
+    is, or with another member (it reads what most of the others read; with range and roundrobin
+    its name decides its place), without a member, with more partitions, or by another assignor.
+    --with, --without and --partitions can be repeated.
 
-    Or of JVM consumers in a FILE with the keys "assignor", "topics" (name to number of partitions)
-    and "ids" (consumer id to registration), and if wanted "version" and "exclude_internal_topics".
+    Or for JVM consumers in a FILE with the keys "assignor", "topics" (name to number of
+    partitions) and "ids" (consumer id to registration), and optionally "version" and
+    "exclude_internal_topics".
 
     Example: zkgroup assignment billing --with third --bootstrap-servers kafka1:9092
     """

@@ -20,8 +20,8 @@ SHELLS = ("bash", "zsh", "fish")
 def completion(context: click.Context, shell: str) -> None:
     """Print a script that completes zkgroup commands in SHELL.
 
-    It completes commands, options, groups and members, of the servers that --zookeeper or
-    --bootstrap-servers on the line name, or ZKGROUP_ZOOKEEPER or ZKGROUP_BOOTSTRAP_SERVERS.
+    It completes commands, options, groups and members. The servers are those of --zookeeper or
+    --bootstrap-servers on the line, or of ZKGROUP_ZOOKEEPER or ZKGROUP_BOOTSTRAP_SERVERS.
 
     Example: source <(zkgroup completion bash)
     """

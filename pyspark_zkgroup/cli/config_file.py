@@ -1,8 +1,8 @@
 """`--config FILE`: how a command reaches servers that want TLS or to know who asks.
 
-One option of the reader a line, as `name=value`, such as the queries have them. A secret so stands
-in a file, or is named there (`${env:NAME}`), and never among a command's arguments, which everybody
-on the machine can read.
+One option of the reader per line, as `name=value`, with the names that queries use. A secret is in
+the file or is named there (`${env:NAME}`), and never among a command's arguments, which every user
+of the machine can read.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def read_text(option: str, file: Path) -> str:
 
 
 def refuse_public(what: str, file: Path) -> None:
-    """A secret in a file that everybody on the machine can read is none."""
+    """Raise for a file with a secret that other users of the machine can read."""
     why = refusal_of(file)
     if why:
         raise OptionError.of("public_secret", what=what, reason=why, file=file)

@@ -35,13 +35,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command("coordinator")
 @zookeeper_option
 @bootstrap_option
-@click.option("--name", default="", help="Its id in /consumers/coordinator. By default a new one.")
+@click.option("--name", default="", help="Its id in /consumers/coordinator. Defaults to a new one.")
 @click.option(
     "--session-timeout-ms",
     type=click.IntRange(min=100),
     default=6000,
     show_default=True,
-    help="How long after its death another candidate is elected.",
+    help="How long after a failure another candidate is elected.",
 )
 @click.option(
     "--listen",
@@ -53,29 +53,30 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--advertise",
     metavar="HOST:PORT",
     default="",
-    help="The address that light members connect to. By default the one of --listen.",
+    help="The address that light members connect to. Defaults to that of --listen.",
 )
 @click.option(
     "--token-file",
     type=_FILE,
-    help="Its first line is what light members have to give as coordinator.token. It lets into "
+    help="File whose first line light members must set as coordinator.token. It admits to "
     "all groups.",
 )
 @click.option(
     "--group-tokens",
     type=_FILE,
-    help="Lines of GROUP=TOKEN: each lets into that group alone. *=TOKEN is for all groups that "
+    help="File with lines of GROUP=TOKEN, each for that group only. *=TOKEN is for all groups that "
     "have no line. In place of --token-file.",
 )
 @click.option(
     "--tls-key",
     type=_FILE,
-    help="PEM: private key and certificates of this coordinator; light members come by TLS then.",
+    help="PEM: private key and certificates of this coordinator; light members then connect with "
+    "TLS.",
 )
 @click.option(
     "--tls-trust",
     type=_FILE,
-    help="PEM: light members have to show a certificate that one of these has signed.",
+    help="PEM: light members must present a certificate signed by one of these.",
 )
 @click.option(
     "--allow-anonymous",
@@ -88,21 +89,21 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.IntRange(min=1),
     default=1000,
     show_default=True,
-    help="How many light members are served at a time.",
+    help="Limit of light members at the same time.",
 )
 @click.option(
     "--group-members-max",
     type=click.IntRange(min=1),
     default=500,
     show_default=True,
-    help="How many of them may be of one group.",
+    help="Limit of light members per group.",
 )
 def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: Any) -> None:
     """Run a coordinator for the groups of a ZooKeeper.
 
-    It stands for election, and assigns partitions to the members of all coordinated groups.
-    Runs until SIGTERM or Ctrl-C; another candidate is then elected at once.
-    Where drivers have coordinator.candidate=false, run two of these on different machines.
+    The elected coordinator assigns partitions to the members of all coordinated groups. It runs
+    until SIGTERM or Ctrl-C; then another candidate is elected at once. If drivers have
+    coordinator.candidate=false, run two of these on different machines.
 
     Example: zkgroup coordinator --zookeeper zk1:2181/kafka
     """
@@ -152,7 +153,7 @@ def coordinator(connect: str, bootstrap: str, session_timeout_ms: int, **light: 
     candidate.start()
     try:
         told.wait()
-        _log.info("%s was told to end", name)
+        _log.info("%s received a signal to end", name)
     finally:
         candidate.close()
 
@@ -181,7 +182,7 @@ def _office(
 
 
 def _stream_access(light: dict[str, Any]) -> StreamAccess | None:
-    """How light members are let in; None where none are served."""
+    """Return how light members prove themselves; None where none are served."""
     if not light["listen"]:
         _refuse_idle(light)
         return None

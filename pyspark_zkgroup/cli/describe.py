@@ -51,8 +51,8 @@ def describe(
     """Show members, owners, offsets and lag of GROUP.
 
     The states of a partition: owned; moving from one member to another; free, until a member
-    claims it; stuck with an owner that is not a member any more; no reader, where no member
-    subscribes to it.
+    claims it; stuck with an owner that is no longer a member; no reader, because no member
+    subscribes to its topic.
 
     Example: zkgroup describe billing --bootstrap-servers kafka1:9092
     """
@@ -167,7 +167,7 @@ def show(seen: GroupReport) -> None:
 
 
 def _table(title: str, *, is_narrow: bool) -> Table:
-    """In a narrow one, lines between columns would take the room of what stands in them."""
+    """A narrow one has no lines between columns: they would take the space of the cells."""
     if is_narrow:
         return Table(title=table_title(title), box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     return Table(title=table_title(title))
@@ -208,7 +208,7 @@ def _members(seen: GroupReport, now_ms: float, *, is_narrow: bool) -> Table:
 
 
 def _is_odd(seen: GroupReport) -> bool:
-    """What no line beside the tables tells."""
+    """Whether there is something that the lines around the tables do not show."""
     return (
         any(map(_is_open, seen.partitions))
         or any(map(has_nothing, seen.members))
@@ -217,7 +217,7 @@ def _is_odd(seen: GroupReport) -> bool:
 
 
 def _is_open(row: PartitionRow) -> bool:
-    """What nobody reads and nothing waits in may be left from topics of before."""
+    """A partition without a reader and without lag may belong to a topic of former times."""
     return bool(row.lag) if row.state == "unread" else row.state != "owned"
 
 

@@ -27,17 +27,19 @@ _MARKS = {"well": ("ok", "green"), "note": ("note", "yellow"), "ill": ("ill", "r
 @click.argument("names", metavar="[GROUP]...", nargs=-1, shell_complete=complete_group)
 @place_options
 @click.option("--group", "more_names", multiple=True, hidden=True, help="GROUP, as before.")
-@click.option("--all-groups", is_flag=True, help="Look at all groups that are there.")
+@click.option("--all-groups", is_flag=True, help="Look at all existing groups.")
 @click.option(
     "--watch-seconds",
     "watch_s",
     type=click.FloatRange(min=0.0),
     default=5.0,
     show_default=True,
-    help="How long a group is watched in which something waits or moves; 0: look at it once.",
+    help="How long to watch a group with waiting or moving partitions; 0: look once.",
 )
 @click.option(
-    "--brief", is_flag=True, help="Leave out what is well; for people, say how much that is."
+    "--brief",
+    is_flag=True,
+    help="Show only findings that need attention, and the number of the others.",
 )
 @json_option
 @click.pass_context
@@ -52,10 +54,10 @@ def doctor(
     brief: bool,
     as_json: bool,
 ) -> None:
-    """Check machine, servers and groups, and say what to do.
+    """Check machine, servers and groups, and show what to do.
 
-    Looks at Java, Python, Spark and the decoder; at ZooKeeper and the brokers that are named; and
-    at the groups that are named. Exit status 0 when nothing is ill, else 1; notes do not count.
+    Checks Java, Python, Spark and the decoder; ZooKeeper and the brokers of the options; and the
+    given groups. Exit status 0 when nothing is wrong, else 1; notes do not count.
 
     Example: zkgroup doctor billing --bootstrap-servers kafka1:9092
     """
@@ -69,7 +71,7 @@ def doctor(
     findings = list(of_this_machine())
     if connect or bootstrap:
         findings += of_servers(connect, bootstrap, None if all_groups else groups, watch_s)
-    # A remedy beside what is well is a question for people.
+    # A finding in good order that has a remedy asks the operator a question.
     shown = [f for f in findings if not brief or f.state != "well" or f.remedy]
     if as_json:
         click.echo(json.dumps([dataclasses.asdict(f) for f in shown], indent=1))
@@ -78,7 +80,7 @@ def doctor(
             _show(shown)
         if brief:
             well = sum(f.state == "well" for f in findings)
-            say(f"{well} of {len(findings)} things are well")
+            say(f"{well} of {len(findings)} checks are in order")
     context.exit(any(f.state == "ill" for f in findings))
 
 

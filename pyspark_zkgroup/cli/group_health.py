@@ -134,7 +134,7 @@ def _of_case(case: Case) -> Iterator[Finding]:
 
 
 def _look(live: LiveOrBrokered, ends: LogEnds) -> Look:
-    """Brokers that are away are found elsewhere: what the nodes tell is told all the same."""
+    """Look at the group without brokers as well: another finding reports that they are away."""
     if isinstance(live, BrokeredLive):
         brokered, seen = live.both()
         facts = GroupFacts(live.group, topics=brokered.topics)

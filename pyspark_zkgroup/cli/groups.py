@@ -34,8 +34,8 @@ def groups(connect: str, bootstrap: str, as_json: bool) -> None:
 
     Those in ZooKeeper (--zookeeper), and those that brokers coordinate (--bootstrap-servers).
 
-    Of the partitions, those that members own are counted apart from those that are stuck: owned
-    by a process that is not a member any more.
+    Partitions that members own are counted separately from those that are stuck: owned by a
+    process that is no longer a member.
 
     Example: zkgroup groups --bootstrap-servers kafka1:9092
     """

@@ -93,7 +93,7 @@ def _who_may_change(store: Store, groups: Sequence[str] | None) -> Finding:
     beside = (COORDINATOR, BROKER_IDS)
     found = open_to_all(store, [*of_group, *beside])
     if not found:
-        return Finding("ACLs", "well", "nobody may change these groups' nodes without a login")
+        return Finding("ACLs", "well", "these groups' nodes cannot be changed without a login")
     open_groups = sorted({of_group[path] for path in found if path in of_group})
     shown = [f"the offsets and owners of group {name}" for name in open_groups[:_SHOWN_MAX]]
     if len(open_groups) > _SHOWN_MAX:
@@ -109,7 +109,7 @@ def _who_may_change(store: Store, groups: Sequence[str] | None) -> Finding:
 def _answer(store: Store, connect: str, took_s: float) -> Finding:
     text = (
         f"{connect} answers after {took_s * 1000:.0f} ms, and grants a session of "
-        f"{store.session.negotiated_timeout_s:g} s to whoever asks for 10"
+        f"{store.session.negotiated_timeout_s:g} s to a client that requests 10 s"
     )
     if took_s < _SLOW_S:
         return Finding("ZooKeeper", "well", text)

@@ -30,9 +30,9 @@ class KafkaSide:
     untold: str = ""
 
     def copies(self, wanted: Sequence[Move], *, also: bool) -> dict[TopicPartition, int]:
-        """What is to be set in Kafka as well: copies of what is about to change, or all if asked.
+        """Return what to set in Kafka as well: copies of what is about to change, or all if asked.
 
-        Offsets that somebody else has written may be those of another group of the same name.
+        Offsets of another writer may be those of another group with the same name.
         """
         return {
             move.partition: move.after
@@ -41,7 +41,7 @@ class KafkaSide:
         }
 
     def left_out(self, wanted: Sequence[Move], copies: Collection[TopicPartition]) -> str:
-        """What is said of offsets in Kafka that are not going to be set."""
+        """Return the note about offsets in Kafka that are not going to be set."""
         if self.untold:
             return f"Offsets in Kafka, if there are any, are not set: {self.untold}"
         others = [m.partition for m in wanted if m.partition in self.stored.keys() - copies]

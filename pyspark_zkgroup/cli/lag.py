@@ -52,7 +52,7 @@ class TopicLag:
     "--watch",
     is_flag=True,
     help="Continue until Ctrl-C or SIGTERM, with rates. Goes with neither --json nor --fail-above. "
-    "Into a pipe or a file: a table for each interval, with its time.",
+    "Into a pipe or a file, it prints a table with the time for each interval.",
 )
 @click.option(
     "--interval",
@@ -64,7 +64,7 @@ class TopicLag:
 @click.option(
     "--fail-above",
     type=click.IntRange(min=0),
-    help="End with status 3 if the lag is above this, or unknown for a partition.",
+    help="Exit with status 3 if the lag is above this, or unknown for a partition.",
 )
 def lag(
     group: str,
@@ -221,7 +221,7 @@ def _show_on(live: LiveOrBrokered, interval: float) -> None:
     out = console()
     if out.is_dumb_terminal or not sys.stdout.isatty():
         for seen, rows, rates in _looks(live, interval):
-            # Rich flushes what it prints: whoever reads on has each table when it is made.
+            # Rich flushes what it prints: a reader of the pipe has each table when it is made.
             out.print(clock_time(time.time() * 1000), highlight=False)
             _print(out, seen, rows, rates)
     else:

@@ -13,7 +13,7 @@ import click
 from pyspark_zkgroup._version import __version__
 from pyspark_zkgroup.errors import ZkgroupError
 
-# A subcommand is the click command of this name in the module of this name beside this one.
+# A subcommand is the click command of this name in the module of this name next to this one.
 COMMANDS = (
     "assignment",
     "completion",
@@ -48,7 +48,7 @@ class CommandLine(click.Group):
         if found := _added().get(cmd_name):
             command = found.load()
             return command
-        # A shell that completes a line is told nothing.
+        # A shell that completes a line must not see a message.
         if cmd_name in ELSEWHERE and not ctx.resilient_parsing:
             distribution = ELSEWHERE[cmd_name]
             raise click.ClickException(

@@ -59,7 +59,7 @@ def members() -> None:
 def list_(group: str, connect: str, bootstrap: str, as_json: bool) -> None:
     """List the members of GROUP.
 
-    Also those that were asked to stay outside of it.
+    Also those that were drained and stay outside.
 
     Example: zkgroup members list billing --bootstrap-servers kafka1:9092
     """
@@ -114,12 +114,13 @@ def brokered_rows(seen: GroupReport) -> list[dict[str, Any]]:
 def drain(
     group: str, member: str, timeout_s: float, connect: str, bootstrap: str, as_json: bool
 ) -> None:
-    """Let MEMBER commit, leave GROUP and stay outside.
+    """Make MEMBER commit, leave GROUP and stay outside.
 
-    It finishes its batch first, and leaves its partitions to others.
+    It finishes its batch first; other members take over its partitions.
 
-    Its process lives on: end it, or let it join again with `zkgroup members resume`. Exit status 0
-    when it has left, 4 when it has not yet: the request stands. For groups in ZooKeeper.
+    Its process keeps running: stop it, or let it join again with `zkgroup members resume`. Exit
+    status 0 when it has left, 4 when it has not left yet: then the request remains. For groups in
+    ZooKeeper.
 
     Example: zkgroup members drain billing vm1-7f3a --zookeeper zk1:2181/kafka
     """
@@ -170,7 +171,7 @@ def resume(group: str, member: str, connect: str, bootstrap: str, as_json: bool)
 @members.command("evict")
 @_group
 @_member
-@click.option("--yes", is_flag=True, help="Do it without asking; wanted with --json.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation; required with --json.")
 @timeout_option
 @place_options
 @json_option
@@ -183,13 +184,13 @@ def evict(
     bootstrap: str,
     as_json: bool,
 ) -> None:
-    """Take a stuck MEMBER out of GROUP by force.
+    """Remove a stuck MEMBER from GROUP by force.
 
-    Others then read its partitions.
-    It is asked to drain first, and has until --timeout. If it has done nothing by then, its nodes
-    are deleted: its batch under way comes twice, as after a crash, and it does not come back by
-    itself. One that works is left alone. Exit status 0 when it is out, 3 when it was left alone.
-    For groups in ZooKeeper.
+    Other members then read its partitions.
+    The command first requests a drain, and waits for --timeout. If the member has done nothing by
+    then, its nodes are deleted: its current batch is read twice, as after a crash, and it does not
+    join again by itself. A working member is left alone. Exit status 0 when it was removed, 3 when
+    it was left alone. For groups in ZooKeeper.
 
     Example: zkgroup members evict billing vm1-7f3a --zookeeper zk1:2181/kafka
     """
@@ -230,8 +231,8 @@ def _evict(store: Store, before: Belongings, group: str, timeout_s: float) -> Ou
     consumer = before.consumer
     asking = Asking(store, group)
     if before.registration is not None and before.registration.session:
-        # Whoever still works does it by itself, and nothing comes twice. The request stays: one
-        # that wakes up later finds it, and does not take its share back.
+        # A member that still works does it by itself, and nothing is read twice. The request
+        # stays: a member that wakes up later finds it, and does not take its share back.
         asking.send("drain", [consumer])
         (outcome,) = asking.wait("drain", [consumer], timeout_s)
         if outcome.is_done:
@@ -245,7 +246,7 @@ def _evict(store: Store, before: Belongings, group: str, timeout_s: float) -> Ou
         return Outcome(
             consumer,
             "left alone",
-            f"it works: {moved} was committed or let go meanwhile. Use `zkgroup members drain` "
+            f"it works: {moved} was committed or released meanwhile. Use `zkgroup members drain` "
             "with a longer --timeout",
         )
     wanted = deletions(now, GroupPaths(group))
@@ -294,7 +295,7 @@ def _show(it: Belongings, paths: list[str]) -> None:
         add_row(table, path, "")
     console().print(table)
     sessions = ", ".join(f"{session:#x}" for session in sorted(it.sessions)) or "none that lives"
-    say(f"session: {sessions}. A batch that it has under way will come twice.", err=True)
+    say(f"session: {sessions}. Its current batch will be read twice.", err=True)
 
 
 def _say(outcomes: list[Outcome], as_json: bool) -> None:

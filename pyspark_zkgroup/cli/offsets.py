@@ -32,7 +32,7 @@ _MS_MIN, _MS_MAX = 10**11, 253_402_300_799_999
 _in_kafka_option = click.option(
     "--in-kafka",
     is_flag=True,
-    help="Those that Kafka has of a group in ZooKeeper, of any writer.",
+    help="The offsets in Kafka, by any writer, of a group in ZooKeeper.",
 )
 
 
@@ -49,7 +49,7 @@ def offsets() -> None:
 def show(group: str, connect: str, bootstrap: str, in_kafka: bool, as_json: bool) -> None:
     """Show the committed offsets of GROUP.
 
-    Of a group in ZooKeeper also those that Kafka has.
+    For a group in ZooKeeper also those in Kafka.
 
     Example: zkgroup offsets show billing --bootstrap-servers kafka1:9092
     """
@@ -71,7 +71,9 @@ def show(group: str, connect: str, bootstrap: str, in_kafka: bool, as_json: bool
 @click.argument("group", shell_complete=complete_group)
 @place_options
 @_in_kafka_option
-@click.option("--to", "file", type=click.File("w"), default="-", help="A file; - is stdout.")
+@click.option(
+    "--to", "file", type=click.File("w"), default="-", help="Write to this file; - is stdout."
+)
 def export(group: str, connect: str, bootstrap: str, in_kafka: bool, file: IO[str]) -> None:
     """Write the committed offsets of GROUP as JSON.
 
@@ -88,13 +90,17 @@ def export(group: str, connect: str, bootstrap: str, in_kafka: bool, file: IO[st
 def _writing(command: Any) -> Any:
     """The options of every command that sets offsets."""
     for option in (
-        click.option("--execute", is_flag=True, help="Do it; without this it is only shown."),
-        click.option("--force", is_flag=True, help="Also while members live, in ZooKeeper."),
+        click.option(
+            "--execute", is_flag=True, help="Make the changes. Without this they are only shown."
+        ),
+        click.option(
+            "--force", is_flag=True, help="Also while a group in ZooKeeper has live members."
+        ),
         click.option(
             "--also-kafka",
             is_flag=True,
-            help="In Kafka as well, also where no zkgroup member has written an offset there; "
-            "their copies are set in any case.",
+            help="Set the offsets in Kafka as well, including those of other writers; the "
+            "copies of zkgroup members are always set.",
         ),
         click.option(
             "--undo",
@@ -160,7 +166,7 @@ def import_(
     help="To the first record at or after this time: 2026-11-23T02:08:20Z, or milliseconds.",
 )
 @click.option("--to-offset", type=click.IntRange(min=0), help="To this offset.")
-@click.option("--shift-by", type=int, help="From where it is, by +N or -N.")
+@click.option("--shift-by", type=int, help="From the committed offset, by +N or -N.")
 @click.option(
     "--topic", "topics", multiple=True, metavar="TOPIC[:P,...]", help="Only these; repeatable."
 )
@@ -184,10 +190,10 @@ def reset(
     """Set the offsets of GROUP to a place in the logs.
 
     Of all its topics, or only of some.
-    An offset beyond a log's end or below its start is drawn to there. Members notice at their next
-    boundary, or after some seconds where they have nothing to read; the batch that is running then
-    comes out all the same. With --zookeeper the offsets in ZooKeeper are set; without it those of a
-    group that the brokers coordinate, which must have no member then.
+    An offset outside of a log becomes the log's start or end. Members follow at their next batch,
+    or after some seconds if they have nothing to read; they finish the current batch first. With
+    --zookeeper the offsets in ZooKeeper are set; without it those of a group that the brokers
+    coordinate, which must have no members.
 
     Example: zkgroup offsets reset billing --topic orders --to-time 2026-11-23T02:00:00Z
     """
@@ -200,7 +206,7 @@ def reset(
     with found_group(connect, bootstrap, group, may_be_new=True) as live:
         kept = live.kept()
         if not kept.members and not kept.committed:
-            say(f"group {group} has no offsets and no members yet", err=True)
+            say(f"Group {group} has no offsets and no members yet", err=True)
         partitions = _chosen(kept, topics)
         committed = kept.committed
         if to_offset is not None:

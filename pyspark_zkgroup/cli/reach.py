@@ -60,8 +60,8 @@ config_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_take,
-    help="Options of the reader about TLS, logins and zookeeper.auth, one name=value a line; or "
-    "set ZKGROUP_CONFIG.",
+    help="File with options of the reader for TLS, logins and zookeeper.auth, one name=value per "
+    "line; or set ZKGROUP_CONFIG.",
 )
 
 
@@ -103,7 +103,7 @@ bootstrap_option = click.option(
     metavar="HOST:PORT,...",
     envvar="ZKGROUP_BOOTSTRAP_SERVERS",
     default="",
-    help="Some brokers, as kafka.bootstrap.servers of the query; or set ZKGROUP_BOOTSTRAP_SERVERS.",
+    help="Brokers, as kafka.bootstrap.servers of the query; or set ZKGROUP_BOOTSTRAP_SERVERS.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -116,7 +116,7 @@ def checked_group(name: str) -> str:
 
 @contextmanager
 def store_of(connect: str) -> Iterator[Store]:
-    """A session of its own; an ensemble that stops answering meanwhile is a ServerError as well."""
+    """Open a session; an ensemble that stops answering meanwhile is a ServerError as well."""
     from pyspark_zkgroup.inspect.group_reader import opened
     from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError, UnreachedError
 

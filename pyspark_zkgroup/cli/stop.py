@@ -30,49 +30,51 @@ timeout_option = click.option(
     type=click.FloatRange(min=0),
     default=60.0,
     show_default=True,
-    help="How many seconds to wait for it. The request stands, whether or not it was met.",
+    help="Seconds to wait. The request remains even if the time is over.",
 )
 
 
 @click.command("stop")
 @click.argument("group", shell_complete=complete_group)
 @click.argument("members", nargs=-1, shell_complete=complete_member)
-@click.option("--all", "everybody", is_flag=True, help="All zkgroup members of the group.")
+@click.option("--all", "every_member", is_flag=True, help="All zkgroup members of the group.")
 @timeout_option
-@click.option("--yes", is_flag=True, help="Do not ask before --all; required with --json.")
+@click.option(
+    "--yes", is_flag=True, help="Do not ask for confirmation of --all; required with --json."
+)
 @place_options
 @json_option
 def stop(
     group: str,
     members: tuple[str, ...],
-    everybody: bool,
+    every_member: bool,
     timeout_s: float,
     yes: bool,
     connect: str,
     bootstrap: str,
     as_json: bool,
 ) -> None:
-    """End queries of GROUP after their batch is committed.
+    """Stop queries of GROUP after their batch is committed.
 
-    Exit status 0 when they have ended, 4 when one has not yet: the request stands, and `zkgroup
-    members resume` withdraws it. For groups in ZooKeeper.
+    Exit status 0 when they have stopped, 4 when one has not stopped yet: then the request remains,
+    and `zkgroup members resume` withdraws it. For groups in ZooKeeper.
 
     Example: zkgroup stop billing vm1-7f3a --zookeeper zk1:2181/kafka
     """
     from pyspark_zkgroup.inspect.member_nodes import read_asked, read_standings
     from pyspark_zkgroup.inspect.report import report
 
-    if bool(members) == everybody:
+    if bool(members) == every_member:
         raise click.UsageError("name members (`zkgroup members list`), or give --all")
     with store_with_requests(connect, bootstrap, group) as store:
         seen = report(facts_of(store, group), {})
         standings = read_standings(store, group, read_asked(store, group))
         resting = [consumer for consumer, at in standings.items() if at.rests]
-        if everybody:
+        if every_member:
             ours = [m.consumer for m in seen.members if m.kind == "zkgroup"]
             wanted = sorted({*ours, *resting})
             if wanted and not yes and (as_json or not _confirmed(group, wanted)):
-                say("No member was asked: give --yes to stop them all", err=True)
+                say("Nothing was changed: give --yes to stop all members", err=True)
                 raise SystemExit(1)
         else:
             wanted = chosen(seen, members, resting)
@@ -86,7 +88,7 @@ def stop(
         for one in outcomes:
             say(f"{one.consumer}: {one.text}")
         if not outcomes:
-            say(f"group {group} has no zkgroup member")
+            say(f"Group {group} has no zkgroup members")
     raise SystemExit(status_of(outcomes))
 
 

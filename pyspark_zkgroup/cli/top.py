@@ -59,11 +59,11 @@ class Moment:
     show_default=True,
     help="Seconds between two looks.",
 )
-@click.option("--looks", type=click.IntRange(min=1), help="End after so many looks.")
+@click.option("--looks", type=click.IntRange(min=1), help="Exit after this many looks.")
 def top(group: str, connect: str, bootstrap: str, interval: float, looks: int | None) -> None:
     """Watch GROUP live: shares, lag, rates and events.
 
-    Ctrl-C ends it. Into a pipe or a file it prints one screen for each look.
+    Ctrl-C ends it. Into a pipe or a file it prints one screen per look.
 
     Example: zkgroup top billing --bootstrap-servers kafka1:9092
     """
@@ -90,7 +90,7 @@ def _show(live: LiveOrBrokered, interval: float, looks: int | None) -> None:
 
 
 def _moments(live: LiveOrBrokered, interval: float, looks: int | None) -> Iterator[Moment]:
-    """A look that fails is told on the screen: what was seen before stays."""
+    """Yield what was seen last; a look that fails becomes a line on the screen."""
     kept: deque[tuple[float, str]] = deque(maxlen=_KEPT)
     seen = shown = live.look()
     at_s = time.monotonic()

@@ -16,8 +16,8 @@ def age(ms: float) -> str:
 
 
 def clock_time(ms: float) -> str:
-    """In UTC, since logs of several machines are held against it. Reckoned here, as nothing in this
-    room may ask a clock.
+    """Return the time in UTC, to compare it with logs of several machines. Calculated here, because
+    nothing in this room may ask a clock.
     """
     days, second = divmod(int(ms // 1000), 86_400)
     # Years that begin in March have their odd day at the end; 1970-01-01 is day 719468 of year 0.

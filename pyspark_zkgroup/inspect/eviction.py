@@ -3,7 +3,7 @@
 A zkgroup member may be evicted while it lives. Its batch under way was planned under a fence; who
 claims a partition moves that fence, so of the two only the claimer commits. The evicted member's
 batch comes twice at most, as when its machine had died. The offset node is checked in each
-transaction: without it we read an owner node, the member lets go, another one claims it (an owner
+transaction: without it we read an owner node, the member releases, another one claims it (an owner
 node of the same version), and we delete the claim of the living.
 
 A JVM consumer commits without a look at who owns, so nothing keeps it from committing what another
@@ -57,13 +57,13 @@ def why_not(it: Belongings) -> str:
         return ""
     sessions = ", ".join(f"{session:#x}" for session in sorted(it.sessions))
     return (
-        f"{it.consumer} is a JVM consumer with a living session ({sessions}): it would go on "
-        "reading and commit over its successor's offsets"
+        f"{it.consumer} is a JVM consumer with a living session ({sessions}): it would continue "
+        "to read and overwrite its successor's offsets"
     )
 
 
 def has_moved(before: Belongings, now: Belongings) -> TopicPartition | None:
-    """A partition that shows that the member has worked in between: committed, or let go."""
+    """Return a partition that the member has committed or released in between, so it works."""
     for partition, seen in sorted(before.owners.items()):
         if now.owners.get(partition) != seen:
             return partition
@@ -73,8 +73,8 @@ def has_moved(before: Belongings, now: Belongings) -> TopicPartition | None:
 
 
 def deletions(it: Belongings, paths: GroupPaths) -> list[tuple[str, Transaction]]:
-    """Each with the path that it deletes. The registration first: nobody is then expected to claim
-    what becomes free but those who can.
+    """Return each transaction with the path that it deletes. The registration is first: then only
+    members that can claim are expected to claim what becomes free.
     """
     found: list[tuple[str, Transaction]] = []
     if it.registration is not None:

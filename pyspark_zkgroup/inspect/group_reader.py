@@ -44,7 +44,7 @@ def opened(
     *,
     set_acl: bool = False,
 ) -> Iterator[Store]:
-    """A session of its own, that claims nothing."""
+    """Open a session that claims nothing."""
     try:
         where = parse_connect_string(connect)
     except ValueError as error:
@@ -86,8 +86,8 @@ def read_group(store: Store, group: str, topics: Mapping[str, tuple[int, ...]]) 
     """`topics` are the cluster's (`read_topics`), or none where they do not matter.
 
     Looks again while members come and go, since rows of two moments contradict each other: an owner
-    that registered after the registrations were read seems to be nobody, and one that let go
-    between two reads seems to have committed what its successor did.
+    that registered after the registrations were read seems to be unregistered, and one that
+    released between two reads seems to have committed what its successor did.
     """
     for _ in range(_LOOKS_MAX):
         facts, stirred = _look(store, group, topics)
@@ -138,7 +138,7 @@ def _owners_and_offsets(
     store: Store, paths: GroupPaths, partitions: Sequence[TopicPartition]
 ) -> tuple[list[Node | None], list[Node | None], bool]:
     """And whether owners came or went meanwhile. Many nodes are read in one request (500 partitions
-    in each), few one after the other: of those an owner may let go, and its successor commit,
+    in each), few one after the other: of those an owner may release, and its successor commit,
     between two reads, so that owners are looked at once more.
     """
     owners = [paths.owner(p) for p in partitions]
@@ -154,7 +154,7 @@ def _owners_and_offsets(
 def _office(
     store: Store, group: str, told: Sequence[str]
 ) -> tuple[Seen | None, dict[str, dict[str, bytes]]]:
-    """Who tells these members what to read, and what they were told and have not followed yet."""
+    """Read the coordinator of these members, and the commands that they have not followed yet."""
     if not told:
         return None, {}
     paths = CoordinatedPaths(group)
@@ -173,9 +173,9 @@ def _office(
 def _with_newcomers(store: Store, paths: GroupPaths, facts: GroupFacts) -> GroupFacts:
     """Settles who owns what without being registered, as far as we have read.
 
-    A member that joined and claimed after the registrations were read owns, and seems to be nobody;
-    so does one that left between two reads, since its nodes go all together. Whoever still owns
-    after its registration was looked for once more, and not found, is truly not registered.
+    A member that joined and claimed after the registrations were read owns, and seems to be
+    unregistered; so does one that left between two reads, since its nodes go all together. A member
+    that still owns after a second look for its registration is truly not registered.
     """
     absent: set[str] = set()
     for _ in range(_LOOKS_MAX):
@@ -217,8 +217,8 @@ def read_topics(store: Store) -> dict[str, tuple[int, ...]]:
 
 
 def read_brokers(store: Store, protocol: str = "PLAINTEXT") -> tuple[str, ...]:
-    """host:port of the brokers registered there, of their listeners for `protocol`; without those
-    that cannot be spoken to.
+    """Return host:port of the brokers registered there, of their listeners for `protocol`; without
+    brokers that have no such listener.
     """
     (listed,) = store.children([BROKER_IDS])
     paths = [broker_path(name) for name in _names(listed)]

@@ -2,7 +2,7 @@
 
 Every member reads the group and computes the assignment alone, then claims its own share. So does
 this: one view per member, then the claims of all together. A registration that cannot be read fails
-each of them, after it has released all it held: then nobody owns anything.
+each of them, after it has released all it held: then no member owns anything.
 
 The regular expressions are those of Java 17, the hash maps those of Scala 2.11.
 """
@@ -82,7 +82,7 @@ def imitate(
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The group as all members read it. `topics_of`: per member, in the order of its own map."""
+    """The group as all members read it. `topics_of`: per member, in the order of its map."""
 
     topics_of: Mapping[str, Sequence[str]]
     threads: Threads
@@ -204,7 +204,7 @@ def _count(topic: str, threads: object) -> int:
 
 def _check_preconditions(version: JvmVersion, threads: Threads) -> None:
     if not threads and version.refuses_empty:
-        raise MemberFailsError("round-robin finds no topic that anybody reads")
+        raise MemberFailsError("round-robin finds no topic that a member reads")
     if not version.strict or not threads:
         return
     first_topic, first = next(iter(threads.items()))

@@ -52,7 +52,7 @@ class JvmVersion:
 
     @property
     def refuses_empty(self) -> bool:
-        """Round-robin fails when nobody reads anything."""
+        """Whether round-robin fails when no member reads anything."""
         return self.numbers < (0, 9)
 
     @property

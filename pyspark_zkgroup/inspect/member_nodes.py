@@ -20,7 +20,7 @@ from pyspark_zkgroup.zk.store import Node, Store
 class MemberState:
     """How it is about one member and what was asked of it. `rests`: the session by which its
     process lives outside of the group; `version` of the request node, -1 where there is none.
-    `is_light`: registered, but by no session of its own.
+    `is_light`: registered, but without a session with ZooKeeper.
     """
 
     session: int = 0
@@ -114,8 +114,8 @@ def _seen(node: Node) -> NodeSeen:
 
 
 def _is_jvm(path: str, node: Node) -> bool:
-    """One that cannot be read may be anybody's: it owns nothing by our rules, and is no JVM
-    consumer that works.
+    """One that cannot be read may belong to any client: it owns nothing by our rules, and is no
+    working JVM consumer.
     """
     try:
         return not parse_registration(path, node.data).is_zkgroup

@@ -1,4 +1,4 @@
-"""What is said of a group beside its rows: faults, and what else whoever looks should know."""
+"""The notes about a group in addition to its rows: faults, and what an operator should know."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ _NAMED = 5
 def faults(
     alone: Collection[str], told: Collection[str], coordinator: Incumbent | None
 ) -> tuple[str, ...]:
-    """Of members that decide alone, and of those that are told what to read."""
+    """Notes about members that decide for themselves, and members that need a coordinator."""
     notes: list[str] = []
     if alone and told:
         notes.append(
-            f"{_named(alone)} decide for themselves, and {_named(told)} are told by a coordinator, "
-            "which tells nobody anything as long as there are members of both kinds: stop those of "
+            f"{_named(alone)} decide for themselves, but {_named(told)} wait for a coordinator, "
+            "which assigns nothing while the group has members of both kinds: stop the members of "
             "one kind"
         )
     if told and coordinator is None:
         notes.append(
-            "nobody is in office: members go on with what they hold, and who joins waits. Start a "
-            "candidate: `zkgroup coordinator`, or a query with coordinator.candidate=true"
+            "no coordinator is in office: members continue with what they hold, and new members "
+            "wait. Start a candidate: `zkgroup coordinator`, or a query with "
+            "coordinator.candidate=true"
         )
     return tuple(notes)
 

@@ -1,7 +1,7 @@
 """What a group looks like from outside: its members, who owns what, and how far they are.
 
-Made from what was read at one time. A group that is being rebalanced shows both what is and what
-shall be: a partition owned by one member and wanted by another is on the move, which is no fault.
+Made from what was read at one time. A group during a rebalance shows both the current and the
+target owners: a partition owned by one member and wanted by another is moving, which is no fault.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def _commands(facts: GroupFacts) -> tuple[dict[str, tuple[Command, ...]], tuple[
 def _current(
     facts: GroupFacts, commands: Mapping[str, tuple[Command, ...]]
 ) -> dict[TopicPartition, ThreadId]:
-    """Who reads what, or was told to and may begin at any moment; without what it was told to give
-    up.
+    """Return the readers: current ones, and those that received the command to begin; without
+    partitions that they received the command to release.
     """
     current: dict[TopicPartition, ThreadId] = {}
     stopped: dict[str, set[TopicPartition]] = {}

@@ -97,8 +97,8 @@ def writes(
 ) -> tuple[tuple[tuple[Move, ...], Transaction], ...]:
     """Transactions with what each of them writes: all or nothing, under the versions read.
 
-    A partition that is where it shall be is written as well: a reset says "from here", also to a
-    member that has a batch in flight, and only a version that moves tells it.
+    A partition that is already at its new offset is written as well: a reset says "from here", also
+    to a member that has a batch in flight, which notices only a changed version.
     """
     paths = GroupPaths(group)
     every = list(wanted)

@@ -1,4 +1,4 @@
-"""A group as commands show it: its members, its partitions, and what is to be said of them.
+"""A group as commands show it: its members, its partitions, and notes about them.
 
 Made by report.py of a group in ZooKeeper, and by brokered.py of one that the brokers coordinate.
 """
@@ -34,11 +34,11 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """`trouble` is why nobody can assign it anything; then what it asks for is not known.
+    """`trouble` is why it cannot be assigned anything; then what it asks for is not known.
 
     `generation` is the newest decision of a coordinator about it that is to be seen; `unanswered`,
     how many commands it has not followed yet, is known of members of `coordinator`. `waiting` is
-    None where nobody says by which rule the group is assigned.
+    None where the rule by which the group is assigned is not known.
 
     Members in ZooKeeper have a session and a time of joining, those of a group that the brokers
     coordinate a client id and a host.
@@ -66,10 +66,10 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRow:
-    """`state`: owned by whom it shall be; moving: owned by another member, or wanted by none any
-    more; free: nobody owns it yet; stuck: its owner is not registered; unread: no member wants it.
+    """`state`: owned: by its target; moving: owned by another member, or wanted by none any more;
+    free: it has no owner yet; stuck: its owner is not registered; unread: no member wants it.
     `committed_ms`: when its offset was last written, by a commit or a claim. `undecided`: why it is
-    not known who shall own it, or why nobody shall yet, though members read it. `by_member`:
+    not known which member should own it, or why none should, though members read it. `by_member`:
     `owner` and `wanted_by` name members, as the brokers' coordinators know no threads.
     """
 

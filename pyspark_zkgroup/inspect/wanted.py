@@ -1,4 +1,4 @@
-"""Who shall own what, for somebody outside of the group: by the rule that its members publish."""
+"""The target owners as seen from outside of the group: by the rule that its members publish."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pyspark_zkgroup.model import ThreadId, TopicPartition
 _ASSUMED = ("range", "new")
 _MIXED = "unknown: members of two protocols"
 _DIVIDED = "unknown: members assign by different rules"
-_HEADLESS = "nobody: no coordinator is in office"
+_HEADLESS = "none: no coordinator is in office"
 _IMPOSSIBLE = "unknown: its members cannot be assigned together"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`is_known`: by one rule, which the members have published, or by what they were told; else it
-    is assumed. `undecided` has why nobody can say it of a partition that members read; `conflict`
-    says that their rules differ, if they do.
+    """`is_known`: by one rule, which the members have published, or by the commands of their
+    coordinator; else it is assumed. `undecided` has the reasons for partitions that members read
+    and whose target cannot be known; `conflict` says that their rules differ, if they do.
     """
 
     threads: Mapping[TopicPartition, ThreadId]
@@ -43,8 +43,8 @@ def wanted_by_rule(
     is_headless: bool,
 ) -> Wanted:
     """`current` counts where a coordinator decides: as one would that knew no more than the nodes.
-    `is_mixed`: there are members that do not follow each other's rule; `is_headless`: they are
-    told what to read, and nobody tells them. Both are said elsewhere.
+    `is_mixed`: there are members that do not follow each other's rule; `is_headless`: they need a
+    coordinator, and there is none. Other notes report both.
     """
     if is_mixed:
         return Wanted({}, False, undecided=_left(snapshot, exclude_internal, _MIXED))
@@ -68,7 +68,7 @@ def wanted_by_rule(
         else:
             wanted = target(snapshot, strategy, order, exclude_internal)
     except AssignmentError as error:
-        notes = (*notes, f"who shall own what cannot be said: {error}")
+        notes = (*notes, f"the target assignment is not known: {error}")
         left = _left(snapshot, exclude_internal, _IMPOSSIBLE)
         return Wanted({}, False, notes, undecided=left)
     return Wanted(wanted, bool(rules), notes)

@@ -25,7 +25,7 @@ DOWNLOAD_DEADLINE_S = 900.0
 
 Say = Callable[[str], None]
 # Puts the jars into the folder `lib` of a directory, and returns what went wrong in one line, or
-# nothing. The directory outlives a failed attempt: the next one can go on from there.
+# nothing. The directory outlives a failed attempt: the next one can continue from there.
 Fetch = Callable[[Path], str]
 
 

@@ -1,7 +1,7 @@
 """Fetches a release from a Maven repository: its jar, and with it those of the same organisation.
 
-What jars of other organisations a release asks for is not fetched: Spark brings them, and a second
-version beside it would hide its own.
+Dependencies of other organisations are not fetched: Spark brings them, and a second version next to
+them would hide Spark's.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _download(release: Release, root: str, lib: Path, dependencies: bool) -> Non
         with _opened(f"{root}{place}.jar") as answer, jar.open("wb") as file:
             shutil.copyfileobj(answer, file)
         if not zipfile.is_zipfile(jar):
-            raise OSError(f"{jar.name} is not a jar (does a proxy answer with a page of its own?)")
+            raise OSError(f"{jar.name} is not a jar (does a proxy answer with its own page?)")
         if dependencies:
             with _opened(f"{root}{place}.pom") as answer:
                 found = set(needed(answer.read(), release.organisation))

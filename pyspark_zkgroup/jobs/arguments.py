@@ -122,7 +122,7 @@ def add_follow(parser: argparse._ActionsContainer, default: float | None, text: 
 def checked(
     parser: argparse.ArgumentParser, given: Sequence[str] | None, use: Use
 ) -> argparse.Namespace:
-    """What is wrong with them is told before Spark is started, and ends the job with status 2."""
+    """Report wrong arguments before Spark is started, and end the job with status 2."""
     arguments = parser.parse_args(given)
     try:
         parse(reader_options(arguments, use), use)

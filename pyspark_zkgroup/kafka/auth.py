@@ -1,4 +1,4 @@
-"""Connections with TLS and SASL: what the connection manager is told, and what a failure means.
+"""Connections with TLS and SASL: the settings of the connection manager, and what a failure means.
 
 What lasts (a certificate, a password, a mechanism) becomes a `Refusal`, which ends all waiting;
 whatever may pass stays an error of the connection.
@@ -25,7 +25,7 @@ _LOGGERS = ("kafka.protocol.parser", "kafka.net.connection", "kafka.net.transpor
 
 
 class Refusal(kafka.errors.KafkaError):  # type: ignore[misc]
-    """No other attempt will mend it. `what` follows an address; `remedy` is a sentence."""
+    """No other attempt will succeed. `what` follows an address; `remedy` is a sentence."""
 
     retriable = False
 
@@ -126,7 +126,7 @@ def login_refusal(error: Exception, sasl: Sasl) -> Exception:
     return Refusal(
         f"and this client do not agree in the login of {sasl.who} by {sasl.mechanism} "
         f"({type(error).__name__})",
-        f"{_look_at(sasl)}. Where that is right, somebody may be posing as the broker",
+        f"{_look_at(sasl)}. If they are right, another server may be posing as the broker",
     )
 
 

@@ -1,4 +1,4 @@
-"""The groups that the brokers of a cluster coordinate, as anybody may see them."""
+"""The groups that the brokers of a cluster coordinate, as any client may see them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Connections to the brokers of one cluster, driven on the caller's thread: no thread of its own,
-no work while idle.
+"""Connections to the brokers of one cluster, driven on the caller's thread: without another thread,
+and without work while idle.
 
 Only this file and receiving.py know kafka-python's KafkaConnectionManager and its selector; what is
-asked over them stands in wire.py. A Cluster belongs to one thread at a time and to the process that
-made it. It asks for metadata only when it is told to: kafka-python's own bootstrap and refresh
-loop, which would go on in the background, are never started.
+asked over them is in wire.py. A Cluster belongs to one thread at a time and to the process that
+made it. It asks for metadata only on request: kafka-python's own bootstrap and refresh loop, which
+would run in the background, are never started.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CLOSING_ROUNDS = 5
 _ROUND_MS = 1000.0  # the loop ends its rounds earlier when anything happens
 _NO_TIMER_MS = 24 * 3600 * 1000.0
 
-# Errors of our side that no other attempt will mend.
+# Errors of our side with which every other attempt will fail as well.
 _LASTING = (
     kafka.errors.IncompatibleBrokerVersion,
     kafka.errors.InvalidReceiveError,
@@ -178,7 +178,7 @@ class Cluster:
                 if left <= 0:
                     break
                 # One that swallows packets must not use up the time of those that would answer, nor
-                # keep us from it when it goes on.
+                # keep us from it when it continues.
                 share = min(left / (len(nodes) - tried), self.settings.request_timeout_ms / 1000)
                 share = max(share, min(left, _ATTEMPT_S_MIN))
                 answer = self._run(self._send, node, build(), share)
@@ -202,7 +202,7 @@ class Cluster:
     def ask_each(
         self, requests: Mapping[int, Request], *, timeout_s: float
     ) -> dict[int, Response | Lost]:
-        """One request to each broker, all at the same time; what is lost stands in its place."""
+        """Send one request to each broker, all at the same time; a lost answer is a Lost."""
         answers: dict[int, Response | Lost] = self._run(self._send_all, requests, timeout_s)
         for node, answer in answers.items():
             if not isinstance(answer, Lost):
@@ -243,7 +243,7 @@ class Cluster:
             self._net.poll(timeout_ms=0)
 
     def abandon(self, calls: Iterable[Call]) -> None:
-        """Closes the connections that owe an answer nobody will take."""
+        """Close the connections that owe an answer which is no longer wanted."""
         if self._manager.closed:
             return
         for call in calls:
@@ -291,7 +291,7 @@ class Cluster:
         return known + tuple(s for s in self.settings.bootstrap if s not in known)
 
     def _candidates(self) -> list[int | str]:
-        """Whoever answered last, then the known brokers in any order, then those the user named."""
+        """The broker that answered last, the other known ones in any order, those configured."""
         cluster = self._manager.cluster
         known = [b.node_id for b in cluster.brokers()]
         self._rng.shuffle(known)

@@ -372,7 +372,7 @@ class _Reading:
         r.until = lost.start
 
     def _lose(self, r: _Range, until: int, reason: str) -> None:
-        """Goes on behind records that are gone, where the user has said so (failOnDataLoss)."""
+        """Continue behind records that are gone, with failOnDataLoss=false."""
         self._warn(r, OffsetRange(r.position, until), reason)
         self._advance(r, until)
 

@@ -72,7 +72,7 @@ def parse(data: memoryview, version: int) -> FetchResponse:
     except (struct.error, UnicodeDecodeError) as error:
         raise ResponseError(f"it is cut short or garbled: {error}") from error
     if reader.at != len(data):
-        raise ResponseError(f"it goes on for {len(data) - reader.at} bytes behind its end")
+        raise ResponseError(f"it continues for {len(data) - reader.at} bytes after its end")
     return FetchResponse(throttle_time_ms, error_code, tuple(partitions))
 
 

@@ -34,7 +34,7 @@ class Frames:
     size: int
     """Bytes of whole batches, up to the first that begins at `until` or later."""
     next_offset: int
-    """Where to go on reading; the position itself if there was no whole batch."""
+    """Where to continue reading; the position itself if there was no whole batch."""
 
 
 def frames(data: bytes | memoryview, position: int, until: int) -> Frames:

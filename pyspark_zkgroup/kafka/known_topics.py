@@ -75,7 +75,7 @@ class KnownTopics:
         return frozenset(broker for missing in self.missing.values() for broker in missing.by)
 
     def assuming(self, held: Mapping[TopicPartition, str]) -> KnownTopics:
-        """As if these had been seen too, in topics of these ids: somebody holds them."""
+        """As if these had been seen too, in topics with these ids: they are held."""
         topics = dict(self.topics)
         for partition, topic_id in held.items():
             if (partition, topic_id) in self.gone:
@@ -114,7 +114,7 @@ class KnownTopics:
 
 
 def _partitions(name: str, topic: TopicSeen) -> set[tuple[TopicPartition, str]]:
-    """With the topic's id, and without one, as they are held by whoever does not know it."""
+    """With the topic's id, and without one, as a member that does not know it holds them."""
     return {(TopicPartition(name, n), i) for n in topic.partitions for i in (topic.id, "")}
 
 

@@ -1,6 +1,6 @@
 """Which broker leads which partition, as far as it is known. No input or output, no clock.
 
-A former leader that is cut off from the controller, but not from its clients, goes on to answer:
+A former leader that is cut off from the controller, but not from its clients, continues to answer:
 its log no longer grows, and what it tells is believed. So a leader is known for five minutes only,
 as in Kafka's own clients; the next answer is taken from another broker, if there is one, or from
 each in turn where all of them are in doubt; and within one life of a topic an answer with an older
@@ -73,7 +73,7 @@ class Leaders(Mapping[TopicPartition, Leader]):
         return True
 
     def expect(self, partition: TopicPartition, mark: Mark) -> None:
-        """Somebody else has seen this epoch: a leader of an older one leads no more."""
+        """This epoch was seen elsewhere: a leader with an older one is no longer the leader."""
         before = self._known.get(partition) or self._former.get(partition)
         if before is None or before.mark.is_older_than(mark):
             self._known.pop(partition, None)

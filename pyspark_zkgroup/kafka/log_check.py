@@ -2,7 +2,7 @@
 
 A range was planned in one epoch of its leader. Another leader may have been elected since that did
 not have all of it (an unclean election): its log was cut, and new records have taken the offsets of
-those that are gone. Read on, they would pass for the old ones, and the planner, which goes on
+those that are gone. Read on, they would pass for the old ones, and the planner, which continues
 behind the range, would never read those that it was not planned for. So a leader of a later epoch
 is asked, once, where the planned epoch ends in its log.
 """
@@ -76,7 +76,7 @@ def examine(
 
 def _without_asking(planned: Planned, leading: Mark) -> Verdict | None:
     if leading.is_of_other_topic(planned.mark):
-        return Again("its topic was made anew", leader_moved=True, is_gone=True)
+        return Again("its topic was recreated", leader_moved=True, is_gone=True)
     if not planned.mark.is_known or not leading.is_known:
         return Whole(is_certain=False)
     if leading.epoch > max(planned.checked, planned.mark.epoch):

@@ -47,7 +47,7 @@ class JoinedMember:
 
 @dataclass(frozen=True, slots=True)
 class JoinAnswer:
-    """Only the leader is told the members. `skip`: the group has its assignment already, and a
+    """Only the leader receives the members. `skip`: the group has its assignment already, and a
     static leader that is back must not make another.
     """
 

@@ -33,18 +33,18 @@ class Missing:
     impossible: bool = False
     """The broker cannot answer such a question: it, or the format of its records, is too old."""
     refusal: AccessError | None = None
-    """Where we are not let in, or may not know."""
+    """Where the login or the permission is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogOffsets:
     found: Mapping[TopicPartition, int]
     missing: Mapping[TopicPartition, Missing]
-    """Partitions for which nobody answered in time, with the reason: no such topic, no leader,
-    leader not reached.
+    """Partitions without an answer in time, with the reason: no such topic, no leader, leader not
+    reached.
     """
     marks: Mapping[TopicPartition, LogEnd] = field(default_factory=dict)
-    """What was found, with the epoch and the topic that it was told of."""
+    """What was found, with the epoch and the topic of the answer."""
 
     def allowed(self) -> dict[TopicPartition, int]:
         """What was found; AccessError where anything of the rest is refused for good."""
@@ -147,10 +147,10 @@ def look_up(
     timeout_s: float,
     isolation: Isolation | None = None,
 ) -> LogOffsets:
-    """Asks until every partition has answered, or is said not to exist, or the time is over.
+    """Ask until every partition has an answer, or does not exist, or the time is over.
 
     ServerError when no broker at all can be reached. A partition that is not there, or whose leader
-    is away while others answer, is a value: the caller goes on with the rest.
+    is away while others answer, is a value: the caller continues with the rest.
     """
     deadline = cluster.clock.monotonic() + timeout_s
     isolation = isolation or cluster.settings.isolation

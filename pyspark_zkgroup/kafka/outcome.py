@@ -12,7 +12,7 @@ from pyspark_zkgroup.kafka.wire import FetchedPartition
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Whole batches in the first `size` bytes (perhaps none: what stood there is gone); go on at
+    """Whole batches in the first `size` bytes (perhaps none: the records are gone); continue at
     `next_offset`.
     """
 
@@ -32,7 +32,7 @@ class TakesTurn:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Ask again later; the reason is told if it goes on for too long."""
+    """Ask again later; the reason is reported if it lasts too long."""
 
     reason: str
     log_end: int | None = None

@@ -30,8 +30,8 @@ class ClusterPool:
 
     @contextmanager
     def lease(self, settings: FetchSettings) -> Iterator[Cluster]:
-        """A user that fails leaves its connections closed. One that merely stops early, as a
-        generator does that nobody asks any more, has no request under way: it gives them back."""
+        """A user that fails leaves its connections closed. One that merely stops early, such as an
+        abandoned generator, has no request in flight: it gives them back."""
         cluster = self._take(settings)
         try:
             yield cluster
@@ -44,7 +44,7 @@ class ClusterPool:
         self._give_back(cluster)
 
     def close(self) -> None:
-        """Closes what nobody uses at the moment."""
+        """Close what is not in use at the moment."""
         with self._lock:
             idle, self._idle = self._idle, []
         for cluster in idle:

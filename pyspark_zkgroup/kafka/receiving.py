@@ -117,7 +117,7 @@ class _Transport(KafkaTCPTransport):  # type: ignore[misc]
                 self._protocol.data_received(whole)
 
     def write(self, data: bytes) -> None:
-        """At once if the socket takes it: a fetch is under way when its sender goes on."""
+        """At once if the socket takes it: a fetch is in flight when its sender continues."""
         sent = 0
         if self._sock is not None and not self._writing and not self._closed:
             try:
@@ -133,7 +133,7 @@ class _Transport(KafkaTCPTransport):  # type: ignore[misc]
 
 class _TlsTransport(_Transport, KafkaSSLTransport):  # type: ignore[misc]
     """What is received is decrypted into its place. OpenSSL hands out one record of TLS, of 16 KiB
-    at most, at a time; `_receive` goes on until it has no more, so that nothing is left inside it
+    at most, at a time; `_receive` continues until it has no more, so that nothing is left inside it
     when the socket is waited for.
     """
 

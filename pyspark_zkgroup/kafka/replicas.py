@@ -16,7 +16,7 @@ from pyspark_zkgroup.kafka.leader_cache import Leader
 from pyspark_zkgroup.kafka.leaders import NoLeader
 from pyspark_zkgroup.model import TopicPartition
 
-# As long as Kafka's clients keep to one without asking the leader anew (metadata.max.age.ms).
+# As long as Kafka's clients keep to one without asking the leader again (metadata.max.age.ms).
 _KEPT_S = 300.0
 
 

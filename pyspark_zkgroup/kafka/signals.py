@@ -2,7 +2,7 @@
 
 The loop catches whatever a callback raises. So without this: SIGTERM arrives while the loop takes
 apart an answer, Python runs the handler there, the handler raises SystemExit, the loop logs it and
-goes on. The process does not end, and with the second SIGTERM ignored it never does.
+continues. The process does not end, and with the second SIGTERM ignored it never does.
 """
 
 from __future__ import annotations

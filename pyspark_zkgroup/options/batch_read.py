@@ -87,7 +87,7 @@ def _ending(given: Given, option: Option[Any]) -> Ending:
 
 
 def _check_order(start: Starting, end: Ending, option: Option[Any], given: Given) -> None:
-    """As far as it can be told without the brokers."""
+    """As far as it can be checked without the brokers."""
     first_shown, end_shown = given.shown(starting_option(given)), given.shown(option)
     of_offsets = isinstance(start, StartingOffsets) and isinstance(end, EndingOffsets)
     of_times = isinstance(start, StartingTimes) and isinstance(end, EndingTimes)

@@ -42,7 +42,7 @@ def _amount(text: str, units: Mapping[str, Fraction], low: int) -> int:
     digits, unit = match.groups()
     if unit not in units:
         raise ValueError(f"has the unknown unit {unit!r}")
-    # 19 digits hold 2**63 - 1; int() has a limit of its own.
+    # 19 digits hold 2**63 - 1; int() has its own limit.
     amount = int(int(digits) * units[unit]) if len(digits.lstrip("0")) <= 19 else None
     if amount is None or not low <= amount <= rules.LONG_MAX:
         raise ValueError("is out of range")

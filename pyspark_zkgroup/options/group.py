@@ -14,7 +14,7 @@ from pyspark_zkgroup.options.topics import ASSIGN
 
 OffsetsStorage = Literal["zookeeper", "kafka"]
 
-# Nodes beside the groups under /consumers, in which coordinators keep what is theirs.
+# Nodes next to the groups under /consumers, in which coordinators keep their data.
 RESERVED_GROUPS = ("coordinator", "groups")
 # The patience beyond a session's end: the JVM consumers' defaults come to the same 8 seconds.
 _REBALANCE_WAIT_BEYOND_SESSION_MS = 2000

@@ -46,7 +46,7 @@ class Option(Generic[T_co]):
 
 
 class OldName:
-    """Another name of an option; with a rule of its own where its values have other names too."""
+    """Another name of an option; with a separate rule where its values have other names too."""
 
     def __init__(self, name: str, option: Option[Any], rule: Rule[Any] | None = None) -> None:
         self.name = name

@@ -134,7 +134,7 @@ _CONFLICTS: Final = (
     _Conflict(
         ("coordinator", "light"),
         (topics.ASSIGN,),
-        ": what is assigned by hand nobody else decides",
+        ": partitions that are assigned by hand are not assigned by a protocol",
         "Leave out 'protocol', or use 'subscribe' or 'subscribePattern'",
     ),
     _Conflict(

@@ -40,7 +40,7 @@ _NOTHING_TO_COLLECT = (
     "a batch ends at offsets that are there already, so a broker has nothing to collect"
 )
 _NO_CHANNEL = (
-    "offsets in Kafka are a copy, which is written within a bound of its own and again later"
+    "offsets in Kafka are a copy, which is written within a fixed time limit and again later"
 )
 _START = "Use 'startingOffsets' (earliest, latest or offsets as JSON) or 'startingTimestamp'"
 _IN_JAAS = "username and password stand in one line, as for Kafka's own clients"
@@ -49,7 +49,7 @@ _USE_JAAS = (
     "org.apache.kafka.common.security.scram.ScramLoginModule required "
     'username="..." password="...";'
 )
-_PEM_OPENS = "a PEM file has no password of its own"
+_PEM_OPENS = "a PEM file has no password"
 _OF_A_JVM = "its values are classes or parts of a JVM"
 _FOLLOWS = "it follows from 'zookeeper.ssl.client.enable' and 'zookeeper.sasl.jaas.config'"
 
@@ -97,7 +97,7 @@ REFUSED: Final = (
     ),
     Refused(
         "consumer.timeout.ms",
-        "a stream without new records plans no batch, and goes on",
+        "a stream without new records plans no batch, and continues",
         "To end when all is read, run the query with trigger(availableNow=True)",
     ),
     Refused(

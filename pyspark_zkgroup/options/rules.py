@@ -117,7 +117,7 @@ def json_object(text: str, of_what: str) -> Mapping[str, object]:
         return found
 
     def number(digits: str) -> int:
-        # Twenty characters hold every 64-bit number; int() has a limit of its own, and other words.
+        # Twenty characters hold every 64-bit number; int() has another limit, and other words.
         if len(digits) > 20:
             raise ValueError(f"has a number of {len(digits)} digits")
         return int(digits)

@@ -68,7 +68,9 @@ def parse(text: str) -> LoginModule:
         raise ValueError(f"does not end with a semicolon (at character {token.at})")
     more = next(tokens)
     if more.kind != "end":
-        raise ValueError(f"goes on behind its semicolon (at character {more.at}); one login module")
+        raise ValueError(
+            f"continues after its semicolon (at character {more.at}); one login module"
+        )
     return LoginModule(module.text.removeprefix(_SHADED), options)
 
 

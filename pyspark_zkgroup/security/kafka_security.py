@@ -1,4 +1,4 @@
-"""Which protocol is spoken to the brokers, and with what."""
+"""How clients connect to the brokers: the security protocol, TLS and the login."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class KafkaSecurity:
 
     @property
     def needs_named_brokers(self) -> bool:
-        """Whether a login would go to whatever host somebody has written into ZooKeeper. A broker
-        proves that it is one by a certificate of authorities that we name, and of its own host;
+        """Whether a login would be sent to any host that a client has written into ZooKeeper. A
+        broker proves what it is by a certificate of an authority that we name, for its host name;
         the authorities that a system trusts certify any host on earth.
         """
         if self.sasl is None:

@@ -55,8 +55,8 @@ def _blocks(text: str) -> list[tuple[str, str]]:
 def _block(kind: str, body: str) -> str:
     if "DEK-Info" in body:
         raise ValueError(
-            "holds a key that is locked in an old way; openssl pkcs8 -topk8 -in OLD -out NEW locks "
-            "it anew"
+            "contains a key in an old encrypted format; convert it: openssl pkcs8 -topk8 -in OLD "
+            "-out NEW"
         )
     joined = "".join(body.split())
     if not _BASE64.fullmatch(joined) or len(joined) % 4:

@@ -23,7 +23,9 @@ def refusal_of_mode(mode: int, owner: int) -> str:
 
 
 def refusal_of(file: Path) -> str:
-    """Of what a link leads to; nothing is said of a file that cannot be looked at."""
+    """Return why the file is not private, or nothing. Links are followed; a file that cannot be
+    looked at is not refused.
+    """
     if os.name != "posix":
         return ""
     try:

@@ -27,7 +27,7 @@ class UnsignedToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenFile:
-    """Somebody else puts tokens there, and renews them; read anew for each login."""
+    """Another program writes tokens there and renews them; the file is read for each login."""
 
     path: str
 

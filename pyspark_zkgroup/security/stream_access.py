@@ -25,7 +25,7 @@ class StreamAccess:
 
     @property
     def knows_members(self) -> bool:
-        """At a coordinator: whether not everybody is let in."""
+        """At a coordinator: whether clients must prove that they are members."""
         return bool(self.token.text or self.group_tokens or self.authorities)
 
     @property

@@ -59,7 +59,7 @@ def context(tls: Tls) -> ssl.SSLContext:
 
 
 def _show(made: ssl.SSLContext, tls: Tls) -> None:
-    """OpenSSL takes a key from a file alone. Nobody else may read it, and it is gone at once."""
+    """OpenSSL takes a key from a file alone: one that no other user can read, deleted at once."""
     handle, name = tempfile.mkstemp(suffix=".pem")  # mkstemp: mode 0600
     try:
         with os.fdopen(handle, "w", encoding="ascii") as out:
@@ -75,8 +75,8 @@ def _key_reason(error: ssl.SSLError, *, is_locked: bool) -> str:
     reason = error.reason or ""
     if reason == "KEY_VALUES_MISMATCH" or reason == "KEY_TYPE_MISMATCH":
         return "is not the key of the first certificate"
-    if is_locked:  # OpenSSL has no one word for a wrong password
-        return "does not open with the password that is given for it"
+    if is_locked:  # OpenSSL has several reasons for a wrong password
+        return "cannot be decrypted with its password"
     return f"cannot be read ({_why(error)})"
 
 

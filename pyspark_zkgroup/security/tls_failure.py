@@ -46,7 +46,7 @@ def failure_of(error: BaseException | None) -> TlsFailure | None:
     reason = error.reason or ""
     said = reason.lower().split("alert_", 1)[-1].replace("_", " ")
     # OpenSSL 3.0 gives no reason where 3.2 says UNEXPECTED_EOF_WHILE_READING; and a server that
-    # ends in the middle of a handshake may call that an error of its own.
+    # ends in the middle of a handshake may call that its own error.
     if not reason or "EOF" in reason or ("ALERT" in reason and "INTERNAL_ERROR" in reason):
         return TlsFailure("ended", said)
     if "ALERT" in reason:

@@ -1,4 +1,4 @@
-"""How ZooKeeper is spoken to, and who we are by its connection: TLS, and a login by SASL."""
+"""How clients connect to ZooKeeper, and prove who they are: TLS, and a login by SASL."""
 
 from __future__ import annotations
 

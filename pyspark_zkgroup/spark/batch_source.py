@@ -2,8 +2,8 @@
 
 Spark makes the reader in a process on the driver, asks it for the partitions and pickles it for the
 tasks. Whether it takes filters is a matter of its class: Spark refuses every read by a reader that
-has `pushFilters` unless a configuration of its own is set, so that method stands in a class that an
-option chooses.
+has `pushFilters` unless a configuration of Spark's is set, so that method belongs to a class that
+an option chooses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The candidate in a query's driver: beside the member, for all groups of its ZooKeeper.
+"""The candidate in a query's driver: next to the member, for all groups of its ZooKeeper.
 
 It listens to no light members: they would come and go with a query that has nothing to do with
-them. While it is in office they keep what they have, and find nobody to register with.
+them. While it is in office they keep what they have, and find no coordinator to register with.
 """
 
 from __future__ import annotations

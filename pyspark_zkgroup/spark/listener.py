@@ -86,7 +86,7 @@ class ProgressListener(StreamingQueryListener):
         if member.rows or state != said or time.monotonic() - at >= _SAID_EVERY_S:
             self._said[key] = (state, time.monotonic())
             _log.info(
-                "group %s, batch %d: %d rows in %.1f s, lag %s; holding %d partitions, "
+                "Group %s, batch %d: %d rows in %.1f s, lag %s; holding %d partitions, "
                 "waiting for %d; %s members%s",
                 member.group,
                 member.batch,

@@ -81,7 +81,7 @@ class MemberProgress:
 
 
 def progress(query: StreamingQuery) -> dict[str, Any] | None:
-    """How the query stands in its group after its newest trigger; None before the first one.
+    """Return the query's state in its group after its newest trigger; None before the first one.
 
     Of a query with several zkgroup sources it is the first; `all_progress` has them all.
     """

@@ -110,5 +110,5 @@ def _gauges(
 
 
 def _of(member: MemberProgress) -> Labels:
-    """Not the consumer id: each start makes another, and each would be a series of its own."""
+    """Not the consumer id: each start makes another, and each would be a separate series."""
     return {"group": member.group, "query": member.name or member.query}

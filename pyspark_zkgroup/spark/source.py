@@ -82,7 +82,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self.planner.initial_offset()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        # Never ReadAllAvailable: that is what trigger(once) passes, and so it can be told apart.
+        # Never ReadAllAvailable: that is what trigger(once) passes, which is how to recognise it.
         return ReadMaxRows(self.options.batches.offsets_max or _NO_LIMIT)
 
     def prepareForTriggerAvailableNow(self) -> None:
@@ -112,7 +112,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Comes a batch late and proves nothing that latestOffset has not proved before."""
 
     def stop(self) -> None:
-        """Spark never calls this itself: it is reached when the planner process is told to end."""
+        """Spark never calls this: it runs when the planner process receives a signal to end."""
         self._stopping = True
         if self._planner is not None:
             self._planner.stop()
@@ -240,5 +240,5 @@ def _shape(schema: StructType, options: Options) -> RowShape:
     from pyspark_zkgroup.spark.columns import columns_of
 
     shape = options.columns.shape(columns_of(schema))
-    Shaper(shape)  # what a task could not do is told here
+    Shaper(shape)  # reports here what a task could not do
     return shape

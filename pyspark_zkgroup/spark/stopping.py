@@ -30,7 +30,7 @@ _log = logging.getLogger("pyspark_zkgroup.stop")
 
 
 def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
-    """Drain and stop `query`; True if all it had read is committed, so that nobody reads it again.
+    """Drain and stop `query`; True if all it had read is committed, so that it is not read again.
 
     False means that it was stopped all the same, without that certainty: its running batch took
     longer than `timeout_s`, or its planner could not be reached (Spark Connect; a driver on another
@@ -54,7 +54,7 @@ def _stop(query: StreamingQuery, timeout_s: float) -> bool:
 
 
 def apart(act: Callable[[], T], timeout_s: float | None = None) -> T | None:
-    """The result of `act`, on a thread and so a py4j connection of its own: an exception of a
+    """The result of `act`, on its own thread and so its own py4j connection: an exception of a
     signal handler can leave the caller's connection in the middle of a call, and any further call
     on it would wait for that one. None after `timeout_s`.
     """

@@ -1,6 +1,6 @@
 """TLS and SASL below kazoo: a socket of our own making, and what its log must not show.
 
-kazoo's own TLS does not look whose certificate a server shows unless it is told to, takes
+kazoo's own TLS does not verify a server's certificate unless it is configured to, takes
 certificates from files alone, and sleeps on an answer that came in one TLS record with another:
 what has been decrypted already makes no socket readable.
 """

@@ -28,7 +28,7 @@ from pyspark_zkgroup.zk import refusal
 from pyspark_zkgroup.zk.auth import TlsHandler, sasl_options
 from pyspark_zkgroup.zk.refusal import Refusal
 
-# Between two tries to reach a server again: quick, since a session waits for nobody.
+# Between two tries to reach a server again: quick, since a session's timeout does not wait.
 _RECONNECT_DELAY_S = 0.1
 _RECONNECT_DELAY_MAX_S = 1.0
 # A server that ends may drop a login half way; one that drops it again and again refuses it.
@@ -74,8 +74,8 @@ class TimedConnection(ConnectionHandler):  # type: ignore[misc]
         return read_timeout_ms, connect_timeout_ms
 
     def _failed(self, address: str, error: Exception) -> Exception:
-        """What to raise. One server of an ensemble may refuse for a reason of its own: the others
-        are tried.
+        """What to raise. One server of an ensemble may refuse for a reason that the others do not
+        have: they are tried.
         """
         why = self._refusal(error)
         self.trouble[address] = self._guess(error) if why is None else why.what

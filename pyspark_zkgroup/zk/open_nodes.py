@@ -1,4 +1,4 @@
-"""Which nodes anybody may change who reaches ZooKeeper."""
+"""Which nodes any client of ZooKeeper may change."""
 
 from __future__ import annotations
 

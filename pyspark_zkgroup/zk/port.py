@@ -1,4 +1,4 @@
-"""What a member asks of ZooKeeper, and what comes back, whoever carries it there.
+"""What a member asks of ZooKeeper, and what comes back, by whatever connection.
 
 Nothing here needs kazoo: a member without ZooKeeper asks a coordinator by the same port.
 """
@@ -76,7 +76,7 @@ class Children:
 
 
 class NodeSession(Protocol):
-    """As a member sees its session, whoever keeps it."""
+    """A session as a member sees it, whichever process keeps it."""
 
     settings: SessionSettings
     id: int
@@ -122,8 +122,8 @@ class NodeStore(Protocol):
 def partitions_below(
     topics: Sequence[str], listed: Sequence[Children | None]
 ) -> set[TopicPartition]:
-    """The partitions that stand below each topic's node, under owners/ or offsets/. A name that is
-    no number as consumers write it (00, or thousands of digits) is nobody's partition.
+    """The partitions below each topic's node, under owners/ or offsets/. A name that is not a
+    number as consumers write it (00, or thousands of digits) is not a partition.
     """
     return {
         TopicPartition(topic, int(name))

@@ -1,4 +1,4 @@
-"""Why a server will not have us, or we will not have it: what no other attempt will mend."""
+"""Why a server refuses this client, or this client the server: every other attempt would fail."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Session:
     def __init__(self, settings: SessionSettings, events: queue.SimpleQueue[SessionEvent]) -> None:
         self.settings = settings
         self.events = events
-        # kazoo logs each dropped connection as a warning of its own; ours names what it means for
+        # kazoo logs each dropped connection as a warning; ours names what it means for
         # the group.
         logger = logging.getLogger("pyspark_zkgroup.zk.kazoo")
         logger.setLevel(max(logger.level, logging.ERROR))

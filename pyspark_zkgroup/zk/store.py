@@ -4,8 +4,8 @@ A batch of transactions is packed into requests below the server's packet limit.
 that is refused tells which transaction it was: that one is taken out and the rest is sent again, so
 that one owned partition does not keep the others from being claimed.
 
-A node whose ACL does not let us do what we must is an AccessError from every call here: it does not
-mend itself, and a member that waited for it would keep its share from the others.
+A node whose ACL forbids what we must do is an AccessError from every call here: waiting does not
+change it, and a member that waited for it would keep its share from the others.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ class Store:
         return []
 
     def ensure(self, paths: Iterable[str], *, world_open: bool = False) -> None:
-        """Make persistent nodes, parents first; somebody else may make one at the same time."""
+        """Make persistent nodes, parents first; another client may make one at the same time."""
         wanted: dict[str, None] = {}
         for path in paths:
             parts = path.strip("/").split("/")
@@ -279,8 +279,8 @@ class Store:
             refused = self._make([levels[depth] for depth in sorted(levels)], world_open)
             if not refused:
                 return
-            # Somebody deletes the parent between the look and the making, or this server has not
-            # seen it go: all of a group may be deleted at any moment.
+            # The parent is deleted between the look and the creation, or this server has not seen
+            # the deletion: all of a group may be deleted at any moment.
             self.sync()
         path, reason = next(iter(refused.items()))
         raise BadZnodeError.of("cannot_create", path=path, reason=reason)

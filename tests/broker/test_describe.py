@@ -230,7 +230,7 @@ def test_a_rebalance_is_one_line_of_the_log_with_cause_moves_and_time(
         settle(a)
         caplog.clear()
         settle(a, group.query(topic))
-        told = [line for line in caplog.messages if line.startswith("rebalanced group")]
+        told = [line for line in caplog.messages if line.startswith("Rebalanced group")]
         assert [line.split("; ")[0].partition(": ")[2] for line in told] == [
             "claimed 0, released 2, lost 0, waiting for 0, holding 2 of 4",
             "claimed 2, released 0, lost 0, waiting for 0, holding 2 of 4",

@@ -64,7 +64,7 @@ def test_briefly_only_what_is_not_well_is_shown(sandbox: Sandbox) -> None:
     shown = CliRunner().invoke(main, ["doctor", *asked]).stdout
     assert "check the chroot" in shown
     assert "kazoo" not in shown
-    ((well, looked_at),) = re.findall(r"^(\d+) of (\d+) things are well$", shown, re.MULTILINE)
+    ((well, looked_at),) = re.findall(r"^(\d+) of (\d+) checks are in order$", shown, re.MULTILINE)
     assert int(well) == int(looked_at) - 2 - len(SLOW)
 
 

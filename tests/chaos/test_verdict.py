@@ -106,9 +106,9 @@ def test_these_are_the_lines_that_members_write(pattern: re.Pattern[str], line: 
 
 def test_rebalances_are_counted_by_what_members_say() -> None:
     said = [
-        (1.0, f"rebalanced group chaos: {Moved(claimed=[P])}, holding 1 of 1"),
-        (2.0, "left group chaos as chaos_a"),
-        (3.0, "joined group chaos as a-1, generation 4, 2 partitions assigned"),
+        (1.0, f"Rebalanced group chaos: {Moved(claimed=[P])}, holding 1 of 1"),
+        (2.0, "Left group chaos as chaos_a"),
+        (3.0, "Joined group chaos as a-1, generation 4, 2 partitions assigned"),
     ]
     assert rebalances(said) == 2
 

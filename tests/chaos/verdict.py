@@ -21,8 +21,8 @@ ENDED = re.compile(r"Session \S+ with .* expired with (\d+) partitions held")
 LOST = re.compile(r"Lost the membership in group \S+: (?!the driver has not called)")
 GAVE_UP = re.compile(r"gave up (\d+) partitions: Spark has not asked for a batch")
 REBALANCED = re.compile(
-    r"rebalanced group \S+: claimed (\d+), released (\d+), lost (\d+)"
-    r"|joined group \S+ as .*, generation \d+"
+    r"Rebalanced group \S+: claimed (\d+), released (\d+), lost (\d+)"
+    r"|Joined group \S+ as .*, generation \d+"
 )
 # A query whose planner was killed fails when it next asks it, at the end of its batch.
 DIES_WITHIN_S = 120.0

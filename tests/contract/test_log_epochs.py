@@ -258,7 +258,7 @@ def test_a_topic_made_anew_under_a_task_is_not_read_for_the_old_one(
         if may_lose:
             assert len(to_table(read_ranges(cluster, {TP: OffsetRange(3, 90)}, {TP: mark}))) == 0
             return
-        with pytest.raises(FetchError, match="its topic was made anew"):
+        with pytest.raises(FetchError, match="its topic was recreated"):
             list(read_ranges(cluster, {TP: OffsetRange(3, 90)}, {TP: mark}))
     finally:
         cluster.close()

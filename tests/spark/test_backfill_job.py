@@ -52,8 +52,8 @@ def test_it_goes_on_where_it_broke_off_and_appends_nothing_twice(scene: JobScene
     again = scene.run("again", command)
     told = scene.ended(again, "backfill: ")
     assert again.status == 0
-    assert f"backfill: going on: {len(noted) - 1} of {STEPS} steps are done" in told
-    assert told[-1].endswith("all is done")
+    assert f"backfill: continuing: {len(noted) - 1} of {STEPS} steps are done" in told
+    assert told[-1].endswith("all steps are done")
     assert judge(wanted, records(scene.jobs.table)).exactly_once
 
     for_nothing = scene.run("for-nothing", command)

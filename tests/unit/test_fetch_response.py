@@ -83,7 +83,7 @@ def test_cut_short_at_any_byte(version: int) -> None:
     for size in range(len(data)):
         with pytest.raises(ResponseError):
             parse(memoryview(data)[:size], version)
-    with pytest.raises(ResponseError, match="1 bytes behind its end"):
+    with pytest.raises(ResponseError, match="1 bytes after its end"):
         parse(memoryview(data + b"\0"), version)
 
 

@@ -144,7 +144,7 @@ def test_of_members_that_no_rule_fits_nobody_is_called_late() -> None:
     ids = {"a": member(strategy="unheard", order="")}
     free = {p: owner("a") for p in T[:3]}
     (said,) = found(Group(ids=ids, owners=free))
-    assert said.text.startswith("who shall own what cannot be said")
+    assert said.text.startswith("the target assignment is not known")
 
 
 def test_the_order_of_round_robin_decides_nothing_under_range() -> None:

@@ -50,7 +50,7 @@ def test_classes_that_a_platform_has_moved_are_known() -> None:
         ("Module required a=b a=c;", "gives an option twice (at character 21)"),
         (
             "Module required; Module required;",
-            "goes on behind its semicolon (at character 18); one login module",
+            "continues after its semicolon (at character 18); one login module",
         ),
         (
             'Module required a="b;',

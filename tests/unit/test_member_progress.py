@@ -159,7 +159,7 @@ def test_a_line_is_logged_when_something_happened(caplog: pytest.LogCaptureFixtu
     for one in (event(), quiet, quiet, quiet):
         listener.onQueryProgress(one)
     assert len(caplog.messages) == 2
-    assert "group g, batch 3: 5 rows in 0.1 s, lag 12" in caplog.messages[0]
+    assert "Group g, batch 3: 5 rows in 0.1 s, lag 12" in caplog.messages[0]
     assert "waiting for 1; 2 members; a note" in caplog.messages[0]
 
 

@@ -57,7 +57,9 @@ def test_what_is_no_key() -> None:
     with pytest.raises(ValueError, match="holds 2 private keys; one is wanted"):
         pem.private_key(KEY + KEY)
     old = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nQUJD"
-    with pytest.raises(ValueError, match="locked in an old way; openssl pkcs8 -topk8"):
+    with pytest.raises(
+        ValueError, match="in an old encrypted format; convert it: openssl pkcs8 -topk8"
+    ):
         pem.private_key(f"-----BEGIN RSA PRIVATE KEY-----\n{old}\n-----END RSA PRIVATE KEY-----")
 
 

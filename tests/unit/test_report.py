@@ -225,7 +225,7 @@ def test_a_command_that_cannot_be_read_is_named() -> None:
 def test_that_nobody_is_in_office_is_said() -> None:
     found = coordinated({"a": told()}, coordinator=None)
     assert found.coordinator is None
-    assert "nobody is in office" in found.notes[0]
+    assert "no coordinator is in office" in found.notes[0]
 
 
 def test_with_nobody_in_office_only_what_was_told_before_is_wanted() -> None:
@@ -239,7 +239,7 @@ def test_with_nobody_in_office_only_what_was_told_before_is_wanted() -> None:
         owners={T0: owner("a"), T1: owner("a")},
         commands={"a": channel(stop), "b": channel(start)},
     )
-    nobody = "nobody: no coordinator is in office"
+    nobody = "none: no coordinator is in office"
     rows = {row.partition: (row.state, row.wanted_by, row.undecided) for row in found.partitions}
     assert rows[T0] == ("moving", None, nobody)
     assert rows[T1] == ("owned", "a-0", None)
@@ -266,8 +266,8 @@ def test_members_of_both_registries_are_a_fault_that_is_named() -> None:
     assert [m.protocol for m in found.members] == ["zookeeper", "coordinator"]
     assert [m.waiting for m in found.members] == [None, None]
     (note,) = found.notes
-    assert note.startswith("a decide for themselves, and b are told by a coordinator")
-    assert "stop those of one kind" in note
+    assert note.startswith("a decide for themselves, but b wait for a coordinator")
+    assert "stop the members of one kind" in note
 
 
 def test_a_told_member_that_cannot_be_read_is_named_by_its_path() -> None:

@@ -45,9 +45,9 @@ def test_each_session_is_named_once_as_describe_shows_it(caplog: pytest.LogCaptu
         keeper.stand()
         keeper.lose()
         keeper.stand()
-    assert [m for m in caplog.messages if "is open" in m] == [
-        "session 0x100006fb3c20010 with ZooKeeper is open, for me of group g",
-        "session 0x100006fb3c20011 with ZooKeeper is open, for me of group g",
+    assert [m for m in caplog.messages if "Opened session" in m] == [
+        "Opened session 0x100006fb3c20010 with ZooKeeper for me of group g",
+        "Opened session 0x100006fb3c20011 with ZooKeeper for me of group g",
     ]
 
 

@@ -74,7 +74,7 @@ class Case:
 
     @cached_property
     def is_headless(self) -> bool:
-        """Its members are told what to read, and nobody tells them."""
+        """Whether its members need a coordinator, and there is none."""
         return bool(self.last.facts.told) and self.last.seen.coordinator is None
 
     def rows_of(self, consumer: str) -> list[PartitionRow]:

@@ -41,8 +41,8 @@ def lagging(case: Case, explained: Collection[TopicPartition]) -> Iterator[Group
         if row.partition not in explained:
             found.setdefault(row.member or "", []).append(row)
     for owner, far in found.items():
-        # A member shares its batches out by what waits, so beside a hot partition the others of
-        # the same member are held up a little.
+        # A member divides its batches by what waits, so next to a hot partition the others of
+        # the same member are delayed a little.
         most = max(row.lag or 0 for row in far)
         behind = _worst_first(row for row in far if (row.lag or 0) * _FAR >= most)
         held_up = _worst_first(
@@ -137,7 +137,7 @@ def _said(case: Case, behind: Collection[PartitionRow], pace: _Pace | None) -> s
 def _advice(
     case: Case, owner: str, behind: Collection[PartitionRow], pace: _Pace | None
 ) -> tuple[str, dict[str, str]]:
-    """Return the message that fits, and the values of its own fields."""
+    """Return the message that fits, and the values of its fields."""
     if not owner:
         return "unread", {"topics": named(sorted({row.partition.topic for row in behind}))}
     values = {

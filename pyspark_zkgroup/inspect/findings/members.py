@@ -1,4 +1,4 @@
-"""Members that cannot be told what to read, or find nothing; and groups without any."""
+"""Members that receive no assignment or find nothing to read, and groups without members."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def nobody(case: Case) -> Iterator[GroupFinding]:
 
 
 def idle(case: Case) -> Iterator[GroupFinding]:
-    """Members that own nothing, and shall have nothing. Who shall have something waits, which is
-    told of whom it waits for.
+    """Members that own nothing and are assigned nothing. A member that is assigned something waits,
+    which the finding about the current owner reports.
     """
     snapshot = snapshot_of(case.last.facts)
     rows = case.last.seen.partitions
@@ -136,7 +136,7 @@ def idle(case: Case) -> Iterator[GroupFinding]:
         elif member.consumer in wanted or (case.is_headless and member.protocol != "zookeeper"):
             continue
         elif undecided.intersection(_topics(snapshot.members[member.consumer], snapshot)):
-            continue  # Who shall have what is not known, and why is told elsewhere.
+            continue  # The assignment is not known, and another finding says why.
         else:
             is_ill, said = _why_idle(member, snapshot)
         yield GroupFinding("member", *said, is_ill=is_ill)

@@ -1,4 +1,4 @@
-"""Partitions that are held by whom they should not be, or by nobody."""
+"""Partitions that the wrong member holds, or none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SILENT_S = 300.0
 
 
 def lasting(case: Case) -> Iterator[GroupFinding]:
-    """Owner nodes of nobody, that no session ends."""
+    """Owner nodes that belong to no session, so that no session's end deletes them."""
     for owner, rows in _stuck(case, lives=False).items():
         first = case.paths.owner(rows[0].partition)
         each = f"{first} and the {len(rows) - 1} others" if len(rows) > 1 else first
@@ -153,7 +153,7 @@ def _lagged_before(case: Case, row: PartitionRow) -> bool:
 
 
 def _has_moved(case: Case, rows: list[PartitionRow]) -> bool:
-    """Committed, claimed, or let go between the looks."""
+    """Whether one was committed, claimed or released between the looks."""
     return any(
         (before := case.before.get(row.partition)) is None
         or (before.committed_ms, before.owner) != (row.committed_ms, row.owner)

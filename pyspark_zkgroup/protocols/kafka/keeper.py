@@ -366,7 +366,7 @@ class GroupKeeper:
             self.heard_at = float("-inf")
         elif member.phase == "stable" and before.phase != "stable":
             _log.info(
-                "joined group %s as %s, generation %d, %d partitions assigned%s",
+                "Joined group %s as %s, generation %d, %d partitions assigned%s",
                 self.group,
                 member.id,
                 member.generation,
@@ -374,6 +374,6 @@ class GroupKeeper:
                 ", as its leader" if member.leads else "",
             )
         elif member.rejoin and not before.rejoin:
-            _log.info("group %s: to be joined anew: %s", self.group, member.rejoin)
+            _log.info("Joining group %s again: %s", self.group, member.rejoin)
         self._member = member
         self._changed.notify_all()

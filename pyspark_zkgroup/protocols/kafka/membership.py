@@ -196,7 +196,7 @@ class KafkaMembership:
         finally:
             self.requests.close()
             self.keeper.close(leave=self.options.group.member_id is None)
-            _log.info("left group %s as %s", self.options.group.id, self.consumer)
+            _log.info("Left group %s as %s", self.options.group.id, self.consumer)
 
     def status(self) -> dict[str, Any]:
         member = self.keeper.member

@@ -246,9 +246,9 @@ def _settle(context: MemberContext, requests: Mapping[TopicPartition, Transactio
     for partition, outcome in answers.items():
         if isinstance(outcome, Done):
             done = known[partition].done
-            _log.info("settled %s at %d, read before the restart", partition, done)
+            _log.info("Committed %s at %d, which was read before the restart", partition, done)
         elif isinstance(outcome, Refused):
-            _log.info("%s could not be settled yet (%s), trying again", partition, outcome.reason)
+            _log.info("Cannot commit %s yet (%s), trying again", partition, outcome.reason)
     context.holdings.apply([outcomes.settled(p, known[p], o) for p, o in answers.items()])
     demand_answers(found, "commits")
 

@@ -78,7 +78,7 @@ class KafkaCopy:
             members = self.beside.live_namesakes(timeout_s=_NAME_S)
         except ServerError as error:
             _log.info(
-                "whether Kafka's brokers have a group %r too is not known: %s", self.group, error
+                "Cannot check whether Kafka's brokers have a group %r too: %s", self.group, error
             )
             return
         if refusal := kafka_copy.switched(self.group, members):
@@ -165,7 +165,7 @@ class KafkaCopy:
         if refused:
             self._failed(_refusal(store, refused, self._write_s))
         elif self.trouble and not self._refused:
-            _log.info("the offsets in Kafka are up to date again")
+            _log.info("The offsets in Kafka are up to date again")
             self.trouble, self._pause_s, self._paused_until = "", _PAUSE_S_MIN, float("-inf")
 
     def _failed(self, reason: str) -> None:

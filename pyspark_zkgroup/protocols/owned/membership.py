@@ -193,7 +193,7 @@ class OwnedMembership:
             _log.warning(catalogue.warning("ZKG-127", error=error))
         finally:
             session.close()
-            _log.info("left group %s as %s", context.paths.group, self.member)
+            _log.info("Left group %s as %s", context.paths.group, self.member)
 
     def status(self) -> dict[str, Any]:
         return {
@@ -253,7 +253,7 @@ class OwnedMembership:
         self.agenda.follow_up(again=moved.again, later=moved.later)
         if moved.claimed or moved.released or moved.lost:
             _log.info(
-                "rebalanced group %s: %s, holding %d of %d; cause: %s; took %.0f ms",
+                "Rebalanced group %s: %s, holding %d of %d; cause: %s; took %.0f ms",
                 *(context.paths.group, moved, len(self.holdings.held), len(target)),
                 *(", ".join(causes), (clock.monotonic() - began) * 1000),
             )

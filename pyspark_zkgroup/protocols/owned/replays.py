@@ -78,7 +78,7 @@ def replay_ranges(
             )
         if undecided and waiting_for:
             wait(_LOOK_AGAIN_S)
-    _log.info("replay: %d ranges are read again", len(included))
+    _log.info("Replay: %d ranges are read again", len(included))
     context.callback.tell("claim", included)
     return frozenset(included)
 

@@ -94,7 +94,7 @@ class Requests:
         before, self.request = self.request, in_force(request, self._own_sessions)
         self._version = 0 if node is None else node.node.version
         if self.request is not None and before is None:
-            _log.info("leaving group %s at this boundary: %s", context.paths.group, self.request)
+            _log.info("Leaving group %s after this batch: %s", context.paths.group, self.request)
 
     def _leave(self, context: MemberContext) -> None:
         self.copy.write(context, has_lease=self.keeper.may_plan, last=True)
@@ -102,7 +102,9 @@ class Requests:
         held = len(context.holdings.held)
         self.keeper.step_out()
         self._outside = True
-        _log.info("left group %s with %d partitions: %s", context.paths.group, held, self.request)
+        _log.info(
+            "Left group %s, released %d partitions: %s", context.paths.group, held, self.request
+        )
 
     def _answer(self, context: MemberContext, request: Request) -> None:
         context.store.sync()
@@ -134,7 +136,7 @@ class Requests:
             self.agenda.asked_anew = True
 
     def _come_back(self, context: MemberContext) -> None:
-        _log.info("joining group %s again: the request was withdrawn", context.paths.group)
+        _log.info("Joining group %s again: the request was withdrawn", context.paths.group)
         context.store.commit([(Delete(context.paths.rests(context.consumer), 0),)])
         self._outside, self._shown_in = False, 0
         self.agenda.stir("the request to leave was withdrawn")

@@ -146,7 +146,7 @@ class SessionKeeper:
         # That of a light member has no number yet, and is no session of ZooKeeper's.
         if self.session.id != _UNNUMBERED:
             _log.info(
-                "session %#x with %s is open, for %s of group %s",
+                "Opened session %#x with %s for %s of group %s",
                 *(self.session.id, self.server, self.member.consumer, self.member.paths.group),
             )
         self.context = self.member.on(store)

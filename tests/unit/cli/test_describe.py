@@ -173,7 +173,7 @@ def test_nobody_is_named_as_wanting_where_rules_differ_or_nobody_is_in_office(
     assert "│ free │ unknown: members assign by different rules │" in free
     headless = described(capsys, owned("a"), ("sticky", "sticky"), coordinator=False)
     (free,) = [line for line in headless if "free" in line]
-    assert "│ free │ nobody: no coordinator is in office │" in free
+    assert "│ free │ none: no coordinator is in office │" in free
 
 
 def test_where_all_is_well_doctor_is_not_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -236,7 +236,7 @@ def test_a_key_and_its_certificate_must_fit(certificates: Certificates) -> None:
         "The private key is encrypted, but 'kafka.ssl.key.password' is not set. Set it to the "
         "password of the key"
     )
-    assert "whose private key does not open with the password that is given for it" in said(
+    assert "whose private key cannot be decrypted with its password" in said(
         {**own, "kafka.ssl.key.password": PASSWORD}
     )
     made = security({**own, "kafka.ssl.key.password": KEY_PASSWORD})

@@ -91,7 +91,7 @@ def test_a_locked_key(certificates: Certificates, tmp_path: Path) -> None:
     given = {**TLS, "zookeeper.ssl.keystore.location": str(both)}
     password = "zookeeper.ssl.keystore.password"
     assert f"is encrypted, but '{password}' is not set" in said(given)
-    assert "does not open with the password" in said({**given, password: WRONG_PASSWORD})
+    assert "cannot be decrypted with its password" in said({**given, password: WRONG_PASSWORD})
     tls = security({**given, password: KEY_PASSWORD}).tls
     assert tls is not None
     assert tls.key_password == Secret(KEY_PASSWORD)
@@ -130,7 +130,7 @@ def test_a_store_of_a_jvm_is_told_how_to_become_pem(
             "names the login module x.Y, but ZooKeeper takes org.apache.zookeeper",
         ),
         ({"zookeeper.sasl.jaas.config": f"{DIGEST} password={PASSWORD};"}, "gives no username"),
-        ({"zookeeper.ssl.truststore.password": PASSWORD}, "a PEM file has no password of its own"),
+        ({"zookeeper.ssl.truststore.password": PASSWORD}, "a PEM file has no password"),
         ({"zookeeper.clientCnxnSocket": "x.Y"}, "it follows from 'zookeeper.ssl.client.enable'"),
         ({"zookeeper.set.acl": "true"}, "or 'zookeeper.sasl.jaas.config', or a client certificate"),
     ],
