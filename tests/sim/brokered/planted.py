@@ -15,6 +15,7 @@ from pyspark_zkgroup.kafka.member_wire import Write
 from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.protocols import start_lookup
 from pyspark_zkgroup.protocols.kafka import claims as kafka_claims
 from pyspark_zkgroup.protocols.kafka import keeper as kafka_keeper
 from pyspark_zkgroup.protocols.kafka import replay as kafka_replay
@@ -134,7 +135,7 @@ def _begin_at_starting_offsets() -> Patches:
     def first_positions(starting: Any, _known: bool, *args: Any, **named: Any) -> Any:
         return real(starting, False, *args, **named)
 
-    return [put(kafka_claims, "first_positions", first_positions)]
+    return [put(start_lookup, "first_positions", first_positions)]
 
 
 def _held_outlives_membership() -> Patches:
