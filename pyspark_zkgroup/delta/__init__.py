@@ -9,6 +9,9 @@ is not there yet is appended. Delta remembers what the write has read: where ano
 the same Kafka partitions meanwhile, the commit fails, and the batch is compared afresh. Nothing
 about who owns what is needed: it is the table that refuses.
 
+`ingest` is for queries that transform nothing: tasks write the files, and the table's watermarks
+decide (direct/rules.py).
+
 docs/delta.md says which tables it works on, what it costs, and what it does not protect from.
 """
 
@@ -18,6 +21,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.delta.append import Appender, append_once, appender
+from pyspark_zkgroup.delta.direct.query import ingest
 from pyspark_zkgroup.delta.keys import keys
 from pyspark_zkgroup.delta.lock import alone
 from pyspark_zkgroup.delta.session import SETTINGS, session
@@ -27,7 +31,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-__all__ = ["SETTINGS", "Appender", "alone", "append_once", "appender", "session", "writer"]
+__all__ = [
+    "SETTINGS",
+    "Appender",
+    "alone",
+    "append_once",
+    "appender",
+    "ingest",
+    "session",
+    "writer",
+]
 
 
 def writer(

@@ -109,6 +109,7 @@ class Appender:
         if self.table.exists(spark):
             there = self.table.read(spark).schema
             check_table(str(self.table), there, self.table.facts(spark), self.keys)
+            self.table.refuse_watermarks(spark)
             if schema is not None and not may_add_columns(spark):
                 check_new_columns(str(self.table), there, schema)
         elif self.table.path is not None:
@@ -171,6 +172,7 @@ def _append(batch: DataFrame, target: Table, by: Keys, within: tuple[Box, ...]) 
         if checked is None or checked.batches >= CHECKED_AGAIN_AFTER_BATCHES:
             checked = _prepare(batch, target, by)
         with alone(spark, checked.location), few_replay_tasks(spark, checked.files):
+            target.refuse_watermarks(spark)
             target.append(fresh_rows(batch, target, by, within))
         checked.batches += 1
         _checked[known] = checked

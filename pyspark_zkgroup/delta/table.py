@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyspark_zkgroup.delta.direct.deltars import WATERMARKED
 from pyspark_zkgroup.delta.keys import Keys
 from pyspark_zkgroup.errors import DeltaError, OptionError
 
@@ -54,6 +55,16 @@ class Table:
         else:
             found = DeltaTable.forPath(spark, str(self))
         return found.detail().collect()[0].asDict()
+
+    def refuse_watermarks(self, spark: SparkSession) -> None:
+        """Of a table that `ingest` writes: rows that are appended without moving the watermarks
+        would be written a second time.
+        """
+        path = str(self).replace("`", "``")
+        name = self.name if self.name is not None else f"delta.`{path}`"
+        shown = spark.sql(f"SHOW TBLPROPERTIES {name}").collect()
+        if any(one["key"] == WATERMARKED for one in shown):
+            raise DeltaError.of("watermarked", where=self)
 
     def refuse_other_files(self, spark: SparkSession) -> None:
         """Where a table is to be made. Files whose names begin so are nobody's data."""

@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.planning.planner import Planner
     from pyspark_zkgroup.protocols.coordinator.candidate import Candidate
     from pyspark_zkgroup.spark.batch_source import ZkGroupBatchReader
+
+    TaskOutput = Callable[[TaskInput, FetchSettings, Iterable[RecordBatch]], Iterator[RecordBatch]]
 
 _NO_LIMIT = 2**62
 _log = logging.getLogger("pyspark_zkgroup.source")
@@ -55,11 +57,18 @@ except ImportError:  # 4.0 and 4.1 know no limits and no available-now of Python
 class ZkGroupPartition(InputPartition):
     """What travels to one task. Nothing in it names ZooKeeper."""
 
-    def __init__(self, task: TaskInput, settings: FetchSettings, shape: RowShape) -> None:
+    def __init__(
+        self,
+        task: TaskInput,
+        settings: FetchSettings,
+        shape: RowShape,
+        output: TaskOutput | None = None,
+    ) -> None:
         super().__init__(None)
         self.task = task
         self.settings = settings
         self.shape = shape
+        self.output = output
 
 
 class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -67,6 +76,8 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.options = options
         self._shape = shape
         self._load = load
+        self.output: TaskOutput | None = None
+        """What tasks return in place of the records, if anything."""
         self._planner: Planner | None = None
         self._brokers: ClusterView | None = None
         self._candidate: Candidate | None = None
@@ -74,7 +85,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, Any]:
         unmade = dict.fromkeys(("options", "_planner", "_brokers", "_candidate"))
-        return {**unmade, "_shape": None, "_load": "", "_stopping": False}
+        return {**unmade, "_shape": None, "_load": "", "_stopping": False, "output": None}
 
     # -- on the driver
 
@@ -106,7 +117,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not tasks or self._brokers is None:
             return []
         settings = self._brokers.fetch_settings()
-        return [ZkGroupPartition(task, settings, self._shape) for task in tasks]
+        return [ZkGroupPartition(task, settings, self._shape, self.output) for task in tasks]
 
     def commit(self, end: dict[str, Any]) -> None:
         """Comes a batch late and proves nothing that latestOffset has not proved before."""
@@ -176,7 +187,10 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         freeze_once()  # after the import, so that what it has loaded is spared too
         assert isinstance(partition, ZkGroupPartition)
-        yield from task.read(partition.task, partition.settings, partition.shape)
+        batches = task.read(partition.task, partition.settings, partition.shape)
+        if partition.output is not None:
+            batches = partition.output(partition.task, partition.settings, batches)
+        yield from batches
 
 
 class DefaultSource(DataSource):

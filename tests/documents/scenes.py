@@ -10,6 +10,7 @@ from tests.documents.steps import NotRun, Printed, Python, Scene, Shell
 
 README, CONTRIBUTING = "README.md", "CONTRIBUTING.md"
 BATCHES, DELTA = "docs/batch-reads.md", "docs/delta.md"
+INGEST = "docs/delta-ingest.md"
 FROM_SPARK, FROM_UTILS = "docs/from-spark-kafka.md", "docs/from-kafkautils.md"
 SECURITY, CLUSTER = "docs/security.md", "docs/cluster.md"
 COORDINATOR, STOP = "docs/security-coordinator.md", "docs/stop.md"
@@ -291,6 +292,22 @@ consumer.close()"""
 )
 
 DELTA_SCENES = (
+    Scene(
+        "straight into the table",
+        (
+            NotRun(
+                INGEST,
+                "python -m pip install --find-links dist 'pyspark-zkgroup[spark,delta,ingest]'",
+                "tests/packages installs the wheels",
+            ),
+            Printed(
+                INGEST,
+                "from pyspark_zkgroup import delta",
+                given="spark = story.spark(delta=True)",
+                proof=_ALL_IN_DELTA,
+            ),
+        ),
+    ),
     Scene(
         "the whole writer",
         (

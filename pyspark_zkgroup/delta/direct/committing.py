@@ -1,0 +1,191 @@
+"""One commit for each micro-batch: the files that the tasks have written, and the watermarks."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import TYPE_CHECKING
+
+from pyspark_zkgroup import catalogue
+from pyspark_zkgroup.backoff import delays
+from pyspark_zkgroup.delta.direct import deltars
+from pyspark_zkgroup.delta.direct.descriptions import described
+from pyspark_zkgroup.delta.direct.features import Described
+from pyspark_zkgroup.delta.direct.requirements import check_table
+from pyspark_zkgroup.delta.direct.rules import (
+    Decision,
+    Log,
+    ReadRange,
+    WrittenFile,
+    asked,
+    decide,
+    unexplained,
+)
+from pyspark_zkgroup.delta.direct.target import Target
+from pyspark_zkgroup.delta.lock import alone
+from pyspark_zkgroup.errors import DeltaError
+from pyspark_zkgroup.model import TopicPartition
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+    from pyspark.sql import DataFrame
+
+# Each failure means that another writer has committed, or that the storage fails.
+ATTEMPTS_MAX = 30
+_ACCEPTED, _DELETED = "accept_gaps=True allows it", "Kafka no longer has them"
+_log = logging.getLogger("pyspark_zkgroup.delta")
+
+
+Earliest = Callable[[frozenset[TopicPartition]], Mapping[TopicPartition, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Committer:
+    """What foreachBatch calls with the rows that describe the files."""
+
+    commits: Commits
+    options: Mapping[str, str]
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        rows = batch.collect()
+        read, files = described(rows)
+        if read:
+            brokers = {address for row in rows for address in (row["brokers"] or "").split(",")}
+            with alone(batch.sparkSession, self.commits.directory):
+                self.commits.commit(read, files, self._earliest(brokers - {""}))
+
+    def _earliest(self, brokers: set[str]) -> Earliest:
+        """Return what asks the brokers that the tasks have read from where logs begin."""
+
+        def ask(partitions: frozenset[TopicPartition]) -> Mapping[TopicPartition, int]:
+            from pyspark_zkgroup.options import parse
+            from pyspark_zkgroup.planning.cluster_view import ClusterView
+
+            view = ClusterView(parse(self.options))
+            try:
+                view.found(sorted(brokers))
+                return view.earliest(partitions)
+            finally:
+                view.close()
+
+        return ask
+
+
+class Commits:
+    """The commits of one query. The caller keeps writers away that do not move the watermarks."""
+
+    def __init__(self, target: Target, *, accept_gaps: bool = False) -> None:
+        self.directory = target.directory
+        self._target = target
+        self._accept_gaps = accept_gaps
+        self._table: DeltaTable | None = None
+        self._checked: Described | None = None
+        # As of the version of the table that `_table` has.
+        self._watermarks: dict[Log, int] = {}
+        self._looked: set[Log] = set()
+        self._advanced: Mapping[Log, int] = {}
+
+    def commit(
+        self, read: Collection[ReadRange], files: Collection[WrittenFile], earliest: Earliest
+    ) -> None:
+        """Add what the table does not have of these files, and move the watermarks."""
+        from deltalake.exceptions import DeltaError as DeltaRsError
+
+        last: Exception | None = None
+        for pause_s in islice(delays(Random()), ATTEMPTS_MAX):
+            try:
+                return self._attempt(read, files, earliest)
+            except (DeltaRsError, OSError) as error:
+                # Another writer was first, or the answer was lost after the effect: the watermarks
+                # tell. No file is deleted here, since the lost commit may have added it.
+                last = error
+                self._table = None
+                _log.info("A commit to %s failed: %s", self.directory, error)
+                time.sleep(pause_s)
+        raise DeltaError.of(
+            "no_commit", where=self.directory, attempts=ATTEMPTS_MAX, error=last
+        ) from last
+
+    def _attempt(
+        self, read: Collection[ReadRange], files: Collection[WrittenFile], earliest: Earliest
+    ) -> None:
+        table, watermarks = self._looked_up(asked(read))
+        decision = decide(watermarks, read, files)
+        self._judge(decision, earliest)
+        if decision.advance:
+            from pyspark_zkgroup.delta.direct.cutting import cut
+
+            added = list(decision.add)
+            for one in decision.cut:
+                added += cut(self._target, one)
+            deltars.commit(table, added, decision.advance, self._target.epoch)
+            self._advanced = decision.advance
+
+    def _looked_up(self, logs: Collection[Log]) -> tuple[DeltaTable, Mapping[Log, int]]:
+        """Return the table, and the watermarks as of its version, which the next commit builds on.
+        A commit fails if one of its watermarks has moved since that version.
+        """
+        advanced, self._advanced = self._advanced, {}
+        if self._table is None:
+            self._table = table = self._opened()
+            self._watermarks, self._looked = {}, set()
+        else:
+            table, before = self._table, self._table.version()
+            table.update_incremental()
+            if advanced and table.version() == before + 1:
+                self._watermarks |= advanced  # that version is our commit
+            elif table.version() != before:
+                self._check(table)
+                self._watermarks, self._looked = {}, set()
+        missing = [log for log in logs if log not in self._looked]
+        self._watermarks |= deltars.watermarks(table, missing, self._target.epoch)
+        self._looked |= set(missing)
+        found = {log: self._watermarks[log] for log in logs if log in self._watermarks}
+        return table, found
+
+    def _opened(self) -> DeltaTable:
+        table = deltars.opened(self.directory)
+        if table is None:
+            raise DeltaError.of("table_gone", where=self.directory)
+        self._check(table)
+        return table
+
+    def _check(self, table: DeltaTable) -> None:
+        found = deltars.described(table)
+        if found != self._checked:
+            check_table(found, self._target)
+            if deltars.WATERMARKED not in found.properties:
+                raise DeltaError.of("watermarks_gone", where=self.directory)
+            self._checked = found
+
+    def _judge(self, decision: Decision, earliest: Earliest) -> None:
+        for one in decision.present:
+            _log.info("Skipped %s of %s: the table has these records", one.range, one.log)
+        if not decision.gaps:
+            return
+        refused = unexplained(decision.gaps, earliest)
+        if refused and not self._accept_gaps:
+            gap = refused[0]
+            raise DeltaError.of(
+                "gap",
+                where=self.directory,
+                log=gap.log,
+                watermark=gap.watermark,
+                start=gap.start,
+                last=gap.start - 1,
+            )
+        for gap in decision.gaps:
+            _log.warning(
+                catalogue.warning(
+                    "ZKG-198",
+                    where=self.directory,
+                    log=gap.log,
+                    first=gap.watermark,
+                    last=gap.start - 1,
+                    reason=_ACCEPTED if gap in refused else _DELETED,
+                )
+            )

@@ -1,0 +1,118 @@
+"""What a table must have so that files of these columns may be added to it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark_zkgroup.delta.direct.deltars import VERSION, WATERMARKED
+from pyspark_zkgroup.delta.direct.features import Described, refused
+from pyspark_zkgroup.delta.direct.target import (
+    DAY,
+    PARTITION_TYPES,
+    PartitionColumn,
+    Target,
+    partition_column,
+)
+from pyspark_zkgroup.errors import DeltaError
+from pyspark_zkgroup.schema import Column, arrow_schema
+
+_WHOLE = frozenset({"byte", "short", "integer", "long"})
+
+
+def partition_columns(
+    names: tuple[str, ...], row: tuple[Column, ...], asked: tuple[Column, ...]
+) -> tuple[PartitionColumn, ...]:
+    """DeltaError unless each name of `partition_by` can be a partition column."""
+    found: list[PartitionColumn] = []
+    for name in names:
+        one = partition_column(name, row)
+        if one is None:
+            columns = ", ".join(column.name for column in asked)
+            raise DeltaError.of("no_partition_column", name=name, columns=columns)
+        if one.type not in PARTITION_TYPES:
+            raise DeltaError.of(
+                "partition_type", name=name, type=one.type, allowed=", ".join(PARTITION_TYPES)
+            )
+        if one.name in (other.name for other in found) or (
+            one.source != (one.name,) and one.name in (column.name for column in asked)
+        ):
+            raise DeltaError.of("partition_twice", name=name, column=one.name)
+        found.append(one)
+    return tuple(found)
+
+
+def names_of_table(table: Described, row: tuple[Column, ...]) -> tuple[str, ...]:
+    """Return what `partition_by` would say of this table: its columns, or fields of that name."""
+    return tuple(_source(name, row) for name in table.partitioned_by)
+
+
+def _source(name: str, row: tuple[Column, ...]) -> str:
+    names = {one.name for one in row}
+    if name in names or name == DAY:
+        return name
+    fields = (f"{one.name}.{name}" for one in row)
+    return next((path for path in fields if partition_column(path, row)), name)
+
+
+def check_table(table: Described, target: Target) -> None:
+    """DeltaError names what an append to the table would break."""
+    where, written = target.directory, [one.name for one in target.columns]
+    partitioned = tuple(one.name for one in target.partition_by)
+    if found := refused(table, written):
+        raise DeltaError.of("features", where=where, found=", ".join(found))
+    if (version := table.properties.get(WATERMARKED, VERSION)) != VERSION:
+        raise DeltaError.of("newer_watermarks", where=where, version=version, supported=VERSION)
+    if partitioned != table.partitioned_by:
+        raise DeltaError.of(
+            "other_partitions",
+            where=where,
+            found=", ".join(table.partitioned_by) or "no column",
+            asked=", ".join(partitioned) or "no column",
+        )
+    for column in target.columns:
+        _check_column(table, column, where, is_partition=column.name in partitioned)
+
+
+def _check_column(table: Described, column: Column, where: str, *, is_partition: bool) -> None:
+    there = table.fields.get(column.name)
+    if there is None:
+        raise DeltaError.of(
+            "missing_column",
+            where=where,
+            column=column.name,
+            type=column.type,
+            columns=", ".join(table.fields),
+        )
+    found, wanted = _bare(there["type"]), _bare(delta_type(column))
+    if found == wanted or (is_partition and {str(found), str(wanted)} <= _WHOLE):
+        return
+    raise DeltaError.of(
+        "other_type",
+        where=where,
+        column=column.name,
+        found=found if isinstance(found, str) else json.dumps(found),
+        type=column.type,
+    )
+
+
+def delta_type(column: Column) -> Any:
+    """Return the type as Delta's schema writes it."""
+    from deltalake import Schema
+
+    schema = json.loads(Schema.from_arrow(arrow_schema((column,))).to_json())
+    return schema["fields"][0]["type"]
+
+
+def _bare(kind: Any) -> Any:
+    """Without what says whether null is allowed, and without comments."""
+    if not isinstance(kind, dict):
+        return kind
+    bare = {
+        name: _bare(value)
+        for name, value in kind.items()
+        if not name.lower().endswith("containsnull")
+    }
+    if "fields" in bare:
+        bare["fields"] = [{"name": f["name"], "type": _bare(f["type"])} for f in kind["fields"]]
+    return bare

@@ -1,0 +1,103 @@
+"""The statistics of a written file, as Delta's log has them, from the file's own metadata.
+
+A reader leaves files out by them, so each must hold for all rows of the file: a bound that cannot
+be told is left out. That is so for floating-point columns, where Parquet does not count NaN.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pyarrow.parquet as pq
+
+INDEXED_COLUMNS = 32
+PREFIX = 32
+_LAST_CHARACTER = "\U0010ffff"
+_MILLISECOND = timedelta(milliseconds=1)
+_UNBOUNDED = ("FLOAT", "DOUBLE")
+
+
+def statistics(metadata: pq.FileMetaData, columns: Iterable[str]) -> str:
+    """Return numRecords, minValues, maxValues and nullCount of these leaf columns, as JSON."""
+    wanted = set(columns)
+    lowest: dict[str, Any] = {}
+    highest: dict[str, Any] = {}
+    nulls: dict[str, Any] = {}
+    for number in range(metadata.num_columns):
+        path = metadata.schema.column(number).path
+        if path not in wanted:
+            continue
+        chunks = [
+            metadata.row_group(group).column(number).statistics
+            for group in range(metadata.num_row_groups)
+        ]
+        if any(one is None or not one.has_null_count for one in chunks):
+            continue
+        _put(nulls, path, sum(one.null_count for one in chunks))
+        bounded = [one for one in chunks if one.num_values]
+        if metadata.schema.column(number).physical_type in _UNBOUNDED:
+            continue
+        if bounded and all(one.has_min_max for one in bounded):
+            _put(lowest, path, _lower(min(one.min for one in bounded)))
+            _put(highest, path, _upper(max(one.max for one in bounded)))
+    found = {
+        "numRecords": metadata.num_rows,
+        "minValues": lowest,
+        "maxValues": highest,
+        "nullCount": nulls,
+    }
+    return json.dumps(found, separators=(",", ":"), default=_number)
+
+
+def _put(into: dict[str, Any], path: str, value: Any) -> None:
+    """As Delta nests them: `value.id` is {"value": {"id": ...}}."""
+    if value is None:
+        return
+    *above, last = path.split(".")
+    for name in above:
+        into = into.setdefault(name, {})
+    into[last] = value
+
+
+def _lower(value: Any) -> Any:
+    match value:
+        case str():
+            return value[:PREFIX]
+        case bytes() | bool():
+            return None
+        case datetime():
+            return _time(value - timedelta(microseconds=value.microsecond % 1000))
+        case date():
+            return value.isoformat()
+        case _:
+            return value
+
+
+def _upper(value: Any) -> Any:
+    """Bounds are cut: text after some characters, times after milliseconds. Then they are raised,
+    so that they still are bounds.
+    """
+    match value:
+        case str() if len(value) > PREFIX:
+            below_last = value[PREFIX] < _LAST_CHARACTER
+            return value[:PREFIX] + _LAST_CHARACTER if below_last else None
+        case datetime() if rest := value.microsecond % 1000:
+            return _time(value - timedelta(microseconds=rest) + _MILLISECOND)
+        case _:
+            return _lower(value)
+
+
+def _time(value: datetime) -> str:
+    text = value.astimezone(timezone.utc) if value.tzinfo else value
+    shown = text.replace(tzinfo=None).isoformat(timespec="milliseconds")
+    return f"{shown}Z" if value.tzinfo else shown
+
+
+def _number(value: object) -> object:
+    if isinstance(value, Decimal):
+        return float(value) if value % 1 else int(value)
+    raise TypeError(f"no statistic: {value!r}")

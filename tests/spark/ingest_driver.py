@@ -1,0 +1,79 @@
+"""One run of `delta.ingest` to the logs' ends, in a process of its own, made to die on demand.
+
+    python -m tests.spark.ingest_driver FILE
+
+FILE is JSON: `options`, `table`, `checkpoint`, what else `delta.ingest` takes (`given`), and
+`crash`: [n, "before" or "after"], at which commit of this run and on which side of its effect the
+process and its JVM are killed. Prints, as JSON, what Spark then reads from the table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pyspark_zkgroup import delta
+from pyspark_zkgroup.delta.direct import deltars
+from pyspark_zkgroup.errors import DeltaError
+from tests.spark.processes import send
+
+
+def crashing(spark: SparkSession, number: int, side: str) -> None:
+    commit = deltars.commit
+    jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
+    made: list[int] = []
+
+    def planted(*given: Any) -> None:
+        made.append(1)
+        if len(made) < number:
+            commit(*given)
+            return
+        if side == "after":
+            commit(*given)
+        send([jvm, os.getpid()], signal.SIGKILL)
+
+    deltars.commit = planted  # type: ignore[assignment]
+
+
+def refusal(table: str, checkpoint: str) -> str:
+    """What the writer that compares rows says of the table."""
+    try:
+        delta.appender(table, checkpointLocation=checkpoint)
+    except DeltaError as error:
+        return str(error)
+    return ""
+
+
+def main(path: Path) -> None:
+    told = json.loads(path.read_text("utf-8"))
+    spark = delta.session("ingest driver", print)
+    spark.sparkContext.setLogLevel("ERROR")
+    if told.get("crash"):
+        crashing(spark, *told["crash"])
+    writer = delta.ingest(
+        spark,
+        told["options"],
+        told["table"],
+        checkpointLocation=told["checkpoint"],
+        **told.get("given", {}),
+    )
+    query = writer.trigger(availableNow=True).start()
+    query.awaitTermination()
+    rows = spark.read.format("delta").load(told["table"])
+    found = {
+        "batches": len(query.recentProgress),
+        "rows": [json.loads(str(one)) for one in rows.toJSON().collect()],
+        "refused": refusal(told["table"], told["checkpoint"]),
+    }
+    print(json.dumps(found))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

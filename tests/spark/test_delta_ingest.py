@@ -1,0 +1,143 @@
+"""`delta.ingest` on real servers: drivers are killed around a commit, and each record is in the
+table once, as Spark and as delta-rs read it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from pyspark_zkgroup.delta.jars import delta_jars
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.demo.spark_jobs import SparkJobs
+from zkgroup_sandbox.produce import Produced, produce
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+ROOT = Path(__file__).parents[2]
+PARTITIONS, EVENTS = 3, 1_500
+WITHIN_S = 240.0
+TYPED = "topic STRING, partition INT, offset BIGINT, value STRUCT<event: BIGINT, customer: STRING>"
+
+
+@dataclass(frozen=True)
+class Scene:
+    sandbox: Sandbox
+    directory: Path
+    topic: str
+
+    def produce(self, events: int) -> Produced:
+        return produce(self.sandbox.bootstrap_servers, self.topic, events)
+
+    def run(
+        self,
+        table: str,
+        checkpoint: str,
+        crash: tuple[int, str] | None = None,
+        given: Mapping[str, Any] | None = None,
+        limit: int = 10_000,
+        typed: str = "binary",
+    ) -> dict[str, Any]:
+        """Return what the driver printed; nothing if it was killed, as it was asked to be."""
+        told = {
+            "options": {
+                "protocol": "kafka",
+                "kafka.bootstrap.servers": self.sandbox.bootstrap_servers,
+                "session.timeout.ms": "6000",
+                "heartbeat.interval.ms": "500",
+                "group.id": f"group-{table}-{self.topic}",
+                "subscribe": self.topic,
+                "startingOffsets": "earliest",
+                "maxOffsetsPerTrigger": str(limit),
+                "value.format": typed,
+            },
+            "table": self.table(table),
+            "checkpoint": str(self.directory / checkpoint),
+            "crash": crash,
+            "given": dict(given or {}),
+        }
+        file = self.directory / f"{uuid.uuid4().hex}.json"
+        file.write_text(json.dumps(told), "utf-8")
+        jobs = SparkJobs(self.directory, "", None, "", "", tuple(delta_jars(print)))
+        shown = subprocess.run(
+            [sys.executable, "-m", "tests.spark.ingest_driver", str(file)],
+            env={**jobs.environment(cores=2), "PYTHONPATH": f"{ROOT}:{ROOT / 'sandbox'}"},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=WITHIN_S,
+        )
+        if crash is not None:
+            assert shown.returncode != 0
+            return {}
+        assert shown.returncode == 0
+        found: dict[str, Any] = json.loads(shown.stdout.splitlines()[-1])
+        return found
+
+    def table(self, name: str) -> str:
+        return str(self.directory / name)
+
+    def by_delta_rs(self, table: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = DeltaTable(self.table(table)).to_pyarrow_table().to_pylist()
+        return found
+
+
+@pytest.fixture
+def scene(sandbox_41: Sandbox, tmp_path: Path) -> Scene:
+    topic = f"ingest-{uuid.uuid4().hex[:8]}"
+    sandbox_41.create_topic(topic, PARTITIONS)
+    return Scene(sandbox_41, tmp_path, topic)
+
+
+def places(rows: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
+    return sorted((row["topic"], row["partition"], row["offset"]) for row in rows)
+
+
+def test_each_record_is_in_the_table_once_whatever_is_killed(scene: Scene) -> None:
+    produced = scene.produce(EVENTS)
+    by = {"partition_by": ["topic", "partition"]}
+    # A batch is written and not committed; its replay is committed, and Spark does not learn it.
+    scene.run("t", "first", (2, "before"), by, limit=400)
+    scene.run("t", "first", (2, "after"), limit=400)
+    # Another checkpoint: the group's offsets are behind the table, with other boundaries.
+    found = scene.run("t", "second", limit=700)
+    expected = sorted(produced.offsets())
+    assert places(found["rows"]) == expected
+    # The first one is back with a plan that others have written long since.
+    again = scene.run("t", "first", limit=400)
+    assert places(again["rows"]) == expected
+
+    spark_rows = {
+        (r["partition"], r["offset"]): base64.b64decode(r["value"]) for r in again["rows"]
+    }
+    deltars_rows = {(r["partition"], r["offset"]): r["value"] for r in scene.by_delta_rs("t")}
+    assert spark_rows == deltars_rows
+    events = sorted(json.loads(value)["event"] for value in spark_rows.values())
+    assert events == list(range(EVENTS))
+    assert "is written by delta.ingest" in again["refused"]
+
+
+def test_typed_columns_and_partitions_of_a_field(scene: Scene) -> None:
+    produced = scene.produce(EVENTS)
+    given = {"schema": TYPED, "partition_by": ["day", "value.customer"]}
+    found = scene.run("typed", "only", None, given, typed="json")
+    assert places(found["rows"]) == sorted(produced.offsets())
+    rows = {r["value"]["event"]: r for r in found["rows"]}
+    others = {r["value"]["event"]: r for r in scene.by_delta_rs("typed")}
+    assert sorted(rows) == sorted(others) == list(range(EVENTS))
+    for event, row in rows.items():
+        other = others[event]
+        assert row["value"] == other["value"]
+        assert row["customer"] == other["customer"] == row["value"]["customer"]
+        assert row["day"] == other["day"].isoformat()

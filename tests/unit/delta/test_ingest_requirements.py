@@ -1,0 +1,137 @@
+"""Tables that `delta.ingest` cannot append to are refused, with what they have by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyspark_zkgroup.delta.direct.features import Described
+from pyspark_zkgroup.delta.direct.requirements import (
+    check_table,
+    names_of_table,
+    partition_columns,
+)
+from pyspark_zkgroup.delta.direct.target import row_columns
+from pyspark_zkgroup.errors import DeltaError
+from pyspark_zkgroup.schema import Column
+from tests.unit.delta.ingest_scene import KEYS, VALUE, target
+
+
+def field(name: str, kind: Any, metadata: Any = None, *, nullable: bool = True) -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": nullable, "metadata": metadata or {}}
+
+
+STRUCT = {
+    "type": "struct",
+    "fields": [field("id", "long"), field("country", "string"), field("x", "double")],
+}
+FIELDS = (
+    field("topic", "string", nullable=False),
+    field("partition", "long"),
+    field("offset", "long"),
+    field("value", STRUCT),
+)
+TABLE = Described({"fields": FIELDS}, ("topic", "partition"), {"delta.appendOnly": "true"})
+
+
+def with_field(*added: dict[str, Any]) -> Described:
+    return replace(TABLE, schema={"fields": (*FIELDS, *added)})
+
+
+def with_property(name: str, value: str) -> Described:
+    return replace(TABLE, properties={name: value})
+
+
+def test_a_table_of_these_columns_is_taken(tmp_path: Path) -> None:
+    features = frozenset({"appendOnly", "deletionVectors", "changeDataFeed", "generatedColumns"})
+    check_table(replace(TABLE, features=features), target(tmp_path))
+    check_table(with_field(field("note", "string")), target(tmp_path))
+    check_table(with_property("delta.columnMapping.mode", "none"), target(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        (with_property("delta.constraints.small", "x < 1"), "the constraint 'small'"),
+        (with_property("delta.columnMapping.mode", "name"), "column mapping .mode 'name'."),
+        (with_property("delta.enableRowTracking", "true"), "row tracking"),
+        (with_property("delta.enableInCommitTimestamps", "true"), "in-commit timestamps"),
+        (with_property("delta.enableIcebergCompatV2", "true"), "Iceberg compatibility"),
+        (
+            with_property("delta.setTransactionRetentionDuration", "interval 7 days"),
+            "delta.setTransactionRetentionDuration, which expires the watermarks",
+        ),
+        (
+            with_field(field("day", "date", {"delta.generationExpression": "CAST(t AS DATE)"})),
+            "generated columns .'day'.",
+        ),
+        (with_field(field("n", "long", {"delta.identity.start": 1})), "identity columns .'n'."),
+        (with_field(field("n", "long", {"delta.invariants": "{}"})), "column invariants .'n'."),
+        (
+            with_field(field("n", "string", {"__CHAR_VARCHAR_TYPE_STRING": "varchar(3)"})),
+            "CHAR and VARCHAR columns .'n'.",
+        ),
+        (with_field(field("n", "long", {"CURRENT_DEFAULT": "1"})), "a default of the column 'n'"),
+        (with_field(field("n", "long", nullable=False)), "the NOT NULL column 'n'"),
+        (replace(TABLE, features=frozenset({"icebergCompatV1"})), "the table feature 'iceberg"),
+        (replace(TABLE, features=frozenset({"rowTracking"})), "the table feature 'rowTracking'"),
+    ],
+)
+def test_what_an_append_would_break_is_named(tmp_path: Path, table: Described, found: str) -> None:
+    with pytest.raises(DeltaError, match=f"the table has {found}"):
+        check_table(table, target(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        (replace(TABLE, partitioned_by=()), "is partitioned by no column, but .* topic, partition"),
+        (
+            replace(TABLE, schema={"fields": FIELDS[:3]}),
+            "has no column 'value': it has topic, partition, offset",
+        ),
+        (
+            replace(TABLE, schema={"fields": (*FIELDS[:2], field("offset", "string"), FIELDS[3])}),
+            "The column 'offset' of .* has the type string, but records have bigint",
+        ),
+        (with_property("zkgroup.watermarks", "2"), "has watermarks of version 2"),
+    ],
+)
+def test_columns_that_do_not_fit_are_named(tmp_path: Path, table: Described, found: str) -> None:
+    with pytest.raises(DeltaError, match=found):
+        check_table(table, target(tmp_path))
+
+
+def test_partitions_of_an_existing_table_are_recognised() -> None:
+    row = row_columns((*KEYS, VALUE), ("day",))
+    table = replace(TABLE, partitioned_by=("partition", "day", "country"))
+    assert names_of_table(table, row) == ("partition", "day", "value.country")
+    assert [one.source for one in partition_columns(names_of_table(table, row), row, KEYS)] == [
+        ("partition",),
+        ("timestamp",),
+        ("value", "country"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("colour", "partition_by names 'colour', but records have topic, partition, offset"),
+        ("value.colour", "partition_by names 'value.colour', but"),
+        ("value.x", "partition_by names 'value.x', which has the type double"),
+        ("timestamp", "partition_by names 'timestamp', which has the type timestamp"),
+    ],
+)
+def test_names_that_are_no_partition_columns_are_refused(name: str, found: str) -> None:
+    row = (*row_columns((*KEYS, VALUE), ("day",)),)
+    with pytest.raises(DeltaError, match=found):
+        partition_columns((name,), row, (*KEYS, VALUE))
+
+
+def test_a_field_whose_name_is_taken_is_refused() -> None:
+    columns = (*KEYS, VALUE, Column("country", "string"))
+    with pytest.raises(DeltaError, match="the table would have two columns 'country'"):
+        partition_columns(("value.country",), columns, columns)
