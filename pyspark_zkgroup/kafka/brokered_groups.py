@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from random import Random
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka import group_wire, metadata
@@ -30,7 +29,7 @@ def look(
     ServerError when a broker does not answer, as its groups are not known then.
     """
     deadline = cluster.clock.monotonic() + timeout_s
-    waits = cluster.pauses(Random())
+    waits = cluster.pauses()
     while True:
         left_s = max(0.1, deadline - cluster.clock.monotonic())
         brokers = metadata.read(cluster, (), timeout_s=left_s).brokers

@@ -169,7 +169,7 @@ class Cluster:
         ServerError names the addresses when none does in time.
         """
         deadline = self.clock.monotonic() + timeout_s
-        waits = self.pauses(self._rng)
+        waits = self.pauses()
         while True:
             nodes = sorted(self._candidates(), key=last.__contains__)
             refusal: AccessError | None = None
@@ -265,11 +265,11 @@ class Cluster:
     def knows(self, node: int) -> bool:
         return self._manager.cluster.broker_metadata(node) is not None
 
-    def pauses(self, rng: Random) -> Iterator[float]:
+    def pauses(self) -> Iterator[float]:
         """Before a broker is asked again, and again."""
         client = self.settings.client
         first_s, most_s = client.retry_backoff_ms / 1000, client.retry_backoff_max_ms / 1000
-        return delays(rng, first_s=first_s, most_s=max(first_s, most_s))
+        return delays(self._rng, first_s=first_s, most_s=max(first_s, most_s))
 
     def wait(self, seconds: float) -> None:
         """Lets time pass and looks after the connections: a broker's throttling ends in it."""

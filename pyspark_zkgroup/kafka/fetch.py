@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import FetchError, ServerError
@@ -67,8 +66,6 @@ def read_ranges(
     cluster: Cluster,
     ranges: Mapping[TopicPartition, OffsetRange],
     marks: Mapping[TopicPartition, Mark] | None = None,
-    *,
-    rng: Random | None = None,
 ) -> Iterator[RawRecords]:
     """The records of one partition come in order; partitions take turns. `marks`: of which logs
     these ranges are, where that is known.
@@ -76,7 +73,7 @@ def read_ranges(
     While they are handed over, the next request to their leader is under way. So there are, at
     most: `response_bytes_max` on the way from all leaders, and as much handed over.
     """
-    reading = _Reading(cluster, ranges, marks or {}, rng or Random())
+    reading = _Reading(cluster, ranges, marks or {})
     try:
         while reading.open:
             found = reading.step()
@@ -113,16 +110,14 @@ class _Reading:
         cluster: Cluster,
         ranges: Mapping[TopicPartition, OffsetRange],
         marks: Mapping[TopicPartition, Mark],
-        rng: Random,
     ) -> None:
         self.elsewhere_s = 0.0
         self._cluster = cluster
         self._settings = cluster.settings
-        self._rng = rng
         self._lost = 0
         self._calls: dict[Call, list[_Range]] = {}
         self.open = [
-            _Range(tp, r.start, r.until, cluster.pauses(rng), mark=marks.get(tp, NO_MARK))
+            _Range(tp, r.start, r.until, cluster.pauses(), mark=marks.get(tp, NO_MARK))
             for tp, r in sorted(ranges.items())
             if len(r)
         ]
@@ -289,7 +284,7 @@ class _Reading:
     def _advance(self, r: _Range, position: int) -> None:
         r.position = position
         r.stuck = r.stuck_since = None
-        r.waits = self._cluster.pauses(self._rng)
+        r.waits = self._cluster.pauses()
 
     def _postpone(self, r: _Range, why: Again) -> None:
         now = self._now()

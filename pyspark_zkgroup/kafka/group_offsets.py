@@ -7,7 +7,6 @@ within each call's time.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from random import Random
 from typing import Any, TypeVar
 
 from pyspark_zkgroup.errors import ServerError
@@ -106,7 +105,7 @@ class GroupOffsets:
     ) -> Answer:
         cluster = self.cluster
         deadline = cluster.clock.monotonic() + timeout_s
-        waits = cluster.pauses(Random())
+        waits = cluster.pauses()
         while True:
             left_s = max(0.0, deadline - cluster.clock.monotonic())
             node = self._find(left_s)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, repeat
-from random import Random
 
 from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.kafka import access, leaders
@@ -192,7 +191,7 @@ def _log_offsets(
 def _waits(cluster: Cluster) -> Iterator[float]:
     client = cluster.settings.client
     if client.look_up_pause_ms is None:
-        waits = cluster.pauses(Random())
+        waits = cluster.pauses()
     else:
         waits = repeat(client.look_up_pause_ms / 1000)
     return waits if client.look_up_retries is None else islice(waits, client.look_up_retries)

@@ -83,7 +83,8 @@ class WireCluster:
         self.leaders = Leaders()
         self.near_replicas: dict[TopicPartition, tuple[int, float]] = {}
         self.sizes = RecordSizes()
-        self.answered: int = Random(name).choice(BROKERS)
+        self._rng = Random(name)
+        self.answered: int = self._rng.choice(BROKERS)
         self.answered_from = ""
 
     # -- as a Cluster
@@ -124,8 +125,8 @@ class WireCluster:
     def wait(self, seconds: float) -> None:
         self.clock.sleep(seconds)
 
-    def pauses(self, rng: Random) -> Iterator[float]:
-        return delays(rng)
+    def pauses(self) -> Iterator[float]:
+        return delays(self._rng)
 
     def take_in(self) -> None: ...
     def abandon(self, _calls: Collection[WireCall]) -> None: ...

@@ -7,7 +7,6 @@ costs far fewer steps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from random import Random
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.kafka.connection import Cluster
@@ -60,8 +59,7 @@ class WiredView(ClusterView):
 
     def read(self, partition: TopicPartition, wanted: OffsetRange, mark: Mark = NO_MARK) -> Pieces:
         """As a task does. What it does not read is gone, and counted; nothing else."""
-        rng = Random(f"{self.process.name} {partition}")
-        reading = _Reading(self.tasks, {partition: wanted}, {partition: mark}, rng)
+        reading = _Reading(self.tasks, {partition: wanted}, {partition: mark})
         pieces: Pieces = []
         got = Covered()
         while reading.open:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 from random import Random
 
 import pytest
 
+import pyspark_zkgroup
 from pyspark_zkgroup.backoff import delays
 
 
@@ -33,3 +35,15 @@ def test_a_delay_is_at_least_half_of_its_ceiling() -> None:
 def test_an_impossible_backoff_is_refused(first_s: float, factor: float, most_s: float) -> None:
     with pytest.raises(ValueError, match="not a back-off"):
         next(delays(Random(), first_s=first_s, factor=factor, most_s=most_s))
+
+
+def test_random_numbers_can_be_given_from_outside() -> None:
+    """A draw of one's own makes a story of the simulation that no seed can repeat."""
+    package = Path(pyspark_zkgroup.__file__).parent
+    drawn = {
+        str(path.relative_to(package))
+        for room in ("group", "kafka", "planning", "protocols", "zk")
+        for path in sorted((package / room).rglob("*.py"))
+        if "Random()" in path.read_text(encoding="utf-8").replace("rng or Random()", "")
+    }
+    assert drawn == set()
