@@ -71,22 +71,27 @@ class LogWatch:
         by the id is not told again, however late ZooKeeper comes with it.
         """
         told = self._begun_anew & set(partitions)
-        self._begun_anew -= told
         partitions = [p for p in partitions if p not in told]
         ids = {p: self._seen[p].mark.topic_id for p in partitions if p in self._seen}
         ids = {p: topic_id for p, topic_id in ids.items() if topic_id}
         lacking = self.brokers.lacks(ids) if ids else {}
+        self._begun_anew -= told
         # It is told now, and not once more when the logs are looked at.
         ends = {p: self._seen.pop(p).offset for p in ids if p in lacking}
         return {p: ends.get(p) for p in partitions if p not in ids or p in lacking}
 
     def look(
-        self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, LogEnd]
+        self,
+        positions: Mapping[TopicPartition, int],
+        ends: Mapping[TopicPartition, LogEnd],
+        withheld: Collection[TopicPartition] = (),
     ) -> list[Gap]:
-        """What is certain by now; a broker that does not answer puts it off."""
+        """What is certain by now; a broker that does not answer puts it off. `withheld`: see
+        Standing.
+        """
         now = self.clock.monotonic()
         self._patience_s = max(map(_patience_s, ends.values()), default=_BEYOND_S)
-        self._forget(positions)
+        self._forget(positions, withheld)
         try:
             found = self._compare(positions, ends, now)
             gone = {gap.partition for gap in found}
@@ -96,11 +101,15 @@ class LogWatch:
             _log.warning(catalogue.warning("ZKG-111", error=error))
             return []
 
-    def _forget(self, positions: Mapping[TopicPartition, int]) -> None:
+    def _forget(
+        self, positions: Mapping[TopicPartition, int], withheld: Collection[TopicPartition]
+    ) -> None:
         """What was seen of a log is of no use where somebody else has moved the position: set back,
-        it is an operator's; moved on, others have read, perhaps in a later epoch.
+        it is an operator's; moved on, others have read, perhaps in a later epoch. Of what is
+        withheld nothing is forgotten: it is held, and its position is looked at later.
         """
         seen, before = self._seen, self._positions
+        positions = {p: before[p] for p in withheld if p in before} | dict(positions)
         self._seen = {
             p: seen[p]
             for p, position in positions.items()

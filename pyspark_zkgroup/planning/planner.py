@@ -326,7 +326,7 @@ class Planner:
 
     def _skip_losses(self, ends: Mapping[TopicPartition, LogEnd]) -> None:
         starts = {p: position.start for p, position in self._standing.positions.items()}
-        found = self.logs.look(starts, ends) if ends else []
+        found = self.logs.look(starts, ends, self._standing.withheld) if ends else []
         if found and not self.membership.vouches():
             self.logs.put_off(found)
             found = []

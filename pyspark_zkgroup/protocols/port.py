@@ -37,10 +37,12 @@ class Standing:
     """Where the member stands after a boundary. `waiting` says for each partition for whom, or for
     what. `settled`: all that is ours is held. `expected`: why more may become ours before long, for
     a job that would end too early without it. `ended`: by whose request the query is to end; all it
-    has read is committed then, and it has left the group.
+    has read is committed then, and it has left the group. `withheld`: held, but not read before
+    it is known where their new logs begin.
     """
 
     positions: Mapping[TopicPartition, Position] = field(default_factory=dict)
+    withheld: Collection[TopicPartition] = ()
     waiting: Mapping[TopicPartition, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     settled: bool = True

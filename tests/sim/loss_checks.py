@@ -40,6 +40,16 @@ class LossChecks(NodeChecks):
         if not owed and gap.seen is None and partition in self.unowed:
             self.counts["loss told by the next holder, excused before"] += 1
             return
+        own = {
+            one
+            for one in self.no_longer_owed
+            if one[:3] == (driver.name, partition, gap.cut_at) and one[3] <= (gap.seen or 0)
+        }
+        if not owed and own:
+            # It was cut off when the partition was taken away, and has it again.
+            self.counts["loss told by the former holder"] += 1
+            self.no_longer_owed -= own
+            return
         if owed and owed[0][0] != driver.name and gap.seen is None:
             # docs/operations.md: a partition that comes from another member.
             self.counts["loss told by the next holder"] += 1

@@ -34,6 +34,7 @@ class NodeChecks(Judge):
         self.allowed_faults: set[str] = set()
         self.cuts_owed: set[tuple[str, TopicPartition, int, int]] = set()
         self.unowed: set[TopicPartition] = set()
+        self.no_longer_owed: set[tuple[str, TopicPartition, int, int]] = set()
         """Cut logs of which the next holder may find at most that they end too soon."""
         self.rolling_back = False
         self.made_at: dict[str, float] = {}
@@ -100,7 +101,9 @@ class NodeChecks(Judge):
             self.counts["a log lost as its partition was taken away"] += 1
             progress.owed_from[progress.epoch] = progress.unlooked
             progress.unlooked = None
-            self.cuts_owed = {owed for owed in self.cuts_owed if owed[1] != partition}
+            dropped = {owed for owed in self.cuts_owed if owed[1] == partition}
+            self.cuts_owed -= dropped
+            self.no_longer_owed |= dropped
             self.unowed.add(partition)
 
     def _vandalised(self, holder: int, partition: TopicPartition) -> None:

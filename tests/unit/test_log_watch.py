@@ -239,3 +239,18 @@ def test_what_was_told_of_a_partition_let_go_since_is_forgotten(
     watch.told([Gap(P0, "anew", 9, 0, 4, 12)])
     watch.look({P1: 9}, {P1: LogEnd(9)})
     assert watch.old_ends([P0]) == {P0: None}
+
+
+def test_what_was_told_is_kept_while_the_partition_is_held_and_withheld(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    """1. The topic's id tells of it. 2. ZooKeeper shows the topic's new node: nothing of the topic
+    is planned before its logs' starts are known. 3. That step is cut short, and other partitions
+    are planned. 4. The step is made again: what it finds was told in 1.
+    """
+    watch = LogWatch(brokers, clock)
+    watch.look({P0: 9, P1: 9}, {P0: LogEnd(12), P1: LogEnd(9)})
+    watch.told([Gap(P0, "anew", 9, 0, 4, 12)])
+    watch.look({P0: 0, P1: 9}, {P0: LogEnd(4), P1: LogEnd(9)})
+    watch.look({P1: 9}, {P1: LogEnd(9)}, withheld=frozenset([P0]))
+    assert watch.old_ends([P0]) == {}

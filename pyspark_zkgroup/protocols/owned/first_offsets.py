@@ -140,13 +140,14 @@ class FirstOffsets:
         if not positions:
             return {}
         try:
-            seen = self.losses.old_ends(list(positions))
-            starts = self.brokers.earliest(list(seen))
+            starts = self.brokers.earliest(list(positions))
             ends = self.brokers.ends(list(starts))
+            # Last: the answer is given once, and must not be lost with an error of the others.
+            seen = self.losses.old_ends(list(positions))
         except ServerError as error:
             waiting.update((p, f"its first position is not known: {error}") for p in positions)
             return {}
-        both = sorted(starts.keys() & ends.keys())
+        both = sorted(starts.keys() & ends.keys() & seen.keys())
         behind = [p for p in both if positions[p] > starts[p]]
         found = [Gap(p, "anew", positions[p], starts[p], ends[p], seen[p]) for p in behind]
         self.losses.skip(found, context.holdings.known)

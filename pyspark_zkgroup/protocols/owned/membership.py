@@ -271,6 +271,7 @@ class OwnedMembership:
         made_anew = self.joining.first.made_anew
         return Standing(
             self.holdings.positions(made_anew) if may_plan else {},
+            [p for p in self.holdings.held if p.topic in made_anew],
             waiting=dict(self.waiting.reasons),
             notes=self._notes(),
             settled=may_plan

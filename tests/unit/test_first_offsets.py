@@ -1,0 +1,49 @@
+"""Where a member begins in topics that were made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.losses import Losses
+from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
+from pyspark_zkgroup.ranges.positions import StartingOffsets
+from tests.fakes.brokers import FakeBrokers
+
+P0 = TopicPartition("t", 0)
+
+
+class Brokers(FakeBrokers):
+    away = True
+
+    def earliest(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        if self.away:
+            raise ServerError("away")
+        return super().earliest(partitions)
+
+
+def test_a_loss_that_was_told_is_not_told_again_after_brokers_were_away() -> None:
+    """The topic's id has told of it, and says so once. Were it asked before the brokers, an error
+    of theirs would lose the answer, and the next try would tell a second loss.
+    """
+    told = {P0}
+
+    def old_ends(partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int | None]:
+        before = set(told)
+        told.clear()
+        return {p: None for p in partitions if p not in before}
+
+    brokers = Brokers({"t": 1})
+    losses = Losses(str, fail=True)
+    losses.old_ends = old_ends
+    first = FirstOffsets(StartingOffsets("earliest"), brokers, losses)
+    context: Any = SimpleNamespace(holdings=SimpleNamespace(known={}))
+    waiting: dict[TopicPartition, str] = {}
+    assert first.begin_anew(context, {P0: 20}, waiting) == {}
+    assert "away" in waiting[P0]
+    brokers.away = False
+    assert first.begin_anew(context, {P0: 20}, {}) == {P0: 20}
+    assert losses.events == 0
