@@ -30,7 +30,7 @@ from pyspark_zkgroup.options import Options
 _TIMEOUT_S = 10.0
 # Asked at every boundary: partitions whose leader is away must not hold up the others for long.
 _LATEST_TIMEOUT_S = 5.0
-_IDS_EVERY_S = 1.0
+_IDS_AGE_MAX_S = 1.0
 
 
 NOTHING_HELD: Final[Mapping[TopicPartition, str]] = MappingProxyType({})
@@ -72,7 +72,6 @@ class ClusterView:
         self._cluster: Cluster | None = None
         self._group_offsets: GroupOffsets | None = None
         self._clock = clock
-        self._ids_at = clock.monotonic()
         self._topics = SeenTopics(lambda last: topics_answer(self._connected(), last))
 
     def fetch_settings(self) -> FetchSettings:
@@ -115,13 +114,14 @@ class ClusterView:
         return offsets.latest(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
 
     def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogEnd]:
-        now = self._clock.monotonic()
-        if now >= self._ids_at + _IDS_EVERY_S:
-            # A topic made anew may have the same leader in the same epoch: only its id tells, and
-            # only an answer about metadata has it.
-            self._ids_at = now
-            leaders.forget(self._connected(), partitions)
-        return offsets.log_ends(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
+        cluster = self._connected()
+        # A topic made anew may have the same leader in the same epoch: only its id tells, and only
+        # an answer about metadata has it. Each partition's own age counts: one that was claimed
+        # just now may have been known for long.
+        old = cluster.clock.monotonic() - _IDS_AGE_MAX_S
+        known = cluster.leaders
+        leaders.forget(cluster, [p for p in partitions if p in known and known[p].learnt_at <= old])
+        return offsets.log_ends(cluster, partitions, timeout_s=_LATEST_TIMEOUT_S)
 
     def epoch_ends(
         self, epochs: Mapping[TopicPartition, int]

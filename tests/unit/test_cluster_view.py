@@ -9,9 +9,14 @@ import pytest
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka.client_settings import ClientSettings
+from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.settings import FetchSettings
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.planning.cluster_view import ClusterView
+from tests.fakes.kafka import FakeKafka
+from tests.fakes.still_clock import StillClock
+from tests.fakes.wire_cluster import WireCluster, wire_id
 from tests.harness.given_options import LEAST
 
 NAMED = {**LEAST, "kafka.bootstrap.servers": "k1:9092"}
@@ -53,3 +58,37 @@ def test_brokers_come_from_zookeeper_where_none_are_named() -> None:
     named = ClusterView(parse(NAMED))
     named.found(["k9:9092"])
     assert named.fetch_settings().bootstrap == ("k1:9092",)
+
+
+class WiredView(ClusterView):
+    """Of brokers that answer over the wire at once."""
+
+    def __init__(self, kafka: FakeKafka, clock: StillClock) -> None:
+        super().__init__(parse(NAMED), clock)
+        settings, clock_ = self.fetch_settings(), clock
+        self.wire = WireCluster(kafka, settings, clock_, lambda _: None, lambda: True, "view")
+
+    def _connected(self) -> Cluster:
+        return self.wire  # type: ignore[return-value]
+
+
+def test_the_id_of_a_newly_held_topic_is_not_older_than_a_second() -> None:
+    """1. The member holds P1 once, and knows its leader. 2. The topic is made anew while another
+    holds it. 3. A look at P0 asks for ids. 4. Within the same second P1 is claimed again: with the
+    leader as it was known, the plan would name the old topic, and its tasks would find all its
+    records lost.
+    """
+    clock, kafka = StillClock(), FakeKafka()
+    kafka.make_topic("s", 1)
+    kafka.make_topic("t", 1)
+    p0, p1 = TopicPartition("s", 0), TopicPartition("t", 0)
+    view = WiredView(kafka, clock)
+    clock.now += 2
+    before = view.log_ends([p1])[p1].mark.topic_id
+    assert before == wire_id("t", kafka.lives["t"])
+    kafka.delete_topic("t")
+    kafka.make_topic("t", 1)
+    clock.now += 2
+    view.log_ends([p0])
+    clock.now += 0.5
+    assert view.log_ends([p0, p1])[p1].mark.topic_id == wire_id("t", kafka.lives["t"]) != before
