@@ -131,7 +131,8 @@ class Checkers(LossChecks):
         batch.proved_at = self.world.now if session is None else session.multi_at  # type: ignore[attr-defined]
         for planned in batch.plan.ranges:
             progress = self.of(planned.partition)
-            progress.unlooked = None
+            if planned.partition not in driver.planner.logs.doubted:
+                progress.unlooked = None
             batch.epochs[planned.partition] = progress.epoch
             # Its own commit may have moved the fence unheard; so may its twin, which settles the
             # same batch at the same offset.
