@@ -317,11 +317,20 @@ class Checkers(LossChecks):
         if batch.taken and not batch.finished:
             # Others may have read and committed the same by now, so it is in flight no longer.
             for planned in batch.plan.ranges:
-                batch.excuses.setdefault(planned.partition, []).append("finished by the JVM alone")
+                self._excuse_stop(driver, batch, planned.partition, "finished by the JVM alone")
         for partition, batches in self.open.items():
             for one in batches:
                 if (one is batch and batch.taken) or (troubled and one.query is driver.query):
-                    one.excuses.setdefault(partition, []).append("stopped without evidence")
+                    self._excuse_stop(driver, one, partition, "stopped without evidence")
+
+    def _excuse_stop(
+        self, driver: Driver, batch: Batch, partition: TopicPartition, why: str
+    ) -> None:
+        """Once for each stop, however often it is looked at."""
+        stop = (driver.name, batch.number, partition, why)
+        if stop not in self._stops:
+            self._stops.add(stop)
+            batch.excuses.setdefault(partition, []).append(why)
 
     def failed(self, driver: Driver, error: BaseException) -> None:
         self.world.tell(f"{driver.name} fails: {error}")

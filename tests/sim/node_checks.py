@@ -34,6 +34,7 @@ class NodeChecks(Judge):
         self.allowed_faults: set[str] = set()
         self.cuts_owed: set[tuple[str, TopicPartition, int, int]] = set()
         self.unowed: set[TopicPartition] = set()
+        self._stops: set[tuple[str, int, TopicPartition, str]] = set()
         self.no_longer_owed: set[tuple[str, TopicPartition, int, int]] = set()
         """Cut logs of which the next holder may find at most that they end too soon."""
         self.rolling_back = False

@@ -229,6 +229,8 @@ class Driver:
         if process.planner_dead:
             return
         was, process.inside = process.inside, True
+        # Another may read its partitions before the answer to its last request is here.
+        self.judge.left(self)
         try:
             self.planner.stop()
         finally:

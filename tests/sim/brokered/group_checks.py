@@ -26,7 +26,6 @@ from tests.sim.query import Batch, Driver
 from tests.sim.world import World
 
 _LATELY_S = 5.0
-_OF_A_STOP = ("stopped without evidence", "finished by the JVM alone")
 # Removed by the coordinator while its session lasted: nothing it could know of.
 _UNHEARD = ("fenced", "it did not join in time", "it did not ask for its share in time", "left")
 
@@ -320,10 +319,6 @@ class GroupChecks(Checkers):
             self.counts["left without a last commit"] += 1
             driver.process.access.refusals += 1
         super().left(driver)
-        # Asked more than once, of one stop.
-        for batch in driver.query.batches:
-            for partition, why in batch.excuses.items():
-                batch.excuses[partition] = _once(why)
 
     def _is_refused_lately(self, number: int) -> bool:
         return self.world.now - self.refused_at.get(number, float("-inf")) < _LATELY_S
@@ -353,7 +348,3 @@ class GroupChecks(Checkers):
                 at = None if stored is None else stored.offset
                 found.append(f"{partition} at {at} of {log.latest}")
         return found
-
-
-def _once(why: list[str]) -> list[str]:
-    return [w for n, w in enumerate(why) if w not in _OF_A_STOP or w not in why[:n]]
