@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.model import Fence, ThreadId
@@ -44,11 +45,15 @@ class OffsetRead:
         return parse_offset(self.raw)
 
 
+UNREAD: Final = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """A partition's progress: finished up to `done`; the group's node holds `value` under `fence`.
 
-    `doubt` is a value whose commit was sent and never answered.
+    `value` is UNREAD where only a plan tells of the node: it may have been made while commits did
+    not go through. `doubt` is a value whose commit was sent and never answered.
     """
 
     fence: NodeVersion
@@ -107,9 +112,12 @@ def unanswered_of(fence: Fence) -> int | None:
 
 
 def answered(known: Known, offset: OffsetRead) -> Known:
-    """Once the node has been read: what became of a commit that was never answered. Our own write
-    has moved the node by one version, to the value sent; anything else was not ours.
+    """Once the node has been read: what became of a commit that was never answered, and the value
+    where it was UNREAD. Our own write has moved the node by one version, to the value sent;
+    anything else was not ours.
     """
+    if offset.node == known.fence and offset.value is not None:
+        return replace(known, value=offset.value, doubt=None)
     if known.doubt is None:
         return known
     moved = NodeVersion(known.fence.czxid, known.fence.version + 1)

@@ -71,7 +71,8 @@ def _of_known_lives(context: MemberContext, pending: list[TopicPartition]) -> li
     others = set(pending) - set(same)
     if others:
         reconsider(context, sorted(others))
-    return same
+    known.update({p: answered(known[p], found[p]) for p in same})
+    return [p for p in same if known[p].unsettled]
 
 
 def _commit_held(context: MemberContext, pending: list[TopicPartition]) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.ownership import UNREAD
 from pyspark_zkgroup.model import CommitRefused, StoredOffset, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
@@ -137,7 +138,8 @@ class KafkaCopy:
         known, held = context.holdings.known, context.holdings.held
         for partition in self._copied.keys() - held.keys():
             del self._copied[partition]
-        committed = {p: known[p].value for p in held if p in known and known[p].doubt is None}
+        certain = {p: known[p] for p in held if p in known and known[p].doubt is None}
+        committed = {p: k.value for p, k in certain.items() if k.value != UNREAD}
         due = kafka_copy.due(committed, self._copied, now)
         if now < self._paused_until and not last:
             # What was refused for itself does not hold up the rest.

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.group import replay
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import (
+    UNREAD,
     Known,
     OffsetRead,
     parse_offset,
@@ -37,7 +37,7 @@ def note_empty_ranges(context: MemberContext, plan: Plan) -> None:
         fence = version_of(planned.fence)
         if len(planned.range) == 0 and fence is not None:
             until = planned.range.until
-            context.holdings.known[planned.partition] = Known(fence, until, until)
+            context.holdings.known[planned.partition] = Known(fence, until, UNREAD)
             context.holdings.remembered[planned.partition] = until
 
 
@@ -150,13 +150,12 @@ def finished(plan: Plan) -> dict[TopicPartition, Known]:
     for planned in plan.ranges:
         fence = version_of(planned.fence)
         if fence is not None:
-            start, until = planned.range.start, planned.range.until
-            # With nothing read since, whatever became of the commit in doubt is still true.
-            doubt = unanswered_of(planned.fence) if until > start else None
-            known[planned.partition] = Known(fence, until, start, doubt)
+            doubt = unanswered_of(planned.fence)
+            known[planned.partition] = Known(fence, planned.range.until, UNREAD, doubt)
     return known
 
 
 def fences(plan: Plan) -> dict[TopicPartition, Known]:
     """Fences only, nothing to settle: the evidence for a static take-over."""
-    return {p: replace(known, done=known.value, doubt=None) for p, known in finished(plan).items()}
+    found = {r.partition: (version_of(r.fence), r.range.start) for r in plan.ranges}
+    return {p: Known(fence, at, at) for p, (fence, at) in found.items() if fence is not None}
