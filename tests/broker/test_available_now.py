@@ -23,7 +23,7 @@ def without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr("pyspark_zkgroup.planning.log_watch._BEYOND_S", 0.3)
     monkeypatch.setattr("pyspark_zkgroup.planning.fixed_ends._DOUBTED_S", 0.3)
-    monkeypatch.setattr("pyspark_zkgroup.planning.cluster_view._IDS_EVERY_S", 0.0)
+    monkeypatch.setattr("pyspark_zkgroup.planning.cluster_view._IDS_AGE_MAX_S", 0.0)
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def _known_for_ever() -> list[Any]:
 
 def _a_leader_is_believed_for_ever() -> Patches:
     """As long as it answers, whatever others say who leads."""
-    return [*_known_for_ever(), put(cluster_view, "_IDS_EVERY_S", float("inf"))]
+    return [*_known_for_ever(), put(cluster_view, "_IDS_AGE_MAX_S", float("inf"))]
 
 
 def _a_short_log_has_ended() -> Patches:
