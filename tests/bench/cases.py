@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 CODECS = ("none", "lz4", "zstd", "snappy")
 SINKS = ("noop", "parquet")
+DELTA, JSON_DELTA = "delta", "json-delta"
 TRIGGER, DECODE, MEMORY = "trigger-latency", "decode", "memory"
 # A producer that is kept busy fills batches of some ten kilobytes; the client's default is 16.
 BATCH_BYTES = 64 * 1024
@@ -47,11 +48,25 @@ class Case:
 
     @property
     def name(self) -> str:
+        if self.sink == JSON_DELTA:
+            return JSON_DELTA
+        if self.is_delta:
+            return f"{self.size.name}-{self.sink}"
         return f"{self.size.name}-{self.codec}-{self.sink}"
 
+    @property
+    def is_delta(self) -> bool:
+        return self.sink in (DELTA, JSON_DELTA)
 
-CASES = {c.name: c for c in (Case(s, c, k) for s in SIZES for c in CODECS for k in SINKS)}
-SHORT = (*(f"100B-{codec}-noop" for codec in CODECS), "1kB-none-noop")
+
+SINK_CASES = tuple(Case(s, c, k) for s in SIZES for c in CODECS for k in SINKS)
+DELTA_CASES = (
+    Case(SIZES[0], "lz4", DELTA),
+    Case(SIZES[1], "lz4", DELTA),
+    Case(SIZES[0], "lz4", JSON_DELTA),
+)
+CASES = {c.name: c for c in (*SINK_CASES, *DELTA_CASES)}
+SHORT = (*(f"100B-{codec}-noop" for codec in CODECS), "1kB-none-noop", "100B-delta")
 EVERYTHING = (*CASES, TRIGGER, DECODE, MEMORY)
 
 

@@ -13,7 +13,7 @@ mpl.use("agg")  # no window is opened, wherever this runs
 from matplotlib import pyplot as plt
 from matplotlib.patches import Patch
 
-COLOURS = {"noop": "#2f6f9f", "parquet": "#9fc3dd"}
+COLOURS = {"noop": "#2f6f9f", "parquet": "#9fc3dd", "delta": "#d98c3f"}
 ROW_INCHES = 0.3
 
 

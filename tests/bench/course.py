@@ -222,7 +222,8 @@ class Course:
             self._say(f"{name} failed: {_in_a_line(error)}")
 
     def _spark(self, *, unix_sockets: bool = True) -> Any:
-        return spark_session(self.scratch, self._say, unix_sockets=unix_sockets)
+        delta = any(CASES[name].is_delta for name in self.plan.names if name in CASES)
+        return spark_session(self.scratch, self._say, unix_sockets=unix_sockets, delta=delta)
 
     def _teller(self, name: str) -> Callable[[str], None]:
         return lambda text: self._tell(f"{name}: {text}")

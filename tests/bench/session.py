@@ -12,6 +12,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from pyspark_zkgroup.delta import SETTINGS
+from pyspark_zkgroup.delta.jars import delta_jars
 from pyspark_zkgroup.jars.cache import Say
 from tests.bench.cases import SINKS
 from tests.bench.machine import CORES
@@ -33,8 +35,11 @@ def settings(unix_sockets: bool) -> dict[str, str]:
 
 
 @contextmanager
-def spark_session(scratch: Path, say: Say, *, unix_sockets: bool = True) -> Iterator[SparkSession]:
-    jars = kafka_source_jars(say)
+def spark_session(
+    scratch: Path, say: Say, *, unix_sockets: bool = True, delta: bool = False
+) -> Iterator[SparkSession]:
+    """`delta` is for the peer's Delta sink: our commits need no jars."""
+    jars = [*kafka_source_jars(say), *(delta_jars(say) if delta else ())]
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ.pop("PYSPARK_SUBMIT_ARGS", None)  # the memory of the tests' drivers
@@ -44,6 +49,7 @@ def spark_session(scratch: Path, say: Say, *, unix_sockets: bool = True) -> Iter
     )
     builder = SparkSession.builder.appName("zkgroup bench")
     given = {
+        **(SETTINGS if delta else {}),
         **settings(unix_sockets),
         "spark.jars": ",".join(map(str, jars)),
         "spark.ui.enabled": "false",

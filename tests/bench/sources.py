@@ -41,12 +41,15 @@ def stream(spark: SparkSession, side: Side, servers: Servers, topic: str, **opti
             .load()
         )
     return (
-        spark.readStream.format("zkgroup")
-        .option("zookeeper.connect", servers.zookeeper_connect)
-        # A new group each time: what one has read, its next query would not read again.
-        .option("group.id", f"bench-{uuid.uuid4().hex[:8]}")
-        .option("subscribe", topic)
-        .option("startingOffsets", "earliest")
-        .options(**options)
-        .load()
+        spark.readStream.format("zkgroup").options(**our_options(servers, topic), **options).load()
     )
+
+
+def our_options(servers: Servers, topic: str) -> dict[str, str]:
+    return {
+        "zookeeper.connect": servers.zookeeper_connect,
+        # A new group each time: what one has read, its next query would not read again.
+        "group.id": f"bench-{uuid.uuid4().hex[:8]}",
+        "subscribe": topic,
+        "startingOffsets": "earliest",
+    }

@@ -19,7 +19,8 @@ from tests.bench.course import Plan
 
 
 def test_every_size_codec_and_sink_is_a_case() -> None:
-    assert len(CASES) == 3 * 4 * 2
+    assert len(CASES) == 3 * 4 * 2 + 3
+    assert {"100B-delta", "1kB-delta", "json-delta"} < set(CASES)
     assert {"100B-none-noop", "1kB-zstd-parquet", "10kB-snappy-noop"} < set(CASES)
     assert {"100B-none-noop", "100B-snappy-noop", "1kB-none-noop"} < set(SHORT) < set(CASES)
 

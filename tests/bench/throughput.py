@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pyarrow.dataset
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from tests.bench.cases import BenchError, Case
+from tests.bench.delta_sink import into_delta
 from tests.bench.session import fresh, sink_of
 from tests.bench.sources import SIDES, Servers, Side, stream
 from tests.bench.topics import Topic
@@ -73,8 +75,11 @@ def run(
 ) -> Run:
     collect_garbage(spark)
     with fresh(scratch / "run") as directory:
-        frame = stream(spark, side, servers, topic.name)
-        writer = sink_of(frame, case.sink, directory).trigger(availableNow=True)
+        if case.is_delta:
+            writer = into_delta(spark, case, side, servers, topic.name, directory)
+        else:
+            writer = sink_of(stream(spark, side, servers, topic.name), case.sink, directory)
+        writer = writer.trigger(availableNow=True)
         began = time.perf_counter()
         query = writer.start()
         ended = query.awaitTermination(RUN_DEADLINE_S)
@@ -84,6 +89,10 @@ def run(
             raise BenchError(f"{case.name}, {side}: no end after {RUN_DEADLINE_S} s")
         found = timed([p for p in query.recentProgress if p["numInputRows"]], wall_s)
         written = _written(directory / "rows") if case.sink == "parquet" else found.rows
+        if case.is_delta:
+            written = DeltaTable(str(directory / "rows")).count()
+            # Our query's rows are descriptions of files.
+            found = replace(found, rows=written) if side == "ours" else found
     for what, rows in (("read", found.rows), ("written", written)):
         if rows != topic.rows:
             raise BenchError(
