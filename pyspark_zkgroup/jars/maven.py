@@ -67,12 +67,12 @@ def _download(release: Release, root: str, lib: Path, dependencies: bool) -> Non
         module, version = wanted.pop()
         place = f"{release.organisation.replace('.', '/')}/{module}/{version}/{module}-{version}"
         jar = lib / f"{module}-{version}.jar"
-        with _opened(f"{root}{place}.jar") as answer, jar.open("wb") as file:
+        with opened(f"{root}{place}.jar") as answer, jar.open("wb") as file:
             shutil.copyfileobj(answer, file)
         if not zipfile.is_zipfile(jar):
             raise OSError(f"{jar.name} is not a jar (does a proxy answer with its own page?)")
         if dependencies:
-            with _opened(f"{root}{place}.pom") as answer:
+            with opened(f"{root}{place}.pom") as answer:
                 found = set(needed(answer.read(), release.organisation))
             wanted += sorted((m, v) for m, v in found if m not in seen)
             seen |= {m for m, _ in found}
@@ -88,7 +88,8 @@ def needed(pom: bytes, organisation: str) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _opened(address: str) -> Iterator[IO[bytes]]:
+def opened(address: str) -> Iterator[IO[bytes]]:
+    """The answer, over TLS all the way. OSError with the reason."""
     try:
         with urlopen(address, timeout=TIMEOUT_S) as answer:
             # urllib follows a redirection to http: as well.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,10 +12,13 @@ from pyspark_zkgroup.formats.avro.format import AvroFormat, Framing
 from pyspark_zkgroup.formats.avro.resolve import steps
 from pyspark_zkgroup.formats.avro.schema import TEXT_BYTES_MAX, SchemaError, parse
 from pyspark_zkgroup.formats.avro.types import spark_type
+from pyspark_zkgroup.formats.avro.writers import parsed
 from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.registry import KEY_SUBJECT, URL, VALUE_SUBJECT
 from pyspark_zkgroup.options.rules import Rule
+from pyspark_zkgroup.registry.access import RegisteredSchema, RegistryAccess
 from pyspark_zkgroup.schema import Column, Type
 
 _JSON_BEGINS = ("{", "[", '"')
@@ -51,17 +55,22 @@ KEY_SCHEMA = SECTION.optional("key.avro.schema", _SCHEMA)
 """The Avro schema of the keys, as JSON or as the path of a file that the driver can read."""
 VALUE_SCHEMA = SECTION.optional("value.avro.schema", _SCHEMA)
 """The Avro schema of the values, as JSON or as the path of a file that the driver can read. Without
-`.schema(...)`, the column `value` gets its type.
+`.schema(...)`, the column `value` gets its type. With schema.registry.url, records of other schemas
+are resolved against it.
 """
 KEY_FRAMING: Final[Option[Framing]] = SECTION.option("key.avro.framing", _FRAMING, "plain")
 """What stands before each encoded key; as in value.avro.framing."""
 VALUE_FRAMING: Final[Option[Framing]] = SECTION.option("value.avro.framing", _FRAMING, "plain")
 """What stands before each encoded value. plain: nothing. single-object: the bytes C3 01 and the
 fingerprint of the schema, which must be that of value.avro.schema. confluent: a zero byte and the
-four bytes of a schema's id, which are skipped.
+four bytes of a schema's id, which are skipped; the default with schema.registry.url, which gives
+each record's schema.
 """
 
-_ROWS: Final = {"key": (KEY_SCHEMA, KEY_FRAMING), "value": (VALUE_SCHEMA, VALUE_FRAMING)}
+_ROWS: Final = {
+    "key": (KEY_SCHEMA, KEY_FRAMING, KEY_SUBJECT),
+    "value": (VALUE_SCHEMA, VALUE_FRAMING, VALUE_SUBJECT),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,38 +78,61 @@ class AvroOptions:
     """Of one column."""
 
     column: str
-    schema: str
+    schema: RegisteredSchema | None
+    """None: from the registry."""
     framing: Framing
+    registry: RegistryAccess | None = None
+    subject: str | None = None
 
     @property
     def type(self) -> Type:
         """Of the column without `.schema(...)`."""
+        assert self.schema is not None
         try:
-            return spark_type(parse(self.schema), self.column)
+            return spark_type(parsed(self.schema), self.column)
         except SchemaError as error:
-            raise OptionError.of("avro_without_type", column=self.column, reason=error) from None
+            raise OptionError.of("avro_without_type", source=self._source, reason=error) from None
+
+    def subject_of(self, topics: Collection[str]) -> str:
+        if self.subject is not None:
+            return self.subject
+        if len(topics) != 1:
+            raise OptionError.of("subject_missing", column=self.column)
+        return f"{next(iter(topics))}-{self.column}"
 
     def format(self, column: Column) -> AvroFormat:
         """OptionError unless the schema can become this column."""
-        schema = parse(self.schema)
-        try:
-            steps(schema, schema, column.type, column.name)
-        except SchemaError as error:
-            raise OptionError.of("avro_type", column=self.column, reason=error) from None
-        return AvroFormat(self.column, self.schema, self.framing)
+        if self.schema is not None:
+            try:
+                schema = parsed(self.schema)
+                steps(schema, schema, column.type, column.name)
+            except SchemaError as error:
+                raise OptionError.of("avro_type", source=self._source, reason=error) from None
+        return AvroFormat(self.column, self.schema, self.framing, self.registry)
+
+    @property
+    def _source(self) -> str:
+        return f"the Avro schema of the column {self.column!r}"
 
 
-def avro_options(given: Given, column: str, form: str) -> AvroOptions | None:
+def avro_options(
+    given: Given, column: str, form: str, registry: RegistryAccess | None
+) -> AvroOptions | None:
     """None where the column has another format."""
-    schema, framing = _ROWS[column]
+    schema, framing, subject = _ROWS[column]
     if form != "avro":
         given.refuse(
-            (schema, framing),
+            (schema, framing, subject),
             f"'{column}.format' is {form}",
             f"Set {column}.format=avro, or leave it out",
         )
         return None
     text = given.value(schema)
-    if text is None:
-        raise OptionError.of("avro_schema_missing", column=column)
-    return AvroOptions(column, text, given.value(framing))
+    known = None if text is None else RegisteredSchema(text)
+    if registry is None:
+        if known is None:
+            raise OptionError.of("avro_schema_missing", column=column)
+        return AvroOptions(column, known, given.value(framing))
+    if framing in given and given.value(framing) != "confluent":
+        raise given.clash(framing, f"{URL.name!r} is given", "Leave one of them out")
+    return AvroOptions(column, known, "confluent", registry, given.value(subject))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -16,7 +17,9 @@ from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.avro import AvroOptions, avro_options
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
+from pyspark_zkgroup.options.registry import URL, registry_access
 from pyspark_zkgroup.options.rules import Rule
+from pyspark_zkgroup.registry.access import RegisteredSchema
 from pyspark_zkgroup.schema import COLUMNS, CORRUPT, HEADERS, WITH_HEADERS, Column, Type
 
 FormatName = Literal["binary", "string", "json", "avro"]
@@ -89,6 +92,11 @@ class ColumnOptions:
         types |= {one.column: one.type for one in self.avro}
         return tuple(replace(one, type=types.get(one.name, one.type)) for one in columns)
 
+    def with_schemas(self, schemas: Mapping[str, RegisteredSchema]) -> ColumnOptions:
+        """Those of columns that have none yet."""
+        avro = (replace(one, schema=one.schema or schemas.get(one.column)) for one in self.avro)
+        return replace(self, avro=tuple(avro))
+
     def shape(self, requested: tuple[Column, ...]) -> RowShape:
         """OptionError unless rows can have exactly these columns."""
         if not requested:
@@ -137,7 +145,12 @@ class ColumnOptions:
 
 def column_options(given: Given) -> ColumnOptions:
     key, value = given.value(KEY_FORMAT), given.value(VALUE_FORMAT)
-    avro = (avro_options(given, name, form) for name, form in (("key", key), ("value", value)))
+    registry = registry_access(given)
+    if registry is not None and "avro" not in (key, value):
+        raise given.clash(URL, "no format is avro", "Set value.format=avro, or leave it out")
+    avro = (
+        avro_options(given, name, form, registry) for name, form in (("key", key), ("value", value))
+    )
     return ColumnOptions(
         given.value(INCLUDE_HEADERS),
         key,

@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.planning.cluster_view import ClusterView
     from pyspark_zkgroup.planning.planner import Planner
     from pyspark_zkgroup.protocols.coordinator.candidate import Candidate
+    from pyspark_zkgroup.registry.access import Version
     from pyspark_zkgroup.spark.batch_source import ZkGroupBatchReader
 
     TaskOutput = Callable[[TaskInput, FetchSettings, Iterable[RecordBatch]], Iterator[RecordBatch]]
@@ -72,8 +73,16 @@ class ZkGroupPartition(InputPartition):
 
 
 class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(self, options: Options, shape: RowShape, load: str = "") -> None:
+    def __init__(
+        self,
+        options: Options,
+        shape: RowShape,
+        load: str = "",
+        versions: tuple[Version, ...] = (),
+    ) -> None:
+        """`versions` are what the columns come from, where `.schema(...)` does not name them."""
         self.options = options
+        self._versions = versions
         self._shape = shape
         self._load = load
         self.output: TaskOutput | None = None
@@ -85,7 +94,8 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, Any]:
         unmade = dict.fromkeys(("options", "_planner", "_brokers", "_candidate"))
-        return {**unmade, "_shape": None, "_load": "", "_stopping": False, "output": None}
+        plain = {"_shape": None, "_load": "", "_versions": (), "_stopping": False, "output": None}
+        return {**unmade, **plain}
 
     # -- on the driver
 
@@ -141,6 +151,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             from pyspark_zkgroup.protocols.choice import membership
             from pyspark_zkgroup.records.choice import slow_because
             from pyspark_zkgroup.spark.candidate import candidate_of
+            from pyspark_zkgroup.spark.pinned import pin
             from pyspark_zkgroup.worker_log import log_to_stderr
 
             log_to_stderr()
@@ -159,6 +170,8 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._planner = Planner(self.options, member, self._brokers, load=self._load)
             watch(self._planner.silence)
             self._leave_on_sigterm()
+            if self._versions:
+                pin(self.options, self._versions)
             self._candidate = candidate_of(self.options, member.member)
             if self._candidate is not None:
                 self._candidate.start()
@@ -202,6 +215,7 @@ class DefaultSource(DataSource):
         super().__init__(options)
         # Spark calls it once per load(), and keeps it, pickled, for all that comes of it.
         self._load = uuid.uuid4().hex
+        self._versions: Mapping[str, Version] = {}
 
     @classmethod
     def name(cls) -> str:
@@ -209,25 +223,31 @@ class DefaultSource(DataSource):
 
     def schema(self) -> str:
         from pyspark_zkgroup.options import parse
+        from pyspark_zkgroup.spark.pinned import chosen_versions, with_versions
 
         # A wrong option fails here, at load(), not when the query starts. Only Spark knows by now
         # whether it is a stream or a batch read.
-        return spark_ddl(parse(self.options, "either").columns.default)
+        options = parse(self.options, "either")
+        self._versions = chosen_versions(options)
+        return spark_ddl(with_versions(options, self._versions).columns.default)
 
     def reader(self, schema: StructType) -> ZkGroupBatchReader:
         from pyspark_zkgroup.options import parse
         from pyspark_zkgroup.spark.batch_source import batch_reader
+        from pyspark_zkgroup.spark.pinned import with_versions
 
-        options = parse(self.options, "batch")
+        options = with_versions(parse(self.options, "batch"), self._versions)
         return batch_reader(options, _shape(schema, options))
 
     def streamReader(self, schema: StructType) -> ZkGroupStreamReader:
         from pyspark_zkgroup.options import parse
+        from pyspark_zkgroup.spark.pinned import check_can_pin, with_versions
 
-        options = parse(self.options)
+        options = with_versions(parse(self.options), self._versions)
+        check_can_pin(options, self._versions)
         shape = _shape(schema, options)
         _check_trigger(options)
-        return ZkGroupStreamReader(options, shape, self._load)
+        return ZkGroupStreamReader(options, shape, self._load, tuple(self._versions.values()))
 
 
 def _limits(options: Options) -> str:

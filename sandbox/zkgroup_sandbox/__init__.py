@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zkgroup_sandbox.sandbox import Sandbox, SandboxStatus, ServerStatus
+    from zkgroup_sandbox.sandbox import Sandbox
+    from zkgroup_sandbox.status import SandboxStatus, ServerStatus
 
 __all__ = ["Sandbox", "SandboxStatus", "ServerStatus"]
 
@@ -19,4 +20,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("zkgroup_sandbox.sandbox"), name)
+    module = "sandbox" if name == "Sandbox" else "status"
+    return getattr(import_module(f"zkgroup_sandbox.{module}"), name)

@@ -24,6 +24,7 @@ from zkgroup_sandbox.jvm import LOGGING_CONFIG, server_token
 from zkgroup_sandbox.kafka_config import CHROOT
 from zkgroup_sandbox.layout import Layout
 from zkgroup_sandbox.ports import can_listen, free_ports
+from zkgroup_sandbox.registry import Registry, registry_names
 from zkgroup_sandbox.server import START_DEADLINE_S, PortTakenError, Server
 from zkgroup_sandbox.state import Parameters, SandboxState, ServerRecord, StateFile
 from zkgroup_sandbox.zookeeper import ZooKeeper, zookeeper_name
@@ -40,6 +41,10 @@ def servers_of(file: StateFile, parameters: Parameters) -> tuple[list[ZooKeeper]
     ]
     brokers = [Broker(broker_name(n), n, file) for n in range(1, parameters.brokers + 1)]
     return zookeepers, brokers
+
+
+def registries_of(file: StateFile, parameters: Parameters) -> list[Registry]:
+    return [Registry(name, 1, file) for name in registry_names(parameters)]
 
 
 def clean_up(file: StateFile, state: SandboxState, say: Say) -> SandboxState:
@@ -66,7 +71,11 @@ def clean_up(file: StateFile, state: SandboxState, say: Say) -> SandboxState:
 
 
 def new_state(
-    parameters: Parameters, java: Path, kafka_jars: Path | None, former: SandboxState | None
+    parameters: Parameters,
+    java: Path,
+    kafka_jars: Path | None,
+    registry_jars: Path | None,
+    former: SandboxState | None,
 ) -> SandboxState:
     """The state to start from; former ports are kept where nobody else has taken them."""
     wanted: dict[str, tuple[str, ...]] = {}
@@ -77,6 +86,7 @@ def new_state(
     wanted |= {
         broker_name(n): broker.port_kinds(parameters) for n in range(1, parameters.brokers + 1)
     }
+    wanted |= dict.fromkeys(registry_names(parameters), ("client",))
     fresh = iter(free_ports(sum(map(len, wanted.values()))))
     ports = {name: {kind: next(fresh) for kind in kinds} for name, kinds in wanted.items()}
     for record in former.servers if former is not None else ():
@@ -88,6 +98,7 @@ def new_state(
         cluster_id=former.cluster_id if former is not None else _new_cluster_id(),
         java=str(java),
         kafka_jars="" if kafka_jars is None else str(kafka_jars),
+        registry_jars="" if registry_jars is None else str(registry_jars),
         settled=former is not None and former.settled,
         parameters=parameters,
         servers=tuple(ServerRecord(name, ports[name]) for name in wanted),
@@ -123,6 +134,8 @@ def bring_up(
         server.before_start()
     _start_together(file, absent, say, port_attempts)
     _await_brokers(file, brokers)
+    registries = registries_of(file, parameters)
+    _start_together(file, [s for s in registries if not s.alive], say, port_attempts)
 
 
 def _start_together(

@@ -74,6 +74,7 @@ def sandbox() -> None:
     show_default=True,
     help="ZooKeeper's tick; the shortest session timeout is two of them.",
 )
+@click.option("--registry", is_flag=True, help="Start a schema registry, too (Apicurio).")
 @click.option("--durable", is_flag=True, help="ZooKeeper waits for the disk at each write.")
 @json_option
 def start(
@@ -82,6 +83,7 @@ def start(
     brokers: int,
     zookeepers: int,
     tick_ms: int,
+    registry: bool,
     durable: bool,
     as_json: bool,
 ) -> None:
@@ -99,6 +101,7 @@ def start(
         tick_ms,
         durable=durable,
         detached=True,
+        registry=registry,
         say=_say,
     ).start()
     _show(started.status(), as_json)
@@ -199,6 +202,8 @@ def _show(status: SandboxStatus, as_json: bool) -> None:
             click.echo(f"  (ZooKeeper's own root)   {status.zookeeper_connect}")
     if status.bootstrap_servers and status.phase != "stopped":
         click.echo(f"  kafka.bootstrap.servers  {status.bootstrap_servers}")
+    if status.schema_registry_url and status.phase != "stopped":
+        click.echo(f"  schema.registry.url      {status.schema_registry_url}")
     for server in status.servers:
         life = server.life if server.answers or server.life != "running" else "does not answer"
         if status.phase == "stopped":

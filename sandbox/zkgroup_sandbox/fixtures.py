@@ -5,10 +5,11 @@
     sandbox_41    Kafka 4.1 (KRaft) with one broker, and ZooKeeper beside it
     secured       Kafka 3.9 as in `sandbox`, with TLS, SASL and ACLs (see secured.py), and so
                   ZooKeeper (see secured_zookeeper.py)
+    registry      a schema registry, with ZooKeeper beside it
     chroot        a fresh path on `zookeeper`, for each test
     new_sandbox   a function that starts another, for tests that hurt servers or need more of them
 
-The first four start when a test first asks for them and live as long as the run. Tests share
+The first five start when a test first asks for them and live as long as the run. Tests share
 them, so they use group and topic names of their own and leave the servers
 alive. The directories stay where pytest keeps its temporary ones, logs included, data not.
 """
@@ -23,6 +24,7 @@ from typing import Any
 
 import pytest
 
+from zkgroup_sandbox.registry import Registry
 from zkgroup_sandbox.sandbox import Sandbox
 from zkgroup_sandbox.sessions import session
 
@@ -42,6 +44,12 @@ def _started(paths: pytest.TempPathFactory, name: str, **parameters: Any) -> Ite
 def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     with _started(tmp_path_factory, "zookeeper", brokers=0) as sandbox:
         yield sandbox
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    with _started(tmp_path_factory, "registry", brokers=0, registry=True) as sandbox:
+        yield sandbox.registry
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -22,38 +22,27 @@ from pyspark_zkgroup.errors import SandboxError
 from pyspark_zkgroup.jars.java import find_java
 from pyspark_zkgroup.jars.lock import is_locked, lock
 from zkgroup_sandbox import sessions, topics
-from zkgroup_sandbox.bring_up import Say, bring_up, clean_up, new_state, servers_of
+from zkgroup_sandbox.bring_up import (
+    Say,
+    bring_up,
+    clean_up,
+    new_state,
+    registries_of,
+    servers_of,
+)
 from zkgroup_sandbox.broker import KRAFT_LINES, Broker, is_kraft, zookeeper_connect
 from zkgroup_sandbox.kafka_config import CHROOT
 from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
 from zkgroup_sandbox.layout import Layout
+from zkgroup_sandbox.registry import Registry, registry_jars
 from zkgroup_sandbox.server import Server
 from zkgroup_sandbox.state import Parameters, SandboxState, StateFile
+from zkgroup_sandbox.status import SandboxStatus, ServerStatus, status_of
 from zkgroup_sandbox.zookeeper import ZooKeeper
 
 GUARD_MODULE = "zkgroup_sandbox.guard"
 TICK_MS = 500
 ZOOKEEPER_HEAP_MB, KAFKA_HEAP_MB = 128, 256
-
-
-@dataclass(frozen=True)
-class ServerStatus:
-    name: str
-    address: str
-    pid: int | None
-    life: str  # running, paused, dead
-    answers: bool
-
-
-@dataclass(frozen=True)
-class SandboxStatus:
-    directory: str
-    phase: str  # starting, running, degraded, stopped, cut off (its starter was killed)
-    kafka: str
-    zookeeper_connect: str
-    kafka_zookeeper_connect: str  # empty unless Kafka keeps its nodes in ZooKeeper
-    bootstrap_servers: str
-    servers: tuple[ServerStatus, ...]
 
 
 class Sandbox:
@@ -70,9 +59,11 @@ class Sandbox:
         zookeeper_heap_mb: int = ZOOKEEPER_HEAP_MB,
         kafka_heap_mb: int = KAFKA_HEAP_MB,
         secured: bool = False,
+        registry: bool = False,
         say: Say | None = None,
     ) -> None:
         """`brokers=0` is ZooKeeper alone. `durable` waits for the disk at each ZooKeeper write.
+        `registry` adds a schema registry.
         `secured` brokers have listeners with TLS and SASL too, for tests (see secured.py).
         """
         _check(kafka, brokers, zookeepers, tick_ms)
@@ -86,6 +77,7 @@ class Sandbox:
             zookeeper_heap_mb=zookeeper_heap_mb,
             kafka_heap_mb=kafka_heap_mb,
             secured=secured,
+            registry=registry,
         )
         self._file = StateFile(self.directory)
         self._detached = detached
@@ -108,6 +100,7 @@ class Sandbox:
             zookeeper_heap_mb=p.zookeeper_heap_mb,
             kafka_heap_mb=p.kafka_heap_mb,
             secured=p.secured,
+            registry=p.registry,
             say=say,
         )
 
@@ -195,7 +188,8 @@ class Sandbox:
         jars = None
         if self.parameters.brokers:
             jars = kafka_jars(self.parameters.kafka, java, self._say)
-        self._file.write(new_state(self.parameters, java, jars, former))
+        of_registry = registry_jars(self._say, os.environ) if self.parameters.registry else None
+        self._file.write(new_state(self.parameters, java, jars, of_registry, former))
         try:
             bring_up(self._file, self.parameters, self._say)
         except BaseException:
@@ -211,7 +205,11 @@ class Sandbox:
         zookeepers, brokers = servers_of(self._file, state.parameters)
         # Brokers first: they say goodbye to ZooKeeper and wait long for one that is gone. In KRaft
         # the controller, broker 1, comes last for the same reason.
-        for server in [*reversed(brokers), *zookeepers]:
+        for server in [
+            *registries_of(self._file, state.parameters),
+            *reversed(brokers),
+            *zookeepers,
+        ]:
             if gently and server.alive:
                 server.stop()
             else:
@@ -256,15 +254,22 @@ class Sandbox:
         return servers_of(self._file, self.parameters)[1]
 
     @property
+    def registry(self) -> Registry:
+        """The schema registry. SandboxError if it was started without one."""
+        for found in registries_of(self._file, self.parameters):
+            return found
+        raise SandboxError.of("no_registry", directory=self.directory)
+
+    @property
     def servers(self) -> list[Server]:
-        return [*self.zookeepers, *self.brokers]
+        return _servers(self._file)
 
     def log_path(self, server: Server) -> Path:
         return Layout(self.directory).log(server.name)
 
     def status(self) -> SandboxStatus:
         state = self._file.require()
-        servers = tuple(_status_of(server) for server in self.servers)
+        servers = tuple(status_of(server) for server in self.servers)
         in_zookeeper = bool(self.parameters.brokers) and not is_kraft(state)
         return SandboxStatus(
             directory=str(self.directory),
@@ -273,6 +278,7 @@ class Sandbox:
             zookeeper_connect=self.zookeeper_connect,
             kafka_zookeeper_connect=self.kafka_zookeeper_connect if in_zookeeper else "",
             bootstrap_servers=self.bootstrap_servers,
+            schema_registry_url=self.registry.url if self.parameters.registry else "",
             servers=servers,
         )
 
@@ -345,19 +351,9 @@ def _refuse_foreign_content(directory: Path) -> None:
 
 
 def _servers(file: StateFile) -> list[Server]:
-    zookeepers, brokers = servers_of(file, file.require().parameters)
-    return [*zookeepers, *brokers]
-
-
-def _status_of(server: Server) -> ServerStatus:
-    life = server.life
-    return ServerStatus(
-        name=server.name,
-        address=server.address,
-        pid=server.pid if life != "dead" else None,
-        life=life,
-        answers=life == "running" and server.answers(),
-    )
+    parameters = file.require().parameters
+    zookeepers, brokers = servers_of(file, parameters)
+    return [*zookeepers, *brokers, *registries_of(file, parameters)]
 
 
 def _start_guard(directory: Path) -> subprocess.Popen[bytes]:

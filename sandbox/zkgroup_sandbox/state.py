@@ -31,6 +31,7 @@ class Parameters:
     zookeeper_heap_mb: int
     kafka_heap_mb: int
     secured: bool = False
+    registry: bool = False
 
     def same_data(self, other: Parameters) -> bool:
         """Whether servers of these parameters can go on with data written under the others."""
@@ -59,6 +60,7 @@ class SandboxState:
     cluster_id: str
     java: str
     kafka_jars: str  # the directory; empty without brokers
+    registry_jars: str  # empty without a registry
     settled: bool  # whether the data belongs to a sandbox that was once complete
     parameters: Parameters
     servers: tuple[ServerRecord, ...]
@@ -135,6 +137,7 @@ def _decode(value: dict[str, Any]) -> SandboxState:
         cluster_id=str(value["cluster_id"]),
         java=str(value["java"]),
         kafka_jars=str(value["kafka_jars"]),
+        registry_jars=str(value.get("registry_jars", "")),
         settled=bool(value["settled"]),
         parameters=Parameters(**value["parameters"]),
         servers=servers,

@@ -27,6 +27,7 @@ from pyspark_zkgroup.formats.avro.native import AvroParser
 from pyspark_zkgroup.formats.avro.schema import Schema
 from pyspark_zkgroup.formats.avro.types import spark_type
 from pyspark_zkgroup.formats.avro.writers import OneWriter
+from pyspark_zkgroup.registry.access import RegisteredSchema
 from tests.harness import drawn_avro
 from tests.harness.plain_rows import plain
 
@@ -105,7 +106,9 @@ def of_spark(spark: SparkSession, found: Any, drawn: list[bytes]) -> list[Any]:
 
 def of_native(found: Any, schema: Schema, drawn: list[bytes]) -> tuple[list[Any], list[str | None]]:
     text = json.dumps(found)
-    parser = AvroParser(spark_type(schema), "value", "plain", OneWriter(text, "plain"))
+    parser = AvroParser(
+        spark_type(schema), "value", "plain", OneWriter(RegisteredSchema(text), "plain")
+    )
     rows: list[Any] = []
     reasons: list[str | None] = []
     for piece in parser.parse(pa.array(drawn, pa.binary())):

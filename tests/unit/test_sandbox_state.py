@@ -39,6 +39,7 @@ STATE = SandboxState(
     token="abc",
     cluster_id="c",
     java="/usr/bin/java",
+    registry_jars="",
     kafka_jars="",
     settled=True,
     parameters=PARAMETERS,

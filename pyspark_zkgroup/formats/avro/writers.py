@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Protocol
 
 from pyspark_zkgroup.formats.avro.fingerprint import fingerprint
-from pyspark_zkgroup.formats.avro.schema import Schema, SchemaError, parse
+from pyspark_zkgroup.formats.avro.schema import Named, Schema, SchemaError, parse
+from pyspark_zkgroup.registry.access import RegisteredSchema, RegistryAccess
+from pyspark_zkgroup.registry.http import NotFoundError
+from pyspark_zkgroup.registry.schemas import schema_of_id
 
 
 class Writers(Protocol):
     reader: Schema | None
-    """The schema of the columns, if they have one of their own."""
+    """The schema of the columns, if they have their own."""
 
     def schema(self, number: int) -> Schema:
         """The schema that a record names; 0 if it names none. SchemaError if there is none."""
@@ -19,9 +22,9 @@ class Writers(Protocol):
 class OneWriter:
     """One schema for all records, whatever number they have."""
 
-    def __init__(self, text: str, framing: str) -> None:
+    def __init__(self, schema: RegisteredSchema, framing: str) -> None:
         self.reader: Schema | None = None
-        self._schema = parse(text)
+        self._schema = parsed(schema)
         self._fingerprint = fingerprint(self._schema) if framing == "single-object" else None
 
     def schema(self, number: int) -> Schema:
@@ -31,3 +34,27 @@ class OneWriter:
                 f"{self._fingerprint:016x}"
             )
         return self._schema
+
+
+class RegisteredWriters:
+    """Each record names its schema's id."""
+
+    def __init__(self, access: RegistryAccess, reader: RegisteredSchema | None) -> None:
+        self.reader = None if reader is None else parsed(reader)
+        self._access = access
+
+    def schema(self, number: int) -> Schema:
+        try:
+            return parsed(schema_of_id(self._access, number))
+        except NotFoundError:
+            raise SchemaError(f"the registry has no schema with the id {number}") from None
+
+
+def parsed(schema: RegisteredSchema) -> Schema:
+    """SchemaError if it is none of Avro's."""
+    if schema.kind != "AVRO":
+        raise SchemaError(f"its schema is {schema.kind}, not AVRO")
+    names: dict[str, Named] = {}
+    for text in schema.references:
+        parse(text, names)
+    return parse(schema.text, names)

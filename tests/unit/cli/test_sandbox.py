@@ -13,7 +13,7 @@ ROOT, CHROOT, BROKER = "127.0.0.1:2181", "127.0.0.1:2181/kafka", "127.0.0.1:9092
 
 
 def status(of_kafka: str, phase: str = "running") -> SandboxStatus:
-    return SandboxStatus("/box", phase, "3.9", ROOT, of_kafka, BROKER, ())
+    return SandboxStatus("/box", phase, "3.9", ROOT, of_kafka, BROKER, "", ())
 
 
 def lines(seen: SandboxStatus, capsys: pytest.CaptureFixture[str]) -> list[list[str]]:

@@ -37,6 +37,7 @@ from pyspark_zkgroup.formats.avro.schema import (
 )
 from pyspark_zkgroup.formats.avro.types import members_of, spark_type, wider_type
 from pyspark_zkgroup.formats.avro.writers import OneWriter
+from pyspark_zkgroup.registry.access import RegisteredSchema
 from pyspark_zkgroup.schema import Array, Column, Decimal, Map, Struct, Type
 from tests.harness import drawn_avro
 from tests.harness.drawn_avro import encoded
@@ -80,7 +81,11 @@ def parsed(
     reader: Any = None,
 ) -> tuple[list[Any], list[str | None]]:
     wanted = kind or spark_type(drawn_avro.parsed(reader or schema))
-    writers = OneWriter(json.dumps(schema), framing) if reader is None else Evolved(schema, reader)
+    writers = (
+        OneWriter(RegisteredSchema(json.dumps(schema)), framing)
+        if reader is None
+        else Evolved(schema, reader)
+    )
     parser = AvroParser(wanted, "value", framing, writers)
     rows: list[Any] = []
     reasons: list[str | None] = []
@@ -397,7 +402,7 @@ def test_rows_are_those_of_fastavro() -> None:
 def _plain_rows(found: Any, values: list[bytes]) -> tuple[list[Any], list[str | None]]:
     text = json.dumps(found)
     kind = spark_type(parse(text))
-    parser = AvroParser(kind, "value", "plain", OneWriter(text, "plain"))
+    parser = AvroParser(kind, "value", "plain", OneWriter(RegisteredSchema(text), "plain"))
     rows: list[Any] = []
     reasons: list[str | None] = []
     for piece in parser.parse(pa.array(values, pa.binary())):
@@ -484,7 +489,10 @@ def test_any_bytes_are_read_or_refused() -> None:
         values = [drawn_avro.value(chance, found, schema, 0.9) for _ in range(50)]
         values += [chance.randbytes(chance.randrange(40)) for _ in range(20)]
         parser = AvroParser(
-            spark_type(schema), "value", "plain", OneWriter(json.dumps(found), "plain")
+            spark_type(schema),
+            "value",
+            "plain",
+            OneWriter(RegisteredSchema(json.dumps(found)), "plain"),
         )
         pieces = list(parser.parse(pa.array(values, pa.binary())))
         assert sum(len(piece.values) for piece in pieces) == len(values)
@@ -496,7 +504,7 @@ def test_a_large_batch_comes_in_pieces() -> None:
         spark_type(drawn_avro.parsed(schema)),
         "value",
         "plain",
-        OneWriter(json.dumps(schema), "plain"),
+        OneWriter(RegisteredSchema(json.dumps(schema)), "plain"),
     )
     pieces = list(
         parser.parse(pa.array([b"\x80\xe2\x09" + b"\0" * 80_000 + b"\0"] * 4, pa.binary()))

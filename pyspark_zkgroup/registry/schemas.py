@@ -1,0 +1,57 @@
+"""The schemas of a registry: by the id that a record names, and the newest of a subject."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.registry.access import RegisteredSchema, RegistryAccess, Version
+from pyspark_zkgroup.registry.http import get
+
+REFERENCES_MAX = 100
+
+
+@lru_cache(maxsize=1000)
+def schema_of_id(access: RegistryAccess, number: int) -> RegisteredSchema:
+    """NotFoundError if there is none. What an id means never changes, so a process asks once."""
+    return _registered(access, get(access, f"/schemas/ids/{number}"))
+
+
+def newest(access: RegistryAccess, subject: str, deadline_s: float | None = None) -> Version:
+    """NotFoundError if the subject does not exist, or has no version left."""
+    path = f"/subjects/{quote(subject, safe='')}/versions/latest"
+    answer = get(access, path, deadline_s)
+    schema = _registered(access, answer)
+    return Version(subject, int(answer.get("version", 0)), schema)
+
+
+def _registered(access: RegistryAccess, answer: Any) -> RegisteredSchema:
+    texts: dict[tuple[str, int], str] = {}
+    _collect(access, answer, texts)
+    return RegisteredSchema(_text(answer), tuple(texts.values()), _kind(answer))
+
+
+def _collect(access: RegistryAccess, answer: Any, texts: dict[tuple[str, int], str]) -> None:
+    """The texts that it refers to, each behind those that it refers to itself."""
+    for one in answer.get("references") or ():
+        key = (str(one["subject"]), int(one["version"]))
+        if key in texts:
+            continue
+        if len(texts) >= REFERENCES_MAX:
+            raise ServerError.of("registry_references", count=REFERENCES_MAX)
+        path = f"/subjects/{quote(key[0], safe='')}/versions/{key[1]}"
+        referred = get(access, path)
+        _collect(access, referred, texts)
+        texts[key] = _text(referred)
+
+
+def _text(answer: Any) -> str:
+    if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
+        raise ServerError.of("no_schema_in_answer")
+    return str(answer["schema"])
+
+
+def _kind(answer: Any) -> str:
+    return str(answer.get("schemaType") or "AVRO")

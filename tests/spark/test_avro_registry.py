@@ -1,0 +1,157 @@
+"""A stream whose columns come from a registry, while the schema of the records changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+pytest.importorskip(
+    "pyspark_zkgroup.records._decoder",
+    reason="the native decoder is not built: it takes a Rust toolchain and `make setup`",
+)
+
+from pyspark_zkgroup.registry import pins
+from tests.harness.drawn_avro import encoded
+from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.produce import produce
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.spark,
+    pytest.mark.timeout(900),
+    pytest.mark.filterwarnings("default"),
+]
+
+OLD = {
+    "type": "record",
+    "name": "order",
+    "fields": [{"name": "id", "type": "int"}, {"name": "user", "type": "string"}],
+}
+NEW = {
+    "type": "record",
+    "name": "order",
+    "fields": [
+        {"name": "user", "type": "string"},
+        {"name": "id", "type": "int"},
+        {"name": "more", "type": ["null", "double"], "default": None},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    directory = tmp_path_factory.mktemp("servers")
+    with Sandbox(directory, kafka="4.1", zookeepers=0, registry=True) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    made = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "1")
+        .getOrCreate()
+    )
+    yield made
+    made.stop()
+
+
+class Story:
+    def __init__(self, spark: SparkSession, servers: Sandbox, checkpoint: Path) -> None:
+        self.spark = spark
+        self.servers = servers
+        self.checkpoint = checkpoint
+        self.rows: list[Row] = []
+        servers.create_topic("orders", 1)
+
+    def register(self, schema: Any) -> int:
+        return self.servers.registry.register("orders-value", json.dumps(schema))
+
+    def produce(self, *records: tuple[int, Any, Any]) -> None:
+        values = [b"\0" + n.to_bytes(4, "big") + encoded(kind, one) for n, kind, one in records]
+        produce(
+            self.servers.bootstrap_servers,
+            "orders",
+            len(values),
+            make_event=lambda n: (b"k", values[n]),
+        )
+
+    def load(self, asked: str = "", **more: str) -> DataFrame:
+        options = {
+            "kafka.bootstrap.servers": self.servers.bootstrap_servers,
+            "group.id": "billing",
+            "subscribe": "orders",
+            "startingOffsets": "earliest",
+            "value.format": "avro",
+            "schema.registry.url": self.servers.registry.url,
+            "checkpointLocation": str(self.checkpoint),
+            **more,
+        }
+        reader = self.spark.readStream.format("zkgroup").options(**options)
+        return (reader.schema(asked) if asked else reader).load()
+
+    def run(self, frame: DataFrame, checkpoint: Path | None = None) -> None:
+        query = (
+            frame.writeStream.foreachBatch(lambda batch, _: self.rows.extend(batch.collect()))
+            .option("checkpointLocation", str(checkpoint or self.checkpoint))
+            .trigger(availableNow=True)
+            .start()
+        )
+        try:
+            assert query.awaitTermination(120)
+        finally:
+            query.stop()
+
+    def taken(self) -> list[Any]:
+        found = [row["value"].asDict() for row in sorted(self.rows, key=lambda row: row["offset"])]
+        self.rows.clear()
+        return found
+
+
+def test_columns_stay_while_schemas_change(
+    spark: SparkSession, servers: Sandbox, tmp_path: Path
+) -> None:
+    story = Story(spark, servers, tmp_path / "checkpoint")
+    old = story.register(OLD)
+    story.produce((old, OLD, {"id": 1, "user": "ann"}))
+    frame = story.load()
+    assert frame.schema["value"].dataType.simpleString() == "struct<id:int,user:string>"
+    story.run(frame)
+    assert story.taken() == [{"id": 1, "user": "ann"}]
+
+    new = story.register(NEW)
+    story.produce(
+        (old, OLD, {"id": 2, "user": "bob"}),
+        (new, NEW, {"id": 3, "user": "eve", "more": 0.5}),
+        (old, OLD, {"id": 4, "user": "joe"}),
+    )
+    story.run(story.load())
+    assert story.taken() == [
+        {"id": 2, "user": "bob"},
+        {"id": 3, "user": "eve"},
+        {"id": 4, "user": "joe"},
+    ]
+
+    (story.checkpoint / pins.FILE).unlink()
+    story.produce((new, NEW, {"id": 5, "user": "ann", "more": 1.5}))
+    story.run(story.load())
+    assert story.taken() == [{"user": "ann", "id": 5, "more": 1.5}]
+
+    story.produce((10**6, OLD, {"id": 6, "user": "x"}), (old, OLD, {"id": 7, "user": "ann"}))
+    with pytest.raises(PySparkException, match=r"ZKG-017.* has no schema with the id 1000000"):
+        story.run(story.load())
+    asked = "offset BIGINT, value STRUCT<id: BIGINT>, corrupt STRUCT<bytes: BINARY, reason: STRING>"
+    other = {"group.id": "other", "checkpointLocation": str(tmp_path / "other")}
+    story.rows.clear()
+    story.run(story.load(asked, **other), tmp_path / "other")
+    good = [row["value"]["id"] for row in story.rows if row["corrupt"] is None]
+    bad = [row["corrupt"]["reason"] for row in story.rows if row["corrupt"] is not None]
+    assert sorted(good) == [1, 2, 3, 4, 5, 7]
+    assert bad == ["value: the registry has no schema with the id 1000000"]

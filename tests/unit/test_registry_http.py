@@ -1,0 +1,130 @@
+"""Requests to a registry: logins, refusals, and servers that answer what they should not."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from pyspark_zkgroup.errors import AccessError, ServerError
+from pyspark_zkgroup.registry.access import RegistryAccess
+from pyspark_zkgroup.registry.http import ANSWER_BYTES_MAX, NotFoundError, get
+from pyspark_zkgroup.security.secret import Secret
+from tests.harness.planted_secrets import PASSWORD, TOKEN, leaks_of
+
+AWAY = "http://127.0.0.1:1"
+
+
+class Server:
+    """Answers requests with what a test says, the last of it for ever."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, bytes]] = [(200, b"{}")]
+        self.seen: list[tuple[str, str | None]] = []
+        self.location = ""
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.seen.append((self.path, self.headers.get("Authorization")))
+                last = len(outer.answers) == 1
+                status, body = outer.answers[0] if last else outer.answers.pop(0)
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                if outer.location:
+                    self.send_header("Location", outer.location)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                """Not to stderr."""
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
+
+
+def access(*urls: str, **more: Any) -> RegistryAccess:
+    return RegistryAccess(urls, **{"deadline_s": 0.5, **more})
+
+
+def test_a_login_is_sent_and_never_shown(server: Server) -> None:
+    basic = access(server.url, user_info=Secret(f"ann:{PASSWORD}"))
+    bearer = access(server.url, token=Secret(TOKEN))
+    for one in (basic, bearer, access(server.url)):
+        assert get(one, "/subjects") == {}
+    coded = base64.b64encode(f"ann:{PASSWORD}".encode()).decode()
+    assert server.seen == [
+        ("/subjects", f"Basic {coded}"),
+        ("/subjects", f"Bearer {TOKEN}"),
+        ("/subjects", None),
+    ]
+    assert leaks_of(repr(basic), repr(bearer)) == []
+    server.answers = [(401, b"")]
+    for one in (basic, bearer):
+        with pytest.raises(AccessError, match=r"rejects the login \(HTTP status 401\)") as caught:
+            get(one, "/subjects")
+        assert leaks_of(str(caught.value), pickle.dumps(caught.value)) == []
+
+
+def test_a_redirect_is_refused(server: Server) -> None:
+    server.answers, server.location = [(302, b"")], f"{server.url}/elsewhere"
+    with pytest.raises(AccessError, match="redirects"):
+        get(access(server.url, token=Secret(TOKEN)), "/subjects")
+    assert len(server.seen) == 1
+
+
+def test_the_next_server_is_asked(server: Server) -> None:
+    assert get(access(AWAY, server.url), "/subjects") == {}
+
+
+@pytest.mark.parametrize(
+    "answer", [(500, b""), (429, b""), (200, b"<html>"), (200, b"[" * 100_000)]
+)
+def test_a_bad_answer_is_asked_again(server: Server, answer: tuple[int, bytes]) -> None:
+    server.answers = [answer, answer, (200, json.dumps({"schema": "x"}).encode())]
+    assert get(access(server.url, deadline_s=10.0), "/schemas/ids/1") == {"schema": "x"}
+    assert len(server.seen) == 3
+
+
+def test_what_is_not_there_is_asked_once(server: Server) -> None:
+    server.answers = [(404, b"{}")]
+    with pytest.raises(NotFoundError):
+        get(access(server.url, deadline_s=10.0), "/schemas/ids/1")
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b" " * (ANSWER_BYTES_MAX + 2), f"it answers more than {ANSWER_BYTES_MAX} bytes"),
+        (b"nothing", "it answers what is not JSON"),
+    ],
+)
+def test_after_the_deadline_the_last_reason_is_named(
+    server: Server, body: bytes, reason: str
+) -> None:
+    server.answers = [(200, body)]
+    with pytest.raises(ServerError, match=reason):
+        get(access(server.url), "/subjects")
+    with pytest.raises(ServerError, match="Connection refused"):
+        get(access(AWAY), "/subjects")
