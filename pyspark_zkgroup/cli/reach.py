@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyspark_zkgroup.cli.config_file import Access, read_access
-from pyspark_zkgroup.connect_string import parse_connect_string
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.inspect.report import GroupFacts
 from pyspark_zkgroup.inspect.reset import LogSpan
@@ -128,26 +126,13 @@ def store_of(connect: str) -> Iterator[Store]:
             )
         except UnreachedError as error:
             # Its remedy names an option of queries that no command has.
-            raise ServerError.of(
-                "zookeeper_unreached", reason=error.what + _unresolved(connect)
-            ) from error
+            raise ServerError.of("zookeeper_unreached", reason=error.what) from error
         try:
             yield store
         except (DisconnectedError, SessionLostError) as error:
             raise ServerError.of(
                 "zookeeper_stopped_command", server=connect, error=error
             ) from error
-
-
-def _unresolved(connect: str) -> str:
-    """Which of the hosts have no address: the client tells it like one that is merely away."""
-    unknown = []
-    for host in dict.fromkeys(one.host for one in parse_connect_string(connect).addresses):
-        try:
-            socket.getaddrinfo(host, None)
-        except (OSError, UnicodeError):
-            unknown.append(host)
-    return f"; no address is known of the host {', '.join(unknown)}" if unknown else ""
 
 
 def refuse_missing(store: Store, facts: GroupFacts) -> None:

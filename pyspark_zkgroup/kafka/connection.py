@@ -1,10 +1,8 @@
-"""Connections to the brokers of one cluster, driven on the caller's thread: without another thread,
-and without work while idle.
+"""Connections to the brokers of one cluster, driven on the caller's thread, idle without work.
 
-Only this file and receiving.py know kafka-python's KafkaConnectionManager and its selector; what is
-asked over them is in wire.py. A Cluster belongs to one thread at a time and to the process that
-made it. It asks for metadata only on request: kafka-python's own bootstrap and refresh loop, which
-would run in the background, are never started.
+Only this file and receiving.py know kafka-python's KafkaConnectionManager and its selector; wire.py
+has the requests. A Cluster belongs to one thread at a time and to the process that made it. It asks
+for metadata only on request: kafka-python's bootstrap and refresh loop are never started.
 """
 
 from __future__ import annotations
@@ -389,6 +387,8 @@ class Cluster:
                 "are taken; a larger fetch.message.max.bytes raises that"
             )
         name, text = type(error).__name__.removesuffix("Error"), str(error)
+        if "DNS" in text:
+            return "the host name cannot be resolved (DNS)"
         return text if text.startswith(name) else f"{name}: {text}" if text else name
 
     def _unreachable(self, timeout_s: float) -> ServerError:

@@ -57,6 +57,15 @@ class TimedConnection(ConnectionHandler):  # type: ignore[misc]
         self._sent: dict[int, float] = {}
         self._pings: deque[float] = deque()
 
+    def _expand_client_hosts(self) -> list[tuple[str, str, int]]:
+        """kazoo passes over a host without an address, which then looks like a silent server."""
+        found: list[tuple[str, str, int]] = super()._expand_client_hosts()
+        resolved = {host for host, _, _ in found}
+        for host, port in self.client.hosts:
+            if host.strip() not in resolved:
+                self.trouble[f"{host}:{port}"] = "has a host name that cannot be resolved (DNS)"
+        return found
+
     def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:
         self._sent.clear()
         self._pings.clear()

@@ -295,3 +295,12 @@ def test_a_forked_process_leaves_the_connections_of_its_parent_alone(sandbox: Sa
         # Others of this process may still be closing theirs.
         assert open_sockets() <= before
     pool.close()
+
+
+def test_a_host_name_that_cannot_be_resolved_is_named() -> None:
+    cluster = Cluster(settings("kafka1.invalid:9092"))
+    try:
+        with pytest.raises(ServerError, match=r"kafka1\.invalid:9092: the host name cannot be "):
+            metadata.topics(cluster, timeout_s=1.0)
+    finally:
+        cluster.close()
