@@ -6,28 +6,32 @@ import logging
 from collections.abc import Mapping
 
 from pyspark_zkgroup import catalogue
-from pyspark_zkgroup.clock import EventClock
+from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.model import TopicPartition
 
+# At an ordinary join the former owner releases at the end of its batch: no reason to warn.
+PATIENCE_S = 10.0
 _SAID_EVERY_S = 30.0
 _SHOWN_MAX = 20
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class Waiting:
-    def __init__(self, group: str, clock: EventClock) -> None:
+    def __init__(self, group: str, clock: Clock) -> None:
         self.group = group
         self._clock = clock
         self.reasons: dict[TopicPartition, str] = {}
         self._since: dict[TopicPartition, float] = {}
+        self._said: frozenset[TopicPartition] = frozenset()
         self._said_at = float("-inf")
 
     def note(self, reasons: Mapping[TopicPartition, str]) -> None:
         now = self._clock.monotonic()
-        if reasons.keys() - self.reasons.keys():
-            self._said_at = float("-inf")
         self.reasons = dict(reasons)
         self._since = {p: self._since.get(p, now) for p in reasons}
+        if self._said and not self._said & reasons.keys():
+            _log.info("Group %s: no longer waiting for the partitions of ZKG-122", self.group)
+        self._said &= reasons.keys()
 
     def shown(self) -> dict[str, str]:
         now = self._clock.monotonic()
@@ -37,20 +41,21 @@ class Waiting:
         }
 
     def say(self, held: int) -> None:
-        """At once when something new is waited for, then now and again."""
+        """Warn of partitions that have been waited for too long: once, then every 30 s."""
         now = self._clock.monotonic()
-        if not self.reasons or now - self._said_at < _SAID_EVERY_S:
+        late = sorted(p for p, since in self._since.items() if now - since >= PATIENCE_S)
+        is_new = not self._said.issuperset(late)
+        if not late or not (is_new or now - self._said_at >= _SAID_EVERY_S):
             return
-        self._said_at = now
-        first, reason = min(self.reasons.items())
+        self._said, self._said_at = frozenset(late), now
         _log.warning(
             catalogue.warning(
                 "ZKG-122",
                 count=len(self.reasons),
                 group=self.group,
-                partition=first,
-                reason=reason,
-                waited_s=now - self._since[first],
+                partition=late[0],
+                reason=self.reasons[late[0]],
+                waited_s=now - self._since[late[0]],
                 held=held,
             )
         )

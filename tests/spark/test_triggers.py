@@ -111,7 +111,9 @@ def test_the_progress_shows_lag_and_whom_it_waits_for(scene: Scene) -> None:
     assert first["waiting"][f"{topic}-3"].startswith("owned by stuck_consumer-0")
     assert (first["lag"], second["lag"]) == (1500, 0)
     assert first["latest"] == {topic: {"0": 1000, "1": 1000, "2": 1000}}
-    assert any("[ZKG-122]" in line for line in driver.warnings())
+    wait_until(
+        lambda: any("[ZKG-122]" in line for line in driver.warnings()), PATIENCE_S, "the warning"
+    )
     scene.client.delete(node)
     scene.wait_all_delivered()
     wait_until(lambda: reported(a)[-1]["waitingCount"] == 0, PATIENCE_S, "the progress to show it")

@@ -27,6 +27,7 @@ from pyspark_zkgroup.protocols.owned.joining import Joining
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.offset_watch import OffsetWatch
 from pyspark_zkgroup.protocols.owned.requests import Requests
+from pyspark_zkgroup.protocols.owned.rules.causes import events
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.protocols.owned.tenure import Tenure
 from pyspark_zkgroup.protocols.port import Standing
@@ -231,7 +232,7 @@ class OwnedMembership:
         self.decider.conclude(context, self.waiting.reasons)
 
     def rebalance(self, context: MemberContext) -> None:
-        clock, target = context.clock, self.decider.target
+        clock, target, before = context.clock, self.decider.target, self.decider.snapshot
         began = clock.monotonic()
         causes = self.agenda.take_causes()
         try:
@@ -255,7 +256,8 @@ class OwnedMembership:
             _log.info(
                 "Rebalanced group %s: %s, holding %d of %d; cause: %s; took %.0f ms",
                 *(context.paths.group, moved, len(self.holdings.held), len(target)),
-                *(", ".join(causes), (clock.monotonic() - began) * 1000),
+                events(causes, context.paths, self.member, before, self.decider.snapshot),
+                (clock.monotonic() - began) * 1000,
             )
 
     @property
