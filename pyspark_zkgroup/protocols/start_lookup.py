@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.port import Brokers
-from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions
+from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions, skipped
+
+_TOPICS_NAMED = 5
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class Starts(NamedTuple):
+    """First positions, and how many existing records `startingOffsets=latest` skips of each."""
+
+    positions: dict[TopicPartition, int]
+    skipped: dict[TopicPartition, int]
 
 
 def look_up_starts(
@@ -16,7 +29,7 @@ def look_up_starts(
     *,
     known_topic: bool,
     may_lose: bool,
-) -> dict[TopicPartition, int]:
+) -> Starts:
     """Return the first positions, without partitions of which a broker did not answer.
 
     `known_topic`: the group reads the topic already, so the starting option does not apply.
@@ -30,7 +43,7 @@ def look_up_starts(
     if isinstance(starting, StartingTimes) and not known_topic:
         times = brokers.at_times(starting.of(both))
         both &= times.keys()
-    return first_positions(
+    positions = first_positions(
         starting,
         known_topic,
         {p: earliest[p] for p in both},
@@ -38,3 +51,15 @@ def look_up_starts(
         times,
         may_lose=may_lose,
     )
+    return Starts(positions, skipped(starting, positions, earliest))
+
+
+def log_skipped(group: str, records: Mapping[TopicPartition, int]) -> None:
+    """Log what a new group does not read: the default position hides records from a first test."""
+    if records:
+        topics = first_few(sorted({p.topic for p in records}), _TOPICS_NAMED)
+        _log.info(
+            "Group %s is new to %s: it starts at latest and skips %d existing records. To read "
+            "them, set startingOffsets=earliest in a new group",
+            *(group, topics, sum(records.values())),
+        )

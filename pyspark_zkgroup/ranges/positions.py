@@ -107,6 +107,26 @@ def first_positions(
     return positions
 
 
+def skipped(
+    starting: Starting,
+    positions: Mapping[TopicPartition, int],
+    earliest: Mapping[TopicPartition, int],
+) -> dict[TopicPartition, int]:
+    """Return how many existing records `latest` skips, of each of these first positions.
+
+    An offset or a timestamp that a user names for a partition skips on purpose, and does not count.
+    """
+    if not isinstance(starting, StartingOffsets):
+        return {}
+    given = dict(starting.partitions)
+    others = LATEST if starting.default == "latest" else EARLIEST
+    return {
+        p: at - earliest[p]
+        for p, at in sorted(positions.items())
+        if given.get(p, others) == LATEST and at > earliest[p]
+    }
+
+
 def _positions_at_times(
     starting: StartingTimes,
     earliest: Mapping[TopicPartition, int],

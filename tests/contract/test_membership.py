@@ -119,6 +119,20 @@ def test_two_members_with_default_options_have_equal_shares(members: Members) ->
             query.stop()
 
 
+def test_a_new_group_that_starts_at_latest_logs_what_it_skips(
+    members: Members, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = filled(members, 3)
+    caplog.set_level("INFO", "pyspark_zkgroup.group")
+    first = members.query(topic, starting="latest")
+    settle(first, partitions=3)
+    second = members.query(topic, starting="latest")
+    settle(first, second, partitions=3)
+    (said,) = [line for line in caplog.messages if "existing records" in line]
+    assert f"is new to {topic}: it starts at latest and skips {3 * EACH} existing records" in said
+    assert "set startingOffsets=earliest" in said
+
+
 def test_a_plan_names_what_is_held_and_commits_come_with_the_next_boundary(
     members: Members,
 ) -> None:

@@ -10,6 +10,7 @@ from pyspark_zkgroup.ranges.positions import (
     StartingOffsets,
     check_partitions,
     first_positions,
+    skipped,
 )
 
 P0, P1, P2 = (TopicPartition("orders", n) for n in range(3))
@@ -131,3 +132,16 @@ def test_values_are_checked_when_they_are_built(
 def test_an_unknown_word_is_no_starting_offset() -> None:
     with pytest.raises(ValueError, match="not a starting offset: 'smallest'"):
         StartingOffsets("smallest")  # type: ignore[arg-type]
+
+
+def test_latest_skips_the_records_between_the_start_of_the_log_and_its_end() -> None:
+    latest = StartingOffsets("latest")
+    assert skipped(latest, first_positions(latest, False, FROM, TO), FROM) == {P0: 5, P2: 2}
+    assert skipped(latest, first_positions(latest, True, FROM, TO), FROM) == {}
+    earliest = StartingOffsets("earliest", ((P0, LATEST),))
+    assert skipped(earliest, first_positions(earliest, False, FROM, TO), FROM) == {P0: 5}
+
+
+def test_a_position_that_a_user_names_skips_on_purpose() -> None:
+    named = StartingOffsets("earliest", ((P0, 7),))
+    assert skipped(named, first_positions(named, False, FROM, TO), FROM) == {}

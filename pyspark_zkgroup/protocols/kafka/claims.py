@@ -5,7 +5,7 @@ under the member's generation. docs/protocol-kafka.md has the rules.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ServerError
@@ -22,7 +22,7 @@ from pyspark_zkgroup.protocols.kafka.rules.fencing import (
 )
 from pyspark_zkgroup.protocols.kafka.rules.member import Member
 from pyspark_zkgroup.protocols.port import Brokers
-from pyspark_zkgroup.protocols.start_lookup import look_up_starts
+from pyspark_zkgroup.protocols.start_lookup import log_skipped, look_up_starts
 from pyspark_zkgroup.ranges.positions import Starting
 
 _FOR_NOW = frozenset(
@@ -60,6 +60,7 @@ class KafkaClaims:
         self.unknown_to_brokers: set[TopicPartition] = set()
         """A commit of theirs was answered that there is no such partition."""
         self._led_generation = (-1, -1)
+        self._skipped: dict[TopicPartition, int] = {}
 
     def commit_finished(self, member: Member) -> bool:
         """Whether all finished work of what is held is committed now."""
@@ -164,6 +165,7 @@ class KafkaClaims:
             for p, at in self._first_positions(nowhere).items()
         }
         answers = self.requests.write(member, writes)
+        self._log_skipped(p for p, found in answers.items() if found is Meaning.DONE)
         complete = len(committed) == len(ours) and len(writes) == len(nowhere)
         if complete and all(found is Meaning.DONE for found in answers.values()):
             self._led_generation = this
@@ -186,6 +188,7 @@ class KafkaClaims:
         doubtful = [p for p, outcome in answers.items() if outcome is Meaning.IN_DOUBT]
         # Our token tells that it was done after all.
         found = self.requests.read(doubtful)
+        claimed: list[TopicPartition] = []
         for partition, outcome in answers.items():
             at, token = positions[partition], tokens[partition]
             if outcome is Meaning.DONE or (
@@ -193,9 +196,17 @@ class KafkaClaims:
             ):
                 holdings.held.add(partition)
                 holdings.known[partition] = GroupProgress(token, at, at)
+                claimed.append(partition)
             else:
                 trouble = f" ({self.requests.trouble})" if self.requests.trouble else ""
                 holdings.waiting[partition] = f"its claim was {outcome.value}{trouble}"
+        self._log_skipped(claimed)
+
+    def _log_skipped(self, written: Iterable[TopicPartition]) -> None:
+        """Of first positions that are now the group's: another member may have written others."""
+        records = {p: self._skipped[p] for p in written if p in self._skipped}
+        log_skipped(self.requests.keeper.group, records)
+        self._skipped.clear()
 
     def _first_positions(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         """A partition for which none can be found now is left out, with the reason in `waiting`."""
@@ -207,13 +218,15 @@ class KafkaClaims:
             for topic in topics:
                 known_topic = topic not in self.fresh or topic in read_already
                 named = [p for p in partitions if p.topic == topic]
-                found |= look_up_starts(
+                starts = look_up_starts(
                     self.brokers,
                     self.starting,
                     named,
                     known_topic=known_topic,
                     may_lose=self.may_lose,
                 )
+                found |= starts.positions
+                self._skipped |= starts.skipped
         except ServerError as error:
             self.holdings.waiting |= {
                 p: f"its first position is not known: {error}" for p in partitions if p not in found

@@ -21,9 +21,9 @@ from pyspark_zkgroup.protocols.owned.commits import present_offsets, read_offset
 from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.port import Brokers
-from pyspark_zkgroup.protocols.start_lookup import look_up_starts
+from pyspark_zkgroup.protocols.start_lookup import log_skipped, look_up_starts
 from pyspark_zkgroup.ranges.gaps import Gap
-from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions
+from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions, skipped
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 # How long a partition whose offset node was lost is left to whoever read it last: a running member
@@ -221,6 +221,12 @@ class FirstOffsets:
                 raise DisconnectedError("first positions were not answered")
             if isinstance(outcome, Done):
                 written.update(part_made)
+        starts = {
+            p: at.value
+            for p, at in written.items()
+            if p.topic not in known and at.value is not None
+        }
+        log_skipped(context.paths.group, skipped(self.starting, starts, earliest))
         return written
 
     def _positions(self, topic: str, *, known_topic: bool) -> dict[TopicPartition, int]:
@@ -231,7 +237,7 @@ class FirstOffsets:
             partitions,
             known_topic=known_topic,
             may_lose=not self.losses.fail,
-        )
+        ).positions
 
     def _at_times(
         self, partitions: Collection[TopicPartition]
