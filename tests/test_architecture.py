@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 import pyspark_zkgroup
-from tests.harness import rooms
+from pyspark_zkgroup.protocols.kafka.rules.member import Member
+from tests.harness import rooms, states
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pyspark_zkgroup"
@@ -334,6 +335,21 @@ def test_the_rooms_in_the_design_are_those_of_the_contracts() -> None:
     """`python -m tests.harness.rooms` writes them."""
     text = rooms.DESIGN.read_text(encoding="utf-8")
     assert text.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.drawn()
+
+
+def test_the_states_in_the_design_are_those_of_the_transitions() -> None:
+    """`python -m tests.harness.states` writes them."""
+    text = states.DESIGN.read_text(encoding="utf-8")
+    assert text.partition(states.BEGIN)[2].partition(states.END)[0].strip() == states.drawn()
+
+
+def test_a_changed_transition_changes_the_diagram(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never_lost(member: Member, _why: str) -> Member:
+        return member
+
+    before = states.drawn()
+    monkeypatch.setattr(f"{Member.__module__}.membership_given_up", never_lost)
+    assert states.drawn() != before
 
 
 def test_each_room_says_what_belongs_there() -> None:
