@@ -11,8 +11,10 @@ fails the others take over, and the table accepts no record twice. With --availa
 where the logs ended when it began. On SIGTERM and Ctrl-C it finishes the current batch and commits
 it. If you submitted the job, send the signal to its Python process.
 
-Its appends cost less than those of drain.py, which counts rows: Spark's own log of the query has
-the offsets that a batch can contain, so its rows are not kept for a second look.
+With --direct rows do not pass through the JVM: see docs/delta-ingest.md. drain.py and backfill.py
+do not write such a table. Without it appends cost less than those of drain.py, which counts rows:
+Spark's own log of the query has the offsets that a batch can contain, so its rows are not kept for
+a second look.
 
 Exit status: 0 when it has read everything or was stopped by a signal; 1 when it failed; 2 for wrong
 usage.
@@ -57,8 +59,12 @@ def _run(arguments: argparse.Namespace) -> int:
     options = reader_options(arguments, "stream")
     # What Spark before 4.2 does not tell the reader.
     options = {"endsByItself": str(arguments.available_now).lower(), **options}
-    frame = spark.readStream.format("zkgroup").options(**options).load()
-    writer = delta.writer(frame, arguments.table, checkpointLocation=arguments.checkpoint)
+    table, checkpoint = arguments.table, arguments.checkpoint
+    if arguments.direct:
+        writer = delta.ingest(spark, options, table, checkpointLocation=checkpoint)
+    else:
+        frame = spark.readStream.format("zkgroup").options(**options).load()
+        writer = delta.writer(frame, table, checkpointLocation=checkpoint)
     if arguments.available_now:
         writer = writer.trigger(availableNow=True)
     else:
@@ -84,6 +90,11 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     add_member(parser)
     add_topics(parser)
     add_table(parser)
+    parser.add_argument(
+        "--direct",
+        action="store_true",
+        help="tasks write the files, which is faster; see docs/delta-ingest.md for what it needs",
+    )
     how = parser.add_mutually_exclusive_group()
     add_follow(how, FOLLOW_S, "look for more every SECONDS (1), until SIGTERM")
     how.add_argument(

@@ -2,9 +2,10 @@
 
     python -m tests.spark.ingest_driver FILE
 
-FILE is JSON: `options`, `table`, `checkpoint`, what else `delta.ingest` takes (`given`), and
-`crash`: [n, "before" or "after"], at which commit of this run and on which side of its effect the
-process and its JVM are killed. Prints, as JSON, what Spark then reads from the table.
+FILE is JSON: `options`, `table`, `checkpoint`, what else `delta.ingest` takes (`given`),
+`through_spark` for `delta.writer` in its place (the table loses its watermarks first), and `crash`:
+[n, "before" or "after"], at which commit of this run and on which side of its effect the process
+and its JVM are killed. Prints, as JSON, what Spark then reads from the table.
 """
 
 from __future__ import annotations
@@ -56,20 +57,22 @@ def main(path: Path) -> None:
     spark.sparkContext.setLogLevel("ERROR")
     if told.get("crash"):
         crashing(spark, *told["crash"])
-    writer = delta.ingest(
-        spark,
-        told["options"],
-        told["table"],
-        checkpointLocation=told["checkpoint"],
-        **told.get("given", {}),
-    )
+    table, checkpoint = told["table"], told["checkpoint"]
+    if told["through_spark"]:
+        spark.sql(f"ALTER TABLE delta.`{table}` UNSET TBLPROPERTIES ('{deltars.WATERMARKED}')")
+        frame = spark.readStream.format("zkgroup").options(**told["options"]).load()
+        writer = delta.writer(frame, table, checkpointLocation=checkpoint)
+    else:
+        writer = delta.ingest(
+            spark, told["options"], table, checkpointLocation=checkpoint, **told["given"]
+        )
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
-    rows = spark.read.format("delta").load(told["table"])
+    rows = spark.read.format("delta").load(table)
     found = {
         "batches": len(query.recentProgress),
         "rows": [json.loads(str(one)) for one in rows.toJSON().collect()],
-        "refused": refusal(told["table"], told["checkpoint"]),
+        "refused": refusal(table, checkpoint),
     }
     print(json.dumps(found))
     spark.stop()

@@ -47,6 +47,8 @@ class Scene:
         given: Mapping[str, Any] | None = None,
         limit: int = 10_000,
         typed: str = "binary",
+        *,
+        through_spark: bool = False,
     ) -> dict[str, Any]:
         """Return what the driver printed; nothing if it was killed, as it was asked to be."""
         told = {
@@ -64,6 +66,7 @@ class Scene:
             "table": self.table(table),
             "checkpoint": str(self.directory / checkpoint),
             "crash": crash,
+            "through_spark": through_spark,
             "given": dict(given or {}),
         }
         file = self.directory / f"{uuid.uuid4().hex}.json"
@@ -106,9 +109,8 @@ def places(rows: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
 
 def test_each_record_is_in_the_table_once_whatever_is_killed(scene: Scene) -> None:
     produced = scene.produce(EVENTS)
-    by = {"partition_by": ["topic", "partition"]}
     # A batch is written and not committed; its replay is committed, and Spark does not learn it.
-    scene.run("t", "first", (2, "before"), by, limit=400)
+    scene.run("t", "first", (2, "before"), limit=400)
     scene.run("t", "first", (2, "after"), limit=400)
     # Another checkpoint: the group's offsets are behind the table, with other boundaries.
     found = scene.run("t", "second", limit=700)
@@ -126,6 +128,21 @@ def test_each_record_is_in_the_table_once_whatever_is_killed(scene: Scene) -> No
     events = sorted(json.loads(value)["event"] for value in spark_rows.values())
     assert events == list(range(EVENTS))
     assert "is written by delta.ingest" in again["refused"]
+
+
+def test_a_pipeline_moves_to_the_other_writer_and_back(scene: Scene) -> None:
+    produced = scene.produce(EVENTS)
+    # Killed after a commit: the group and the checkpoint are behind the table.
+    scene.run("t", "first", (2, "after"), limit=400)
+    found = scene.run("t", "second", limit=300, through_spark=True)
+    expected = set(produced.offsets())
+    assert places(found["rows"]) == sorted(expected)
+    expected |= set(scene.produce(EVENTS).offsets())
+    # Its checkpoint has a plan from before the other writer.
+    assert places(scene.run("t", "first", limit=400)["rows"]) == sorted(expected)
+    expected |= set(scene.produce(EVENTS).offsets())
+    found = scene.run("t", "second", through_spark=True)
+    assert places(found["rows"]) == sorted(expected)
 
 
 def test_typed_columns_and_partitions_of_a_field(scene: Scene) -> None:

@@ -36,8 +36,11 @@ def python_of_the_job() -> int:
     return found
 
 
-def test_it_streams_until_sigterm_and_another_goes_on_and_ends(scene: JobScene) -> None:
-    group = ("--group", "streaming")
+@pytest.mark.parametrize("road", [(), ("--direct",)], ids=["through Spark", "direct"])
+def test_it_streams_until_sigterm_and_another_goes_on_and_ends(
+    scene: JobScene, road: tuple[str, ...]
+) -> None:
+    group = ("--group", "streaming", *road)
     command = scene.submitted(
         JOB, *group, *scene.into("first"), "--follow", "0", "--max-offsets", "300"
     )

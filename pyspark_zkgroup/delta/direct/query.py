@@ -14,7 +14,7 @@ from pyspark_zkgroup.delta.direct.requirements import (
     partition_columns,
 )
 from pyspark_zkgroup.delta.direct.takeover import prepare
-from pyspark_zkgroup.delta.direct.target import Target, row_columns
+from pyspark_zkgroup.delta.direct.target import DAY, Target, row_columns
 from pyspark_zkgroup.delta.keys import keys
 from pyspark_zkgroup.delta.lock import alone, local_directory
 from pyspark_zkgroup.errors import DeltaError
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
     from pyspark.sql.types import StructType
+
+# As the tables that `writer` makes.
+BY_DEFAULT = ("topic", "partition")
 
 
 def ingest(
@@ -57,8 +60,9 @@ def ingest(
     with alone(spark, str(directory)):
         prepare(target)
     spark.dataSource.register(FilesSource)
-    reader = spark.readStream.format(NAME).options(**options)
-    frame = reader.options(**given(target, row_schema.json())).load()
+    # By it the source sees at a stop that Spark has logged the last batch.
+    reader = spark.readStream.format(NAME).option("checkpointLocation", checkpointLocation)
+    frame = reader.options(**options).options(**given(target, row_schema.json())).load()
     commit = Committer(Commits(target, accept_gaps=accept_gaps), dict(options))
     return frame.writeStream.foreachBatch(commit).option("checkpointLocation", checkpointLocation)
 
@@ -86,15 +90,17 @@ def _target(
     parsed.columns.shape(asked)
     table = deltars.opened(directory)
     there = None if table is None else deltars.described(table)
-    if partition_by is None:
-        every = row_columns(asked, ("day",))
-        partition_by = () if there is None else names_of_table(there, every)
+    if partition_by is None and there is not None:
+        partition_by = names_of_table(there, row_columns(asked, (DAY,)))
+    elif partition_by is None:
+        names = [one.name for one in asked]
+        partition_by = BY_DEFAULT if set(BY_DEFAULT) <= set(names) else ()
     row = row_columns(asked, tuple(partition_by))
     by = partition_columns(tuple(partition_by), row, asked)
     columns = [*asked, *(Column(one.name, one.type) for one in by if one.source != (one.name,))]
     # A partition column that is not among those asked for is read all the same.
-    names = {one.name for one in columns}
-    columns += [one for one in row if one.name in {p.name for p in by} - names]
+    known = {one.name for one in columns}
+    columns += [one for one in row if one.name in {p.name for p in by} - known]
     if epoch is not None:
         columns.append(Column("epoch", "int"))
     target = Target(directory, row, tuple(columns), by, epoch=epoch)
