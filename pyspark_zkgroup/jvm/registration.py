@@ -95,7 +95,7 @@ class Subscription:
 class LightSeat:
     """Of a node that no session of ZooKeeper ends: which process it stands for, how long that one
     may be silent, and the newest decision of a coordinator that it has obeyed. `incarnation` shows
-    that somebody knows the secret of the process; `subject`: of the certificate it has come with.
+    knowledge of the secret of the process; `subject`: of the certificate it has come with.
     """
 
     incarnation: str
@@ -154,8 +154,8 @@ def encode_registration(registration: Registration) -> bytes:
 def parse_registration(path: str, data: bytes | None) -> Registration:
     """Read a registration as the newest JVM members do; BadZnodeError where those fail.
 
-    What only older members fail on (a number with a fraction beside the subscription) is read: the
-    member is there and reads its topics; that the others own nothing beside it is their affair.
+    What only older members fail on (a number with a fraction next to the subscription) is read: the
+    member is there and reads its topics; that the others own nothing then is their affair.
     """
     try:
         value: Any = parse_jackson(text_of(data), mend_backslashes=True)

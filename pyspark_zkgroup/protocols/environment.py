@@ -1,6 +1,6 @@
 """What a member takes from its process: clock, names, threads, and ways to open sessions.
 
-Handed in, so that the simulation runs these very members in a world of its own.
+Handed in, so that the simulation runs these very members in another world.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def open_store(settings: SessionSettings, events: queue.SimpleQueue[SessionEvent
 @dataclass(frozen=True, slots=True)
 class Environment:
     """`new_secret`: what a light member proves itself by. `open_light` is how it opens a session,
-    where the world has a way of its own.
+    where the world has another way.
     """
 
     clock: EventClock = SYSTEM

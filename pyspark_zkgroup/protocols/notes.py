@@ -1,4 +1,4 @@
-"""The notes in a member's progress: what a person should know beside the numbers."""
+"""The notes in a member's progress: what an operator should know in addition to the numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def expected(
     snapshot: Snapshot,
     target: Mapping[TopicPartition, ThreadId],
 ) -> str:
-    """Nobody can tell a member that has just died from one that lives, but for two signs."""
+    """Return the sign, if any, that a registered member has just died: there are only two signs."""
     predecessor = plan.member if plan is not None else ""
     if predecessor != consumer and predecessor in snapshot.members:
         return f"the predecessor {predecessor} is still registered"

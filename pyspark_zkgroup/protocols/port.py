@@ -82,8 +82,8 @@ class Membership(Protocol):
         """
 
     def touched(self) -> bool:
-        """Asked where nothing is planned, so nothing proved: somebody has set an offset of what was
-        held, and another boundary is due. Costs nothing as long as nobody does.
+        """Asked where nothing is planned, so nothing proved: another client has set an offset of
+        what was held, and another boundary is due. Costs nothing as long as none does.
         """
 
     def vouches(self) -> bool:
@@ -102,7 +102,7 @@ class Membership(Protocol):
         """
 
     def subscribed(self) -> Collection[TopicPartition]:
-        """All partitions of the own subscription, whoever reads them."""
+        """All partitions of the own subscription, whichever member reads them."""
 
     def wait(self, timeout_s: float) -> None:
         """Until something happens in the group, or the time is up."""

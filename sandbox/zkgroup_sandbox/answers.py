@@ -1,4 +1,4 @@
-"""Asks one server whether it answers, by a short exchange on a socket of its own."""
+"""Asks one server whether it answers, by a short exchange on a separate socket."""
 
 from __future__ import annotations
 

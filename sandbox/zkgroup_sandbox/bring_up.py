@@ -1,7 +1,7 @@
 """Brings the servers of one directory up: what is left of a former start first, then in order.
 
-The caller holds the directory's start lock. Whoever holds it and reads the phase `starting` knows
-that the one who wrote it is dead: a living starter would hold the lock.
+The caller holds the directory's start lock. A process that holds it and reads the phase `starting`
+knows that the process which wrote it is dead: a living starter would hold the lock.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def new_state(
     registry_jars: Path | None,
     former: SandboxState | None,
 ) -> SandboxState:
-    """The state to start from; former ports are kept where nobody else has taken them."""
+    """Return the state to start from; former ports are kept where no other process took them."""
     wanted: dict[str, tuple[str, ...]] = {}
     wanted |= {
         zookeeper_name(n): zookeeper.port_kinds(parameters)
@@ -141,9 +141,9 @@ def bring_up(
 def _start_together(
     file: StateFile, servers: Sequence[Server], say: Say, port_attempts: int
 ) -> None:
-    """Launches all, then waits for all; with other ports when somebody took one in between.
+    """Launch all, then wait for all; with other ports when a process took one in between.
 
-    A port is chosen because nobody listens on it, another program takes it, our server cannot
+    A port is chosen because no process listens on it, another program takes it, our server cannot
     bind it and ends. Servers know each other's ports, so that all of them start again.
     """
     for attempt in range(1, port_attempts + 1):

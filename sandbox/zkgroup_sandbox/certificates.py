@@ -5,7 +5,7 @@
 
 Of each identity there are three files, since programs want different ones: `certificate` (with the
 authority's behind it), `key` (PKCS#8), and `both` in one. All are PEM. They are good for a day, for
-servers on the loopback, and trusted by nobody who is not told to.
+servers on the loopback, and only clients that are configured to trust them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     with Cut(["127.0.0.1:2181", "127.0.0.1:2182"]) as cut:
         ... a client of cut.addresses, and of nothing else ...
         cut.silence()    # nothing passes, connections stay open: a network that drops packets
-        cut.refuse()     # connections are closed and nobody listens: a firewall that answers
+        cut.refuse()     # connections are closed and refused: a firewall that answers
         cut.heal()
 
 What was under way when the road fell silent arrives after it is healed, as TCP sends it again: a

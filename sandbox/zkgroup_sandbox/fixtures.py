@@ -2,10 +2,10 @@
 
     zookeeper     one ZooKeeper, no Kafka
     sandbox       ZooKeeper and Kafka 3.9 with one broker, whose own nodes are under /kafka
-    sandbox_41    Kafka 4.1 (KRaft) with one broker, and ZooKeeper beside it
+    sandbox_41    Kafka 4.1 (KRaft) with one broker, and ZooKeeper next to it
     secured       Kafka 3.9 as in `sandbox`, with TLS, SASL and ACLs (see secured.py), and so
                   ZooKeeper (see secured_zookeeper.py)
-    registry      a schema registry, with ZooKeeper beside it
+    registry      a schema registry, with ZooKeeper next to it
     chroot        a fresh path on `zookeeper`, for each test
     new_sandbox   a function that starts another, for tests that hurt servers or need more of them
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from zkgroup_sandbox.layout import Layout
 
 # Everything goes to the standard output, which is the log file: what the JVM itself says when it
-# dies (no memory, no such class) then stands beside what the server said before. Without the line
+# dies (no memory, no such class) then follows what the server logged before. Without the line
 # on the shutdown hook the log ends at the SIGTERM, and what the server does after it is not seen.
 LOGGING_CONFIG = """status = warn
 shutdownHook = disable
@@ -23,7 +23,7 @@ rootLogger.appenderRef.console.ref = console
 
 
 def server_token(token: str, name: str) -> str:
-    """Stands in the command line of that server of that start, and in no other."""
+    """Return what is in the command line of that server of that start, and in no other."""
     return f"-Dzkgroup.sandbox={token}/{name}"
 
 

@@ -17,7 +17,7 @@ BROKER_SESSION_MS = 4_000
 
 @dataclass(frozen=True)
 class More:
-    """What a broker has beside its plaintext listener."""
+    """What a broker has in addition to its plaintext listener."""
 
     listeners: Sequence[str] = ()
     protocols: Sequence[str] = ()
@@ -42,7 +42,7 @@ def common_config(*, port: int, data: Path, brokers: int, more: More = NOTHING_M
         "transaction.state.log.min.isr=1",
         "transaction.state.log.num.partitions=4",
         "group.initial.rebalance.delay.ms=0",
-        # A lone broker has nobody to hand its partitions to and would only wait.
+        # A lone broker has no other to hand its partitions to and would only wait.
         f"controlled.shutdown.enable={'true' if brokers > 1 else 'false'}",
         "log.retention.hours=-1",
         # The default buffer of 128 MB alone would fill half of the small heap.

@@ -109,13 +109,13 @@ def _tells_a_problem(text: str) -> bool:
 
 def _verdict(lib: Path, release: Release, status: int, problems: list[str]) -> str:
     if status != 0 or problems:
-        # Ivy says first that it found nothing, and only further down that it reached nobody.
+        # Ivy says first that it found nothing, and only further down that it reached no server.
         causes = [p for p in problems if "access error" in p or p.startswith("Host ")]
         told = (causes + problems + ["it gave no reason"])[0]
         return f"Ivy ended with status {status}: {told}"
     broken = [p.name for p in sorted(lib.glob("*.jar")) if not zipfile.is_zipfile(p)]
     if broken:
-        return f"{broken[0]} is not a jar (does a proxy answer with a page of its own?)"
+        return f"{broken[0]} is not a jar (does a proxy answer with its own page?)"
     if not (lib / f"{release.name}.jar").exists():
         return f"{release.name}.jar did not arrive"
     return ""

@@ -1,4 +1,4 @@
-"""Free ports on the loopback, chosen so that nobody else comes to hold one by accident."""
+"""Free ports on the loopback, chosen so that no other process takes one by accident."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ EPHEMERAL_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_ports(count: int, *, avoid: frozenset[int] = frozenset()) -> tuple[int, ...]:
-    """Ports nobody listens on now.
+    """Return ports on which no process listens now.
 
-    Somebody may take one before the server does: the caller starts it again with others.
+    A process may take one before the server does: the caller starts it again with others.
 
     Ports of the kernel's ephemeral range are not used. A server of the sandbox is killed, its
     client reconnects in a loop, the kernel gives such an attempt the very port it connects to,

@@ -1,7 +1,7 @@
 """Processes of the sandbox, known by process id and start time, so that no other one is ever hit.
 
-A process id alone says nothing: the server dies, the system gives its id to somebody else, and a
-kill by that id hits a stranger. Id and start time together name one process for ever.
+A process id alone says nothing: the server dies, the system gives its id to another process, and a
+kill by that id hits that process. Id and start time together name one process permanently.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Identity:
 
 
 def spawn(command: Sequence[str], *, log: Path, pid_file: Path, cwd: Path) -> Identity | None:
-    """Starts a server in a session of its own; None when it died at once."""
+    """Start a server in its own session; None when it died at once."""
     pid_file.unlink(missing_ok=True)
     with log.open("ab") as out:
         child = subprocess.Popen(
@@ -61,7 +61,7 @@ def life_of(identity: Identity) -> Life:
     if seen[1] in "ZX":
         child = _children.pop(identity.pid, None)
         if child is not None:
-            child.wait()  # reaped: from here on the id may belong to somebody else
+            child.wait()  # reaped: from here on the id may belong to another process
         return "dead"
     return "paused" if seen[1] in "Tt" else "running"
 
@@ -109,7 +109,7 @@ def terminate(identity: Identity, deadline_s: float) -> bool:
 def adopt(pid_file: Path, token: str, deadline_s: float) -> Identity | None:
     """The process a killed starter left behind: the id it wrote itself, the token in its command.
 
-    The starter was killed between the fork and its note of the new process. The child goes on and
+    The starter was killed between the fork and its note of the new process. The child continues and
     writes its id file a moment later, hence the short wait.
     """
     wait_for(lambda: _read_pid(pid_file) is not None, deadline_s)
@@ -136,7 +136,7 @@ def _look(pid: int) -> tuple[str, str] | None:
         boot = BOOT_ID.read_text().strip()
     except (OSError, UnicodeDecodeError):
         return None
-    # The command's name stands in parentheses and may hold blanks and parentheses itself.
+    # The command's name is in parentheses and may contain blanks and parentheses itself.
     fields = text[text.rindex(")") + 2 :].split()
     return f"{boot}:{fields[19]}", fields[0]
 

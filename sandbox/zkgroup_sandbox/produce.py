@@ -1,6 +1,6 @@
 """Produces events of which it is known for certain which offsets they got.
 
-`produce` writes a number of events at once, `paced` some per second on a thread of its own. The
+`produce` writes a number of events at once, `paced` some per second on its own thread. The
 producer is idempotent, with one request under way at a time: a batch whose acknowledgement was
 lost is sent again, the broker recognises it and names the offsets it already has. So what is
 acknowledged is all that is in the log, also when brokers are killed in between.

@@ -118,7 +118,7 @@ class Sandbox:
         return self
 
     def stop(self) -> None:
-        """Ends all servers and keeps their data; a second start goes on with it."""
+        """End all servers and keep their data; a second start continues with it."""
         self._file.require()
         with lock(Layout(self.directory).start_lock, busy=self._tell_busy):
             state = self._file.require()
@@ -144,7 +144,7 @@ class Sandbox:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._started:  # one that ran already is somebody else's
+        if self._started:  # one that ran already belongs to another process
             self.stop()
 
     def _already_running(self) -> bool:

@@ -1,14 +1,14 @@
-"""What a broker is told so that it has listeners with TLS and SASL beside its plaintext one, and
-lets nobody read without being allowed to. Pure: ports and paths come in, lines go out.
+"""The configuration of a broker with listeners for TLS and SASL next to its plaintext one, and with
+ACLs for every reader. Pure: ports and paths come in, lines go out.
 
     ssl              TLS
     mutual           TLS, and the client must show a certificate
-    sasl_plaintext   a password or token, in the clear
+    sasl_plaintext   a password or token, unencrypted
     sasl_ssl         the same within TLS
     expired          TLS with a certificate that is no longer good
     wrong_host       TLS with the certificate of another host
 
-The plaintext listener is the sandbox's own: who comes there is nobody (ANONYMOUS) and may do all.
+The plaintext listener is the sandbox's own: its clients are ANONYMOUS and may do everything.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a ZooKeeper server is told so that it has a port for TLS beside its plain one, and takes
-logins by SASL on both. Pure: ports and paths come in, lines go out.
+"""The configuration of a ZooKeeper server with a port for TLS next to its plain one, and logins by
+SASL on both. Pure: ports and paths come in, lines go out.
 
 As ZooKeeper does by itself, the port for TLS asks each client for a certificate. Who comes with one
 is known by its name (scheme x509), who logs in by that of the login (scheme sasl).

@@ -91,7 +91,7 @@ class Server(ABC):
                 return False
             return True
 
-        # The port may be held for a moment by somebody's outgoing connection: try again.
+        # The port may be held for a moment by another outgoing connection: try again.
         if not wait_for(up, deadline_s, interval_s=0.5):
             raise PortTakenError(
                 f"{self.name} cannot start again: another program listens on {self.address}",
@@ -171,7 +171,7 @@ class Server(ABC):
                 lines = log.read().decode("utf-8", "replace").splitlines()
         except OSError:
             return "it wrote no log"
-        # A stack trace is long and its cause stands in lines of their own: leave the frames out.
+        # A stack trace is long and its cause is in separate lines: leave the frames out.
         lines = [line for line in lines if line.strip() and not line.startswith("\tat ")]
         if not lines:
             return "its log is empty"

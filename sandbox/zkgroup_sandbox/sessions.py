@@ -37,7 +37,7 @@ def children(connect: str, path: str) -> frozenset[str]:
 
 
 def expire_session(connect: str, session_id: int, password: bytes) -> None:
-    """Ends the session as ZooKeeper does at a timeout: its ephemeral nodes go, its client is told.
+    """End the session as ZooKeeper does at a timeout: its ephemeral nodes go, its client notices.
 
     A second client takes the session over with its id and password, and closes it.
     """

@@ -34,7 +34,7 @@ class Parameters:
     registry: bool = False
 
     def same_data(self, other: Parameters) -> bool:
-        """Whether servers of these parameters can go on with data written under the others."""
+        """Whether servers of these parameters can continue with data written under the others."""
         return (self.kafka, self.brokers, self.zookeepers, self.secured) == (
             other.kafka,
             other.brokers,

@@ -81,7 +81,7 @@ def test_it_ends_with_the_count_and_its_status_tells(tmp_path: Path, removed: in
     assert (in_delta, missing, duplicates) == (produced - removed, removed, 0)
     assert status == removed
     story = "\n".join(told)
-    for part in ("6 + 6", "4 + 4 + 4", "member-1 is told to leave", "member-2 is killed"):
+    for part in ("6 + 6", "4 + 4 + 4", "member-1 leaves", "member-2 is killed"):
         assert part in story
     assert left_running(tmp_path) == []
     assert list((tmp_path / "tmp").iterdir()) == []

@@ -55,7 +55,7 @@ class KafkaClaims:
         given back.
 
         The coordinator moves, so a commit is refused; all is given back for a join, which finds the
-        new coordinator; whoever is assigned the partition reads the finished batch again.
+        new coordinator; the next owner of the partition reads the finished batch again.
         """
         self.unknown_to_brokers: set[TopicPartition] = set()
         """A commit of theirs was answered that there is no such partition."""
@@ -108,7 +108,7 @@ class KafkaClaims:
 
         Two drivers on one checkpoint, both in its replay: one includes a range; the other takes it
         for another member's, moves the fence and leaves it out; its batch reaches the sink, which
-        skips that of the first, who would commit what nobody has written. It sees here that the
+        skips that of the first, which would commit what was never written. It sees here that the
         fence has moved, since that came before the other's batch.
         """
         holdings = self.holdings
@@ -125,7 +125,7 @@ class KafkaClaims:
         return asked - found.keys()
 
     def claim(self, member: Member, wanted: Collection[TopicPartition]) -> None:
-        """What has become held stands in the holdings; the rest, with the reason, in `waiting`."""
+        """What has become held is in the holdings; the rest, with the reason, in `waiting`."""
         waiting, known = self.holdings.waiting, self.holdings.known
         waiting.clear()
         if not wanted:

@@ -1,4 +1,4 @@
-"""Keeps one member's standing with the group coordinator, in a thread of its own.
+"""Keeps one member's membership with the group coordinator alive, in its own thread.
 
 The planner runs only when Spark calls, and a micro-batch may take minutes: heartbeats, and the
 waiting for a join's answer, cannot stand in line with it. The thread has its own connection, since
@@ -151,7 +151,7 @@ class GroupKeeper:
             return self._changed.wait_for(lambda: self._member is not seen, timeout_s)
 
     def give_up(self, why: str) -> None:
-        """Leave, and be nobody until the next join."""
+        """Leave, and be no member until the next join."""
         with self._changed:
             if self._member.phase != "unjoined":
                 self._farewell = self._member

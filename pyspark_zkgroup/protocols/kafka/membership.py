@@ -57,7 +57,7 @@ class KafkaMembership:
         settings: KafkaGroupSettings,
         environment: Environment = REAL,
     ) -> None:
-        """`connect` makes a connection of its own each time: two threads ask the coordinator."""
+        """`connect` makes a new connection each time: two threads ask the coordinator."""
         self.options = options
         self.brokers = brokers
         self.settings = settings
@@ -224,8 +224,8 @@ class KafkaMembership:
         self._notice_topics(member)
         member = self.keeper.member
         if member.life != self.holdings.life:
-            # The commit was told so. A join from here would list what we have just lost, and its
-            # leader wait for us to give it back.
+            # The answer to the commit said so. A join from here would list what we have just lost,
+            # and its leader wait for us to give it back.
             return False
         if member.needs_join:
             if self.claims.is_put_off and not self.settings.is_cooperative:
@@ -313,7 +313,7 @@ class KafkaMembership:
             self._join_until = self.clock.monotonic() + self._join_wait_s
 
     def _await_join(self, wait_until: float) -> None:
-        """The same join is waited for once; after that boundaries go on with what is held."""
+        """The same join is waited for once; then boundaries continue with what is held."""
         until = min(wait_until, self._join_until)
         while (member := self.keeper.member).phase == "rebalancing" and not member.fatal:
             left_s = until - self.clock.monotonic()
@@ -322,7 +322,7 @@ class KafkaMembership:
             self.keeper.await_change(member, left_s)
 
     def _renew_lease(self) -> None:
-        """While a join or a sync is pending nobody sends heartbeats: a boundary with nothing to
+        """While a join or a sync is pending no heartbeats are sent: a boundary with nothing to
         commit would find the lease run out, and one whose join was lost, nothing for minutes.
         """
         member = self.keeper.member

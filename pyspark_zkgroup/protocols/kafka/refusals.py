@@ -1,4 +1,4 @@
-"""Why a member of a brokers' group cannot go on, as the error that ends its query."""
+"""Why a member of a brokers' group cannot continue, as the error that ends its query."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """What the planner's thread asks the group coordinator: the group's offsets, and whether we are
-still a member. Over a connection of its own: the keeper's may be waiting for a join.
+still a member. Over a separate connection: the keeper's may be waiting for a join.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`zkgroup demo`: sets the stage in a directory of its own, plays, and leaves nothing behind."""
+"""`zkgroup demo`: prepares a directory, runs the demo there, and leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One Spark driver as a process of its own, which a demo can ask to leave, or kill."""
+"""One Spark driver as a separate process, which a demo can ask to leave, or kill."""
 
 from __future__ import annotations
 

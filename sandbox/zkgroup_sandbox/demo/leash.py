@@ -3,7 +3,7 @@
 The standard input is a pipe from the starter. A line `leave` passes SIGTERM on to the command. The
 end of the pipe, which the system brings about however the starter ends, kills the whole process
 group: the command, the JVM it started, and what that started. When the command ends by itself, its
-status goes to the file, and the leash stays: while it lives, nobody else gets the group's number.
+status goes to the file, and the leash stays: while it lives, no other group gets this number.
 
 Run by its path, not as a module: the package would import Spark's classes first.
 """

@@ -1,4 +1,4 @@
-"""What anybody can see of the group: members and owners in ZooKeeper, lag from offsets and logs."""
+"""What any client sees of the group: members and owners in ZooKeeper, lag from offsets and logs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Look:
 
 
 class Onlooker:
-    """Looks by a ZooKeeper session and broker connections of its own; claims nothing."""
+    """Looks by a separate ZooKeeper session and separate broker connections; claims nothing."""
 
     def __init__(
         self, zookeeper_connect: str, bootstrap_servers: str, group: str, topic: str, count: int
@@ -68,7 +68,7 @@ class Onlooker:
         self._seen = Look()
 
     def look(self) -> Look:
-        """What stands there now; what stood there last where ZooKeeper does not answer."""
+        """Return the present state, or the last one where ZooKeeper does not answer."""
         try:
             self._seen = self._read()
         except SessionLostError:

@@ -115,7 +115,7 @@ class Play:
         self._watch()
 
     def _one_leaves(self) -> None:
-        self._screen.say(f"{FIRST} is told to leave (SIGTERM, which stops its query)", "bold")
+        self._screen.say(f"{FIRST} leaves (SIGTERM, which stops its query)", "bold")
         self._states[FIRST] = "told to leave"
         self._drivers[FIRST].leave()
         self._until(f"{FIRST} to leave", lambda look: _consumer(FIRST) not in look.members)
@@ -266,7 +266,7 @@ class Play:
         return all(len(look.share(_consumer(name))) == n for name, n in shares.items())
 
     def _reads(self, look: Look, shares: Mapping[str, int]) -> bool:
-        """Whether the members own so many, and each has committed something of its own reading."""
+        """Whether the members own so many, and each has committed something that it has read."""
         read = all(driver_has_read(self._drivers[name]) for name in shares)
         return read and self._owns(look, shares)
 

@@ -3,7 +3,7 @@ round-robin.
 
 The leader alone decides, so cooperative-sticky need not place partitions as Java's does. It must be
 balanced, move as little as it can, and keep the one promise all members build on: a partition that
-somebody owns is given to nobody else in the same generation.
+has an owner is given to no other member in the same generation.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def round_robin(members: Sequence[GroupMember], partitions: Partitions) -> Assig
 
 
 def cooperative_sticky(members: Sequence[GroupMember], partitions: Partitions) -> Assignments:
-    """Balanced, moving as little as possible; what moves is in nobody's share this time. Its owner
-    gives it back, which begins the next rebalance, and that one gives it out.
+    """Balanced, moving as little as possible; what moves is in no member's share this time. Its
+    owner gives it back, which begins the next rebalance, and that one assigns it.
     """
     claims = _claims(members)
     wanted = _balanced(members, partitions, claims)
@@ -88,8 +88,8 @@ def cooperative_sticky(members: Sequence[GroupMember], partitions: Partitions) -
 
 
 _NOBODY = ""
-"""Claimed by two of one generation, or of one that is not told: neither keeps it, and nobody else
-may have it yet.
+"""Claimed by two of one generation, or of an unknown one: neither keeps it, and no other member may
+have it yet.
 """
 
 
@@ -97,7 +97,7 @@ def _claims(members: Sequence[GroupMember]) -> dict[TopicPartition, str]:
     """Who owns what. Of two who say so, the one of the newer generation: the other has missed one,
     and was taken for dead. Who alone says so is believed, whatever the generation.
 
-    The coordinator counts A out; B joins generation 5 and is told so; the coordinator moves, and
+    The coordinator counts A out; B joins generation 5 and learns that; the coordinator moves, and
     the next one knows generation 4 only, with A in it, who has not noticed anything. B joins again
     with what it owns in 5, A with what it owns in 4 and still reads.
     """
@@ -143,8 +143,8 @@ def _balanced(
 
 
 def _even_out(shares: dict[str, set[TopicPartition]], topics: Mapping[str, frozenset[str]]) -> bool:
-    """Moves one partition from who has more to who has at least two less. Each move makes the sum
-    of the squares smaller, so this comes to an end.
+    """Move one partition from a member to one that has at least two less. Each move makes the sum
+    of the squares smaller, so this ends.
     """
     by_size = sorted(shares, key=lambda m: (len(shares[m]), m))
     for giver in reversed(by_size):

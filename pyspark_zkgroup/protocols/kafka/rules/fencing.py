@@ -1,6 +1,6 @@
-"""What a commit of ours bears beside the offset, and what follows from finding it, or not.
+"""What a commit of ours has in addition to the offset, and what follows from finding it, or not.
 
-No commit depends on what it overwrites. But every write of ours bears a token of its own, and a
+No commit depends on what it overwrites. But every write of ours has a unique token, and a
 plain consumer's commit, a tool's reset or an expired offset takes ours away. So offset and token
 together name one write, and the token is the fence that a plan carries.
 """
@@ -33,7 +33,7 @@ class GroupOffset:
 
     @property
     def is_first(self) -> bool:
-        """Nobody has read from here yet."""
+        """Whether no member has read from here yet."""
         match = _METADATA.fullmatch(self.metadata)
         return match is not None and match[1] is not None
 
@@ -70,8 +70,8 @@ class GroupProgress:
 
         Two drivers on one checkpoint: the first plans under a commit that was not done, refused for
         the moment or never answered, and is stopped; the second leaves the range out, and its empty
-        batch reaches the sink; the first goes on, its batch is skipped by the sink, is given the
-        partition back and commits.
+        batch reaches the sink; the first continues, its batch is skipped by the sink, is assigned
+        the partition again and commits.
         """
         if not (self.unsettled or self.doubts):
             return self.fence
@@ -107,7 +107,7 @@ def metadata_of(fence: Fence, *, first: bool = False) -> str:
 
 
 def position(known: GroupProgress | None, committed: GroupOffset) -> int | None:
-    """Where reading goes on with a partition that was assigned anew; None where nobody knows.
+    """Return where reading continues with a newly assigned partition; None where it is not known.
 
     Untouched since our own last write: behind what we have finished, which settles it. Else the
     group's offset, always; but a first position that was made up while the group's offsets were
@@ -121,7 +121,7 @@ def position(known: GroupProgress | None, committed: GroupOffset) -> int | None:
 
 
 def replayed(planned: OffsetRange, fence: Fence, committed: GroupOffset, *, mine: bool) -> Outcome:
-    """What becomes of a range after a crash. Its content can only shrink: once moved, out for ever.
+    """What becomes of a range after a crash. It can only shrink: once moved, it stays excluded.
 
     Untouched and another's, it may be claimed or committed by that one, or become ours. Leaving it
     out now would not hold: another crash, the other gone without a trace, and it would be in.

@@ -5,10 +5,10 @@
        └──── membership lost ───┘   └───┘ the group moved on     │  └─ begin_join (at a boundary)
        └──────────────────────── membership lost ────────────────┘
 
-Values in, values out. Whoever asks the coordinator hands in what it answered, and gets the next
+Values in, values out. The thread that asks the coordinator hands in the answer, and gets the next
 member and the next step. A heartbeat only ever notes that a join is needed: joining begins at a
-boundary, by `begin_join`. Once begun it goes on by itself, since what the join listed as owned does
-not change before it is over.
+boundary, by `begin_join`. Once begun it continues by itself, since what the join listed as owned
+does not change before it is over.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Member:
 
     `generation` is that of the last answered join, and what commits name. `owned` is what the join
     listed; `disowned` what it listed and turned out to be lost. `rejoin` says why the next boundary
-    has to join; `fatal` why this member cannot go on, and `refusal` is the code that says so.
+    has to join; `fatal` why this member cannot continue, and `refusal` is the code that says so.
     """
 
     instance: str | None = None
@@ -102,7 +102,7 @@ def join_answered(member: Member, code: int, joined: Joined | None) -> Turn:
 
 def _has_missed_one(member: Member, joined: Joined) -> bool:
     """A static member is cut off. The group rebalances without it, keeps its place and gives what
-    it holds to others; it joins again under its id, and nobody says that it was away.
+    it holds to others; it joins again under its id, and no answer says that it was away.
     """
     return member.may_commit and joined.generation > member.generation + 1
 
@@ -134,8 +134,8 @@ def heartbeat_answered(
     member: Member, code: int, generation: int, request: Request = "heartbeat", of: str = ""
 ) -> Turn:
     """Answers to heartbeats and commits, which name a generation. One of an earlier generation says
-    nothing of this one; during a rebalance it may have moved on before we were told, and the join's
-    own answer decides. `of` says what of a request was refused, if not all of it.
+    nothing of this one; during a rebalance it may have moved on before we learn of it, and the
+    join's answer decides. `of` says what of a request was refused, if not all of it.
     """
     meaning = codes.meaning_of(request, code)
     if meaning is Meaning.REFUSED:
@@ -160,7 +160,7 @@ def offsets_refused(member: Member, code: int, of: str) -> Member:
 
 
 def membership_given_up(member: Member, why: str) -> Member:
-    """We have been silent for too long, and leave: the next boundary joins anew."""
+    """We have been silent for too long, and leave: the next boundary joins again."""
     return _lost(member, why, keep_id=member.instance is not None)
 
 
@@ -186,7 +186,7 @@ def _answered(member: Member, request: Request, code: int, of: str = "") -> Turn
 
 
 def _after_loss(lost: Member, before: Member) -> Turn:
-    """A join that was under way goes on, now as a newcomer that owns nothing."""
+    """A join that was in flight continues, now as a newcomer that owns nothing."""
     if before.phase != "rebalancing":
         return Turn(lost, "rest")
     return Turn(replace(lost, phase="rebalancing", rejoin=""), "join")
