@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.registry.access import RegistryAccess
 from pyspark_zkgroup.security import kafka_security, zookeeper_security
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 from pyspark_zkgroup.security.private_file import refusal_of
@@ -28,11 +29,12 @@ class Access:
     set_acl: bool = False
     zookeeper: ZooKeeperSecurity = zookeeper_security.OPEN
     kafka: KafkaSecurity = kafka_security.OPEN
+    registry: RegistryAccess | None = None
 
 
 def read_access(file: Path) -> Access:
     """What the options of a file come to; OptionError says which of them is wrong."""
-    from pyspark_zkgroup.options import brokers, kafka_security, zookeeper
+    from pyspark_zkgroup.options import brokers, kafka_security, registry, zookeeper
     from pyspark_zkgroup.options.given import Given
     from pyspark_zkgroup.options.parse import TABLE
 
@@ -45,11 +47,12 @@ def read_access(file: Path) -> Access:
         zookeeper.SET_ACL,
         *kafka_security.OPTIONS,
         *zookeeper.SECURITY,
+        *registry.SECTION,
     }
     idle = [option.name for option in given.options() if option not in taken]
     if idle:
         raise OptionError.of("option_without_effect", file=file, option=idle[0])
-    secret = [option.name for option in given.options() if option.secret]
+    secret = [one.name for one in given.options() if one.secret and one is not registry.URL]
     named = {name.lower(): value for name, value in lines.items()}
     literal = [name for name in secret if "${" not in named.get(name.lower(), "")]
     if literal:
@@ -62,6 +65,7 @@ def read_access(file: Path) -> Access:
         set_acl=given.value(zookeeper.SET_ACL),
         zookeeper=zookeeper.zookeeper_security(given),
         kafka=kafka_security.kafka_security(given),
+        registry=registry.registry_access(given),
     )
 
 

@@ -25,6 +25,8 @@ COMMANDS = (
     "lag",
     "members",
     "offsets",
+    "peek",
+    "schema",
     "stop",
     "top",
 )

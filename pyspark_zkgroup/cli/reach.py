@@ -103,6 +103,12 @@ bootstrap_option = click.option(
     default="",
     help="Brokers, as kafka.bootstrap.servers of the query; or set ZKGROUP_BOOTSTRAP_SERVERS.",
 )
+registry_option = click.option(
+    "--registry",
+    metavar="URL",
+    default="",
+    help="The schema registry; or schema.registry.url in --config, where a login can be.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

@@ -85,6 +85,17 @@ VALUE_SUBJECT = SECTION.optional(
 """
 
 
+def open_registry(address: str) -> RegistryAccess:
+    """One without a login. OptionError if it is no address."""
+    try:
+        urls = _urls(address)
+    except ValueError as error:
+        raise OptionError.of("bad_registry_url", error=error) from None
+    if any("@" in urlsplit(url).netloc for url in urls):
+        raise OptionError.of("login_in_url", option="--registry", remedy=USER_INFO.name)
+    return RegistryAccess(urls)
+
+
 def registry_access(given: Given) -> RegistryAccess | None:
     urls = given.value(URL)
     if urls is None:

@@ -169,6 +169,11 @@ BATCH_SCENES = (
                 "payments = (",
                 "there is no such registry; tests/spark/test_avro_registry.py reads with one",
             ),
+            NotRun(
+                "docs/formats.md",
+                "zkgroup peek orders --bootstrap-servers broker1:9092 --format json --count 3",
+                "there is no such registry; tests/broker/test_peek.py runs the commands",
+            ),
             Printed(
                 "docs/options.md",
                 "orders = (",

@@ -64,6 +64,16 @@ COMMANDS = Scene(
             "--option kafka.bootstrap.servers=broker1:9092 "
             "--table /data/light --checkpoint /data/checkpoints/light"
         ),
+        Shell("zkgroup peek orders --bootstrap-servers broker1:9092 --format json --count 3"),
+        Shell("zkgroup sandbox start --dir schemas --brokers 0 --registry"),
+        Shell(
+            "python -c 'from zkgroup_sandbox import Sandbox; "
+            'made = Sandbox.attach("schemas").registry; '
+            'made.register("orders-value", "\\"long\\""); '
+            'print(f"schema.registry.url={made.url}", file=open("registry.conf", "w"))\''
+        ),
+        Shell("zkgroup schema orders-value --config registry.conf"),
+        Shell("zkgroup sandbox stop --dir schemas"),
         Shell("zkgroup sandbox start --dir box"),
         Shell("zkgroup sandbox status --dir box"),
         Shell("zkgroup sandbox topic tried --dir box"),
