@@ -24,7 +24,10 @@ def newest(access: RegistryAccess, subject: str, deadline_s: float | None = None
     path = f"/subjects/{quote(subject, safe='')}/versions/latest"
     answer = get(access, path, deadline_s)
     schema = _registered(access, answer)
-    return Version(subject, int(answer.get("version", 0)), schema)
+    number = answer.get("version")
+    if type(number) is not int:
+        raise ServerError.of("no_schema_in_answer")
+    return Version(subject, number, schema)
 
 
 def _registered(access: RegistryAccess, answer: Any) -> RegisteredSchema:
@@ -35,16 +38,26 @@ def _registered(access: RegistryAccess, answer: Any) -> RegisteredSchema:
 
 def _collect(access: RegistryAccess, answer: Any, texts: dict[tuple[str, int], str]) -> None:
     """The texts that it refers to, each behind those that it refers to itself."""
-    for one in answer.get("references") or ():
-        key = (str(one["subject"]), int(one["version"]))
+    for key in _references(answer):
         if key in texts:
             continue
         if len(texts) >= REFERENCES_MAX:
             raise ServerError.of("registry_references", count=REFERENCES_MAX)
+        texts[key] = ""  # so that none is asked for within itself
         path = f"/subjects/{quote(key[0], safe='')}/versions/{key[1]}"
         referred = get(access, path)
         _collect(access, referred, texts)
+        del texts[key]
         texts[key] = _text(referred)
+
+
+def _references(answer: Any) -> list[tuple[str, int]]:
+    try:
+        return [
+            (str(one["subject"]), int(one["version"])) for one in answer.get("references") or ()
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ServerError.of("no_schema_in_answer") from None
 
 
 def _text(answer: Any) -> str:

@@ -15,6 +15,7 @@ import pytest
 from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.registry.access import RegistryAccess
 from pyspark_zkgroup.registry.http import ANSWER_BYTES_MAX, NotFoundError, get
+from pyspark_zkgroup.registry.schemas import newest, schema_of_id
 from pyspark_zkgroup.security.secret import Secret
 from tests.harness.planted_secrets import PASSWORD, TOKEN, leaks_of
 
@@ -128,3 +129,19 @@ def test_after_the_deadline_the_last_reason_is_named(
         get(access(server.url), "/subjects")
     with pytest.raises(ServerError, match="Connection refused"):
         get(access(AWAY), "/subjects")
+
+
+@pytest.mark.parametrize(
+    "answer", ["[]", "1", "{}", '{"schema": 1}', '{"schema": "x"}', '{"references": [1]}']
+)
+def test_an_answer_without_a_schema_is_refused(server: Server, answer: str) -> None:
+    server.answers = [(200, answer.encode())]
+    with pytest.raises(ServerError, match="answers without a schema"):
+        newest(access(server.url), "orders-value")
+
+
+def test_a_schema_that_refers_to_itself_ends(server: Server) -> None:
+    itself = {"schema": "x", "references": [{"subject": "a", "version": 1}]}
+    server.answers = [(200, json.dumps(itself).encode())]
+    assert schema_of_id(access(server.url), 1).references == ("x",)
+    assert len(server.seen) == 2
