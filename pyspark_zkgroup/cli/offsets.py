@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
@@ -259,7 +260,11 @@ def _check_there(kept: KeptOffsets, topic: str, numbers: Collection[int]) -> tup
     """All partitions of a topic that has those numbers."""
     present = kept.topics.get(topic)
     if not present:
-        raise OptionError.of("no_such_topic", topic=topic, topics=listed(kept.topics))
+        near = get_close_matches(topic, kept.topics)
+        similar = f" (similar names: {listed(near)})" if near else ""
+        raise OptionError.of(
+            "no_such_topic", topic=topic, similar=similar, topics=listed(kept.topics)
+        )
     absent = sorted(set(numbers) - set(present))
     if absent:
         raise OptionError.of(

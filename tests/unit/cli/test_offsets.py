@@ -12,8 +12,9 @@ from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.cli.offset_tables import kafka_table, moves_table, outcome
-from pyspark_zkgroup.cli.offsets import _time_ms
-from pyspark_zkgroup.inspect.reset import Move
+from pyspark_zkgroup.cli.offsets import _check_there, _time_ms
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.inspect.reset import KeptOffsets, Move
 from pyspark_zkgroup.model import TopicPartition
 
 RUBBISH = b"\x89\xff\x00\xfe"
@@ -133,3 +134,12 @@ def test_one_offset_is_no_offsets() -> None:
         "group billing: 1 offset in Kafka"
     )
     assert str(kafka_table("billing", {}).title) == "group billing: 0 offsets in Kafka"
+
+
+def test_an_unknown_topic_suggests_similar_names() -> None:
+    kept = KeptOffsets("g", (), {}, {"orders": (0,), "alerts": (0,)}, frozenset())
+    assert _check_there(kept, "orders", [0]) == (0,)
+    with pytest.raises(OptionError, match=r"no topic 'oders' \(similar names: orders\)\. Name one"):
+        _check_there(kept, "oders", [])
+    with pytest.raises(OptionError, match=r"no topic 'xyz'\. Name one of: alerts, orders"):
+        _check_there(kept, "xyz", [])
