@@ -26,7 +26,8 @@ from pyspark_zkgroup.group.ownership import OffsetRead, parse_offset, stands, ve
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
 from tests.sim.ledger import Delivery, Progress
-from tests.sim.loss_checks import UNSEEN_S, LossChecks
+from tests.sim.loss_checks import LossChecks
+from tests.sim.node_checks import UNSEEN_S
 from tests.sim.query import Batch, Driver
 
 

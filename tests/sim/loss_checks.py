@@ -7,12 +7,9 @@ from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.ranges.gaps import Gap
 from tests.sim.ledger import Covered
-from tests.sim.node_checks import NodeChecks
+from tests.sim.node_checks import UNSEEN_S, NodeChecks
 from tests.sim.query import Batch, Driver
 from tests.sim.wired import is_as_planned
-
-# Looks are a second apart, and a broker may take its time.
-UNSEEN_S = 3.0
 
 
 class LossChecks(NodeChecks):
