@@ -17,7 +17,7 @@ PLANTED_SEEDS ?= 2000
 VERSIONS ?=
 MATRIX_ARGS ?=
 MUTANTS_ARGS ?=
-WORKERS ?= 1
+WORKERS ?= 3
 DOCUMENTS_ARGS ?=
 
 BIN := .venv/bin
@@ -38,7 +38,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 help:
 	@echo "make demo       three Spark drivers share a topic on a Kafka and a ZooKeeper of their own; one joins, leaves, is killed; all is counted"
 	@echo "make quick      the tests that need no server, and a short simulation: a minute"
-	@echo "make test       all tests but the long ones; WORKERS=3: in three processes"
+	@echo "make test       all tests but the long ones, in three processes; WORKERS=1: in one"
 	@echo "make test-long  the long ones"
 	@echo "make test-matrix  the same few queries on PySpark 4.0, 4.1, 4.2 and 4.3, with brokers 3.9 and 4.1; VERSIONS='4.0 4.3' for some"
 	@echo "make try-documents  each block of README and docs, each command, job and notebook in a fresh clone with an empty HOME;"
@@ -76,7 +76,7 @@ quick: environment rust
 		tests/unit tests/property tests/golden tests/test_architecture.py $(PYTEST_ARGS)
 	@$(BIN)/python -m tests.sim --seeds 40
 
-# With WORKERS=3 one of them has all that keeps the cores busy, the others what waits for servers: see tests/conftest.py.
+# Of three workers one has all that keeps the cores busy, the others what waits for servers: see tests/conftest.py.
 test: setup
 	@$(TEST_ENV) $(BIN)/python -m pytest $(if $(filter-out 1,$(WORKERS)),-n $(WORKERS) --no-loadscope-reorder) $(PYTEST_ARGS)
 

@@ -235,7 +235,7 @@ def test_a_reset_says_that_the_group_is_a_new_one(sandbox: Sandbox) -> None:
     with group_of(sandbox) as group:
         topic = group.topic(1)
         group.produce(topic, 5)
-        new = f"group {group.name} has no offsets and no members yet\n"
+        new = f"Group {group.name} has no offsets and no members yet\n"
         to = ("reset", group.name, "--to-latest", "--topic", topic, "--execute")
         assert run(group, *to).stderr.startswith(new)
         assert group.offsets(topic) == {0: b"5"}
