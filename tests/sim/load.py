@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _RECORD_EVERY_S = 0.8
 _LOOK_EVERY_S = 2.0
+# A task waits so long before it takes a topic for another one. Here one task follows another.
+_ANOTHER_TOPIC_S = 32.0
 # For one batch of a member that reads all the time, with its own looks and a slow coordinator's.
 _TRIGGER_S = 2.0
 
@@ -33,6 +35,18 @@ def _longest_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
         return 0.0
     rows = [scene.checkers.unread_rows({p: end}) for p, end in ends.items()]
     return _TRIGGER_S * max(rows, default=0)
+
+
+def _other_topics_s(scene: Scene) -> float:
+    """How long batches may take that were planned right before a topic was made anew."""
+    made_at = scene.checkers.made_at
+    last = [batch for driver in scene.running for batch in driver.query.batches[-1:]]
+    waits = [
+        sum(len(r.range) > 0 for p, r in batch.ranges.items() if p.topic in made_at)
+        for batch in last
+        if not batch.finished
+    ]
+    return _ANOTHER_TOPIC_S * max(waits, default=0)
 
 
 def read_under_load(scene: Scene) -> None:
@@ -57,6 +71,7 @@ def read_under_load(scene: Scene) -> None:
         scene.kafka.produce(partition, 3)
     ends = {p: log.latest for p, log in scene.kafka.logs.items()}
     bound_s = scene.load_s_max + max(backlog_s(scene, ends), _longest_s(scene, ends))
+    bound_s += _other_topics_s(scene)
     began = world.now
     while not world.over:
         scene.sleep(_LOOK_EVERY_S)

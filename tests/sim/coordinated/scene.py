@@ -108,8 +108,6 @@ class CoordinatedScene(Scene):
     # -- the end
 
     def heal(self) -> None:
-        for jvm in self.jvms:
-            jvm.stop()
         if not self.lone:
             self.new_candidate()
         super().heal()
@@ -118,6 +116,9 @@ class CoordinatedScene(Scene):
 
     def _bring_back(self) -> None:
         super()._bring_back()
+        # From here on none joins; while one is there, no coordinator assigns anything.
+        for jvm in self.jvms:
+            jvm.stop()
         for office in self.lone:
             office.process.triggers.clear()
             office.process.reaches_kafka = True
