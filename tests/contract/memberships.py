@@ -18,7 +18,7 @@ from pyspark_zkgroup.kafka import group_wire, member_wire
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.protocols.light.desk import LightDesk
-from pyspark_zkgroup.protocols.light.rules.sessions import Life, Sessions
+from pyspark_zkgroup.protocols.light.rules.sessions import Sessions
 from pyspark_zkgroup.spark.candidate import candidate_of
 from tests.contract.simulated_groups import (
     SESSION_MS,
@@ -145,20 +145,22 @@ class LightMembers(NodeMembers):
         self._crash(query)
 
     def lose(self, query: Query) -> None:
-        """As if nothing had been heard of it for its whole timeout."""
+        """As if nothing had been heard of it for its whole timeout. Again at each look: it may be
+        heard of before the coordinator looks.
+        """
         desk, consumer = self.desk, query.membership.member
+        (life,) = [life for life in desk.sessions.heard if life.consumer == consumer]
 
-        def lives() -> list[Life]:
-            return [life for life in desk.sessions.heard if life.consumer == consumer]
+        def is_dead() -> bool:
+            with desk._lock:
+                heard = desk.sessions.heard
+                if life in heard:
+                    silent = replace(heard[life], at=desk.clock.monotonic() - 3600.0)
+                    desk.sessions = Sessions({**heard, life: silent})
+            desk._wake()
+            return life not in desk.sessions.heard
 
-        (life,) = lives()
-        with desk._lock:
-            silent = replace(desk.sessions.heard[life], at=desk.clock.monotonic() - 3600.0)
-            desk.sessions = Sessions({**desk.sessions.heard, life: silent})
-        desk._wake()
-        wait_until(
-            lambda: life not in lives(), 10, "the coordinator to count it dead", clock=query.clock
-        )
+        wait_until(is_dead, 10, "the coordinator to count it dead", clock=query.clock)
 
 
 class KafkaMembers:
