@@ -5,7 +5,7 @@ first offset that the table does not account for yet. Each commit moves the wate
 to the ends of the ranges that were read, together with the files. Of two commits that move one
 watermark the second fails, reads the watermarks again, and decides again.
 
-So the table holds each record below a watermark once, whoever writes: a replay with other ranges, a
+So the table holds each record below a watermark once, for any writer: a replay with other ranges, a
 member that was paused and wakes up late, two drivers on one checkpoint. Nothing here knows who owns
 a partition.
 

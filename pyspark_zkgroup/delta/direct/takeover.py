@@ -63,7 +63,7 @@ def _missing_keys(table: Described) -> list[str]:
 
 
 def _refuse_other_files(directory: str) -> None:
-    """Names that begin so are nobody's data."""
+    """Names that begin with `_` or `.` do not count: readers of a table ignore them."""
     place = Path(directory)
     names = sorted(one.name for one in place.iterdir()) if place.is_dir() else []
     if others := [name for name in names if not name.startswith(("_", "."))]:
