@@ -166,14 +166,13 @@ def _office(
     light: dict[str, Any],
     stream_access: StreamAccess,
 ) -> LightOffice:
-    from pyspark_zkgroup.protocols.light.desk import LightDesk
-
     try:
+        from pyspark_zkgroup.protocols.light.desk import LightDesk
         from pyspark_zkgroup.protocols.light.listening_candidate import LightOffice
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "grpc":
+        if (error.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
-        raise OptionError.of("listen_without_grpcio") from None
+        raise OptionError.of("listen_without_packages") from None
     brokers = tuple(part.strip() for part in bootstrap.split(",") if part.strip())
     protocol = access_given().kafka.protocol
     desk = LightDesk(brokers, protocol, light["members_max"], light["group_members_max"])

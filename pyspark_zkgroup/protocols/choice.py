@@ -34,9 +34,9 @@ def _light(options: Options, kafka: Kafka, environment: Environment, in_kafka: K
     try:
         from pyspark_zkgroup.protocols.light.membership import light_membership
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "grpc":
+        if (error.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
-        raise OptionError.of("grpcio_missing") from None
+        raise OptionError.of("light_packages_missing") from None
     return light_membership(options, kafka, environment, in_kafka)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from google.protobuf import descriptor_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +23,7 @@ from pyspark_zkgroup.group.ops import (
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Assigned, Start, Started
 from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
+from pyspark_zkgroup.protocols.light.rules import wire
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
     ChildrenRead,
@@ -44,11 +47,13 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     ToMember,
 )
 from pyspark_zkgroup.protocols.light.rules.wire import (
+    VERSION,
     BadMessageError,
     decode_from_coordinator,
     decode_from_member,
     encode,
 )
+from tests.harness import light_proto
 
 FILES = Path(__file__).parent / "light"
 WHEN, LIFE = Generation(4294967318, 7), 4294967401
@@ -89,7 +94,7 @@ FROM_COORDINATOR: dict[str, ToMember] = {
 
 @pytest.mark.parametrize("name", FROM_MEMBER)
 def test_what_a_member_says(name: str) -> None:
-    data = (FILES / f"{name}.json").read_bytes().rstrip(b"\n")
+    data = (FILES / f"{name}.bin").read_bytes()
     assert encode(FROM_MEMBER[name]) == data
     assert decode_from_member(data) == FROM_MEMBER[name]
     with pytest.raises(BadMessageError):
@@ -98,7 +103,7 @@ def test_what_a_member_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", FROM_COORDINATOR)
 def test_what_a_coordinator_says(name: str) -> None:
-    data = (FILES / f"{name}.json").read_bytes().rstrip(b"\n")
+    data = (FILES / f"{name}.bin").read_bytes()
     assert encode(FROM_COORDINATOR[name]) == data
     assert decode_from_coordinator(data) == FROM_COORDINATOR[name]
     with pytest.raises(BadMessageError):
@@ -106,43 +111,58 @@ def test_what_a_coordinator_says(name: str) -> None:
 
 
 def test_a_newer_version_is_refused_with_both_numbers() -> None:
-    with pytest.raises(BadMessageError, match="version 3, this zkgroup reads versions up to 2"):
-        decode_from_member((FILES / "from_the_future.json").read_bytes())
+    with pytest.raises(BadMessageError, match="version 4, this zkgroup reads versions up to 3"):
+        decode_from_member((FILES / "from_the_future.bin").read_bytes())
 
 
-def test_an_older_version_is_refused_with_both_numbers() -> None:
-    old = b'{"version":1,"message":"pong","number":1}'
-    with pytest.raises(BadMessageError, match="version 1, this zkgroup takes only version 2"):
+@pytest.mark.parametrize("old", [b'{"version":2,"message":"pong","number":1}', b"\x08\x02", b""])
+def test_an_older_version_is_refused_with_the_remedy(old: bytes) -> None:
+    with pytest.raises(BadMessageError, match=r"takes only version 3: let .* the same release"):
         decode_from_member(old)
 
 
+def test_the_compiled_messages_are_those_of_the_source() -> None:
+    compiled = descriptor_pb2.FileDescriptorSet.FromString(light_proto.compiled())
+    shipped = descriptor_pb2.FileDescriptorSet.FromString(light_proto.COMPILED.read_bytes())
+    assert shipped == compiled, "run python -m tests.harness.light_proto"
+
+
 def test_no_file_is_left_over() -> None:
-    names = {path.stem for path in FILES.glob("*.json")}
+    names = {path.stem for path in FILES.glob("*.bin")}
     assert names == {*FROM_MEMBER, *FROM_COORDINATOR, "from_the_future"}
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("fields", "reason"),
     [
-        b"",
-        b"[]",
-        b"{}",
-        b'{"version":1}',
-        b'{"version":2,"message":"shout"}',
-        b'{"version":2,"message":"pong","number":true}',
-        b'{"version":2,"message":"pong","number":1e3}',
-        b'{"version":2,"message":"read","number":1,"what":"nodes","paths":["no"]}',
-        b'{"version":2,"message":"read","number":1,"what":"watch","paths":[]}',
-        b'{"version":2,"message":"commit","number":1,"transactions":[[["create","/p"]]]}',
-        b'{"version":2,"message":"commit","number":1,"transactions":[[["move","/p","/q"]]]}',
-        b'{"version":2,"message":"told","answer":"{}"}',
-        '{"version":2,"message":"register","number":1,"registration":"€","static":false}'.encode(),
-        b"[" * 100_000,
+        ({}, "nothing in it is known"),
+        ({"pong": {"number": -2}}, "the number -2 is negative"),
+        ({"read": {"what": "NODES", "paths": ["no"]}}, "'no' is no path"),
+        ({"read": {"what": "NODES", "paths": ["/a\0"]}}, "is no path"),
+        ({"read": {"paths": []}}, '"what" is 0'),
+        ({"read": {"what": 9}}, '"what" is 9'),
+        ({"commit": {"transactions": [{"ops": [{}]}]}}, "an operation is not known"),
+        ({"commit": {"transactions": [{"ops": [{"create": {}}]}]}}, "'' is no path"),
+        ({"told": {"answer": b"{}"}}, "the stream"),
+        ({"register": {"evidence": [{"partition": 1}]}}, "topic"),
+        ({"register": {"registration": b"x" * (1024 * 1024 + 1)}}, "is too long"),
     ],
 )
-def test_what_is_none_is_refused(data: bytes) -> None:
-    with pytest.raises(BadMessageError):
+def test_what_does_not_fit_is_refused_with_the_reason(fields: dict[str, Any], reason: str) -> None:
+    data = wire._CLASSES["zkgroup.FromMember"](version=VERSION, **fields).SerializeToString()
+    with pytest.raises(BadMessageError, match=reason):
         decode_from_member(data)
+
+
+@pytest.mark.parametrize("data", [b"[]", b"\xff" * 40, b"\x08\x03\x12\x03\x0a\x01\xff"])
+def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
+    with pytest.raises(BadMessageError, match="it is not protobuf"):
+        decode_from_member(data)
+
+
+def test_the_text_of_an_error_need_not_be_unicode() -> None:
+    failed = decode_from_coordinator(encode(Failed(1, "offline", "caf\udce9")))
+    assert failed == Failed(1, "offline", r"caf\udce9")
 
 
 @given(st.sampled_from(sorted(FROM_MEMBER)), st.integers(0, 400), st.binary(max_size=4))

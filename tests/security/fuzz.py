@@ -84,9 +84,9 @@ def _text(read: Callable[[str], object]) -> Callable[[bytes], object]:
     return lambda data: read(data.decode("utf-8", "replace"))
 
 
-def _golden(folder: str) -> tuple[bytes, ...]:
-    files = (Path(__file__).parent.parent / "golden" / folder).glob("*.json")
-    return tuple(file.read_bytes().strip() for file in sorted(files))
+def _golden(files: str) -> tuple[bytes, ...]:
+    found = (Path(__file__).parent.parent / "golden").glob(files)
+    return tuple(file.read_bytes() for file in sorted(found))
 
 
 _HONEST = b'{"version":1,"subscription":{"t0":2},"pattern":"static","timestamp":"1"}'
@@ -100,13 +100,13 @@ _MEMBER = consumer_protocol.encode_subscription(
 )
 READERS: Final[dict[str, Reader]] = {
     "registration": Reader(_registration, (_HONEST, _LIGHT)),
-    "command": Reader(lambda d: command_json.decode_command("/p", d), _golden("commands")),
-    "answer": Reader(lambda d: command_json.decode_answer("/p", d), _golden("commands")),
+    "command": Reader(lambda d: command_json.decode_command("/p", d), _golden("commands/*.json")),
+    "answer": Reader(lambda d: command_json.decode_answer("/p", d), _golden("commands/*.json")),
     "light, to the coordinator": Reader(
-        wire.decode_from_member, _golden("light"), (BadMessageError,)
+        wire.decode_from_member, _golden("light/*.bin"), (BadMessageError,), is_json=False
     ),
     "light, to the member": Reader(
-        wire.decode_from_coordinator, _golden("light"), (BadMessageError,)
+        wire.decode_from_coordinator, _golden("light/*.bin"), (BadMessageError,), is_json=False
     ),
     "subscription": Reader(
         consumer_protocol.decode_subscription, (_MEMBER,), (ValueError,), is_json=False

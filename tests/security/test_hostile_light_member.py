@@ -297,7 +297,7 @@ def test_a_member_of_an_older_release_is_refused_with_the_reason(group: LightGro
         hello |= {"consumer": f"{group.name}_old", "incarnation": SECRET}
         old.outgoing.put(json.dumps(hello).encode())
         assert old.ending() is grpc.StatusCode.INVALID_ARGUMENT
-        assert "version 1, this zkgroup takes only version 2" in str(old.call.details())
+        assert "version 1 or 2, this zkgroup takes only version 3" in str(old.call.details())
 
 
 # -- what takes a place and gives nothing

@@ -66,5 +66,8 @@ def _told(error: grpc.RpcError) -> Exception:
     if error.code() is grpc.StatusCode.UNAUTHENTICATED:
         return NotLetInError(text)
     if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
-        return ConnectionError(f"the coordinator does not understand this member ({text})")
+        return ConnectionError(
+            "the coordinator does not understand this member; both have to run the same release "
+            f"({text})"
+        )
     return ConnectionError(text)

@@ -1,1 +1,1 @@
-"""Pure decisions of the `light` protocol: sessions, leases, permits, messages and their JSON."""
+"""Pure decisions of the `light` protocol: sessions, leases, permits, messages and their bytes."""

@@ -1,4 +1,4 @@
-"""What a light member and its coordinator say to each other. Values; their JSON is beside it."""
+"""What a light member and its coordinator send each other, as values; as bytes: wire.py."""
 
 from __future__ import annotations
 

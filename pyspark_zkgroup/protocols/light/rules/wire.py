@@ -1,20 +1,19 @@
-"""The messages of a light member's stream as JSON: a public, versioned format with golden files.
+"""The messages of a light member's stream as bytes, by light.proto.
 
-    {"version":2,"message":"hello","group":"g","consumer":"g_c","incarnation":"...","timeout":10000}
-    {"version":2,"message":"commit","number":4,"transactions":[[["create","/p","text",true],
-     ["set","/p","text",0],["check","/q",3],["delete","/q",1]]]}
-    {"version":2,"message":"executed","number":4,"outcomes":[["done",[[900,1]]],
-     ["refused",0,"exists",""],["doubt"]]}
-
-Bytes of nodes are texts of one character each. Whatever is not of this form is refused: it comes
-from a network.
+What does not fit is refused: it comes from a network. Classes for the messages are made of
+light.pb, which is light.proto compiled (`python -m tests.harness.light_proto`). Code that protoc
+generates loads with few major versions of protobuf, and Spark Connect decides which one is there.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from dataclasses import fields
+from importlib import resources
+from typing import Any, TypeAlias, TypeVar
+
+from google.protobuf import descriptor_pb2, message_factory
+from google.protobuf.message import DecodeError
 
 from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.ops import (
@@ -54,19 +53,18 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     ToMember,
 )
 
-VERSION = 2
-"""2: what names a process is a secret. With 1 it lay in ZooKeeper, to be read by all."""
+VERSION = 3
+"""3: protobuf. With 1 and 2 messages were JSON."""
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 _SHOWN = 200
-_NUMBER_MAX = 2**63 - 1
-_TEXT_MAX = 1024 * 1024
-_REASONS = ("exists", "missing", "version", "not empty", "other")
+_VALUE_MAX = 1024 * 1024
 
+Fields: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 
 class BadMessageError(Exception):
-    """What a peer has sent is no message of this protocol; `newer`: of a later version of it."""
+    """A peer has sent what is no message of this protocol; `newer`: of a later version of it."""
 
     def __init__(self, text: str, *, newer: bool = False) -> None:
         super().__init__(text)
@@ -75,285 +73,257 @@ class BadMessageError(Exception):
 
 def encode(message: ToCoordinator | ToMember) -> bytes:
     """Deterministic: equal messages are equal bytes."""
-    value = {"version": VERSION, "message": type(message).__name__.lower(), **_fields(message)}
-    return json.dumps(value, separators=(",", ":")).encode()
+    name, written = _WRITERS[type(message)]
+    side = "FromMember" if name in _FROM_MEMBER else "FromCoordinator"
+    sent = _CLASSES[f"zkgroup.{side}"](version=VERSION, **{name: written(message)})
+    encoded: bytes = sent.SerializeToString(deterministic=True)
+    return encoded
 
 
 def decode_from_member(data: bytes) -> ToCoordinator:
-    message: ToCoordinator = _decode(data, _FROM_MEMBER)
+    message: ToCoordinator = _decode("zkgroup.FromMember", data, _FROM_MEMBER)
     return message
 
 
 def decode_from_coordinator(data: bytes) -> ToMember:
-    message: ToMember = _decode(data, _FROM_COORDINATOR)
+    message: ToMember = _decode("zkgroup.FromCoordinator", data, _FROM_COORDINATOR)
     return message
 
+
+def _decode(class_name: str, data: bytes, readers: Mapping[str, Callable[[Any], T]]) -> T:
+    received = _CLASSES[class_name]()
+    if data.startswith(b"{"):
+        raise _older("a message of version 1 or 2")
+    try:
+        received.ParseFromString(data)
+    except DecodeError as error:
+        raise _bad(data, f"it is not protobuf ({error})") from error
+    _require_version(received.version)
+    name = received.WhichOneof("message")
+    if name is None:
+        raise _bad(data, "nothing in it is known on this side")
+    try:
+        return readers[name](getattr(received, name))
+    except (ValueError, BadZnodeError) as error:
+        raise _bad(data, str(error)) from error
+
+
+def _require_version(version: int) -> None:
+    if version > VERSION:
+        raise BadMessageError(
+            f"a message of version {version}, this zkgroup reads versions up to {VERSION}",
+            newer=True,
+        )
+    if version < VERSION:
+        raise _older(f"a message of version {version}")
+
+
+def _older(what: str) -> BadMessageError:
+    return BadMessageError(
+        f"{what}, this zkgroup takes only version {VERSION}: let members and coordinators run the "
+        "same release"
+    )
+
+
+def _bad(data: bytes, why: str) -> BadMessageError:
+    return BadMessageError(
+        f"no message of a light member's stream: {why}; it begins with {data[:_SHOWN]!r}"
+    )
+
+
+def _classes() -> Mapping[str, Any]:
+    compiled = resources.files(__package__).joinpath("light.pb").read_bytes()
+    files = descriptor_pb2.FileDescriptorSet.FromString(compiled).file
+    classes: Mapping[str, Any] = message_factory.GetMessages(files)
+    return classes
+
+
+_CLASSES = _classes()
 
 # -- writing
 
 
-def _fields(m: ToCoordinator | ToMember) -> dict[str, object]:
-    if isinstance(m, Hello):
-        named = {"group": m.group, "consumer": m.consumer, "incarnation": m.incarnation}
-        return {**named, "timeout": m.timeout_ms}
-    if isinstance(m, Register):
-        fences = [[p.topic, p.partition, n.czxid, n.version] for p, n in sorted(_items(m.evidence))]
-        text = _text(m.registration)
-        return {"number": m.number, "registration": text, "static": m.static, "evidence": fences}
-    if isinstance(m, Read):
-        return {"number": m.number, "what": m.what, "paths": list(m.paths)}
-    if isinstance(m, Commit):
-        transactions = [[_op(op) for op in transaction] for transaction in m.transactions]
-        return {"number": m.number, "transactions": transactions}
-    if isinstance(m, Told):
-        return {"answer": command_json.encode(m.answer).decode()}
-    if isinstance(m, Pong | Leave):
-        return {"number": m.number}
-    return _fields_of_coordinator(m)
+def _flat(message: Any) -> Fields:
+    """Of a message whose fields are those of light.proto, and none of them is a message."""
+    return {field.name: getattr(message, field.name) for field in fields(message)}
 
 
-def _fields_of_coordinator(m: ToMember) -> dict[str, object]:
-    if isinstance(m, Tell):
-        return {"command": command_json.encode(m.command).decode()}
-    if isinstance(m, Accepted):
-        return {"epoch": m.epoch, "life": m.life, "brokers": list(m.brokers)}
-    if isinstance(m, Rejected):
-        return {"reason": m.reason, "retriable": m.retriable, "fenced": m.fenced}
-    if isinstance(m, Elsewhere):
-        return {"address": m.address, "coordinator": m.coordinator}
-    if isinstance(m, Ping):
-        return {"number": m.number, "heard": m.heard}
-    if isinstance(m, NodesRead):
-        return {"number": m.number, "nodes": [n and _node(n) for n in m.nodes]}
-    if isinstance(m, ChildrenRead):
-        return {"number": m.number, "names": [n if n is None else list(n) for n in m.names]}
-    if isinstance(m, Executed):
-        return {"number": m.number, "outcomes": [_outcome(o) for o in m.outcomes]}
-    if isinstance(m, Registered):
-        return {"number": m.number, "life": m.life}
-    return {"number": m.number, "why": m.why, "text": m.text}
-
-
-def _items(
-    evidence: Mapping[TopicPartition, NodeVersion],
-) -> list[tuple[TopicPartition, NodeVersion]]:
-    return list(evidence.items())
-
-
-def _text(data: bytes) -> str:
-    return data.decode("latin-1")
-
-
-def _op(op: Op) -> list[object]:
+def _op(op: Op) -> Fields:
     if isinstance(op, Create):
-        return ["create", op.path, _text(op.data), op.ephemeral]
-    if isinstance(op, SetData):
-        return ["set", op.path, _text(op.data), op.version]
-    return ["check" if isinstance(op, Check) else "delete", op.path, op.version]
+        return {"create": {"path": op.path, "data": op.data, "ephemeral": op.ephemeral}}
+    kind = "set" if isinstance(op, SetData) else "check" if isinstance(op, Check) else "delete"
+    return {kind: _flat(op)}
 
 
-def _node(n: NodeRead) -> list[object]:
-    return [_text(n.data), n.node.czxid, n.node.version, n.owner, n.modified]
+def _fence(partition: TopicPartition, node: NodeVersion) -> Fields:
+    return {**partition._asdict(), "node": _flat(node)}
 
 
-def _outcome(outcome: Outcome) -> list[object]:
+def _node(read: NodeRead | None) -> Fields:
+    return {"missing": True} if read is None else {**_flat(read), "node": _flat(read.node)}
+
+
+def _names(names: tuple[str, ...] | None) -> Fields:
+    return {"missing": True} if names is None else {"names": names}
+
+
+def _outcome(outcome: Outcome) -> Fields:
     if isinstance(outcome, Done):
-        return ["done", [[n.czxid, n.version] for n in outcome.written]]
+        return {"done": {"written": [_flat(node) for node in outcome.written]}}
     if isinstance(outcome, Refused):
-        return ["refused", outcome.index, outcome.reason, outcome.text]
-    return ["doubt"]
+        text = _any_text(outcome.text)
+        return {"refused": {**_flat(outcome), "reason": _symbol(outcome.reason), "text": text}}
+    return {"doubt": {}}
 
+
+def _symbol(word: str) -> str:
+    return word.upper().replace(" ", "_")
+
+
+def _any_text(text: str) -> str:
+    """The text of an error may hold what is not Unicode."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+_WRITERS: Mapping[type, tuple[str, Callable[[Any], Fields]]] = {
+    Hello: ("hello", _flat),
+    Register: (
+        "register",
+        lambda m: {**_flat(m), "evidence": [_fence(*one) for one in sorted(m.evidence.items())]},
+    ),
+    Read: ("read", lambda m: {**_flat(m), "what": _symbol(m.what)}),
+    Commit: (
+        "commit",
+        lambda m: {
+            "number": m.number,
+            "transactions": [{"ops": [_op(op) for op in ops]} for ops in m.transactions],
+        },
+    ),
+    Told: ("told", lambda m: {"answer": command_json.encode(m.answer)}),
+    Pong: ("pong", _flat),
+    Leave: ("leave", _flat),
+    Accepted: ("accepted", _flat),
+    Rejected: ("rejected", lambda m: {**_flat(m), "reason": _any_text(m.reason)}),
+    Elsewhere: ("elsewhere", _flat),
+    Ping: ("ping", _flat),
+    Tell: ("tell", lambda m: {"command": command_json.encode(m.command)}),
+    NodesRead: ("nodes_read", lambda m: {**_flat(m), "nodes": [_node(n) for n in m.nodes]}),
+    ChildrenRead: ("children_read", lambda m: {**_flat(m), "names": [_names(n) for n in m.names]}),
+    Executed: ("executed", lambda m: {**_flat(m), "outcomes": [_outcome(o) for o in m.outcomes]}),
+    Registered: ("registered", _flat),
+    Failed: (
+        "failed",
+        lambda m: {**_flat(m), "why": _symbol(m.why), "text": _any_text(m.text)},
+    ),
+}
 
 # -- reading
 
 
-class _Value:
-    """One message, asked field by field."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        try:
-            value: Any = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise self.bad("it is not JSON") from error
-        if not isinstance(value, dict):
-            raise self.bad("it is not an object")
-        self.value: dict[str, Any] = value
-        version = self.number("version")
-        if version > VERSION:
-            raise BadMessageError(
-                f"a message of version {version}, this zkgroup reads versions up to {VERSION}",
-                newer=True,
-            )
-        if version < VERSION:
-            raise BadMessageError(
-                f"a message of version {version}, this zkgroup takes only version {VERSION}: let "
-                "members and coordinators run the same release"
-            )
-
-    def bad(self, why: str) -> BadMessageError:
-        return BadMessageError(f"no message of a light member's stream: {why}; {self.shown}")
-
-    @property
-    def shown(self) -> str:
-        return f"it holds {self.data[:_SHOWN]!r}"
-
-    def text(self, key: str) -> str:
-        return self.is_text(self.value.get(key), f'"{key}"')
-
-    def flag(self, key: str) -> bool:
-        return self.is_flag(self.value.get(key), f'"{key}"')
-
-    def number(self, key: str) -> int:
-        return self.is_number(self.value.get(key), f'"{key}"')
-
-    def each(self, key: str, read: Callable[[Any], T]) -> tuple[T, ...]:
-        return tuple(read(one) for one in self.is_list(self.value.get(key), f'"{key}"'))
-
-    def word(self, key: str, *words: str) -> Any:
-        if self.value.get(key) not in words:
-            raise self.bad(f'"{key}" is none of {", ".join(words)}')
-        return self.value[key]
-
-    def is_text(self, value: Any, what: str) -> str:
-        if not isinstance(value, str) or len(value) > _TEXT_MAX:
-            raise self.bad(f"{what} is missing or no text")
-        return value
-
-    def is_flag(self, value: Any, what: str) -> bool:
-        if not isinstance(value, bool):
-            raise self.bad(f"{what} is neither true nor false")
-        return value
-
-    def is_number(self, value: Any, what: str, low: int = -1) -> int:
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not whole or not low <= value <= _NUMBER_MAX:
-            raise self.bad(f"{what} is missing or no number")
-        return int(value)
-
-    def is_list(self, value: Any, what: str, length: int | None = None) -> list[Any]:
-        if not isinstance(value, list) or (length is not None and len(value) != length):
-            raise self.bad(f"{what} is missing or not such a list")
-        return value
-
-    def bytes_of(self, value: Any, what: str) -> bytes:
-        try:
-            return self.is_text(value, what).encode("latin-1")
-        except UnicodeEncodeError:
-            raise self.bad(f"{what} is no text of bytes") from None
-
-    def path(self, value: Any) -> str:
-        path = self.is_text(value, "a path")
-        if not path.startswith("/") or path.endswith("/") or "\0" in path:
-            raise self.bad(f"{path[:_SHOWN]!r} is no path")
-        return path
-
-    def version_of(self, value: Any) -> NodeVersion:
-        czxid, version = self.is_list(value, "a version", 2)
-        return NodeVersion(self.is_number(czxid, "a czxid"), self.is_number(version, "a version"))
-
-    def op(self, value: Any) -> Op:
-        kind, path, *rest = [*self.is_list(value, "an operation"), None, None, None][:4]
-        path = self.path(path)
-        if kind == "create":
-            flag = self.is_flag(rest[1], "ephemeral")
-            return Create(path, self.bytes_of(rest[0], "data"), ephemeral=flag)
-        if kind == "set":
-            data = self.bytes_of(rest[0], "data")
-            return SetData(path, data, self.is_number(rest[1], "a version"))
-        if kind not in ("check", "delete"):
-            raise self.bad(f"there is no operation {str(kind)[:_SHOWN]!r}")
-        version = self.is_number(rest[0], "a version")
-        return Check(path, version) if kind == "check" else Delete(path, version)
-
-    def transaction(self, value: Any) -> tuple[Op, ...]:
-        return tuple(self.op(op) for op in self.is_list(value, "a transaction"))
-
-    def fence(self, value: Any) -> tuple[TopicPartition, NodeVersion]:
-        topic, partition, czxid, version = self.is_list(value, "a fence", 4)
-        try:
-            tp = TopicPartition(self.is_text(topic, "a topic"), self.is_number(partition, "it"))
-        except ValueError as error:
-            raise self.bad(str(error)) from None
-        return tp, self.version_of([czxid, version])
-
-    def node(self, value: Any) -> NodeRead | None:
-        if value is None:
-            return None
-        data, czxid, version, owner, modified = self.is_list(value, "a node", 5)
-        return NodeRead(
-            self.bytes_of(data, "data"),
-            self.version_of([czxid, version]),
-            self.is_number(owner, "an owner", -_NUMBER_MAX - 1),
-            self.is_number(modified, "a transaction"),
-        )
-
-    def names(self, value: Any) -> tuple[str, ...] | None:
-        if value is None:
-            return None
-        return tuple(self.is_text(name, "a name") for name in self.is_list(value, "names"))
-
-    def outcome(self, value: Any) -> Outcome:
-        kind, *rest = [*self.is_list(value, "an outcome"), None, None, None, None][:4]
-        if kind == "done":
-            return Done(tuple(self.version_of(n) for n in self.is_list(rest[0], "versions")))
-        if kind == "refused" and rest[1] in _REASONS:
-            index = self.is_number(rest[0], "an index")
-            return Refused(index, rest[1], self.is_text(rest[2], "a text"))
-        if kind == "doubt":
-            return InDoubt()
-        raise self.bad("there is no such outcome")
-
-    def command(self, key: str, read: Callable[[str, bytes], T]) -> T:
-        try:
-            return read("the stream", self.text(key).encode())
-        except (BadZnodeError, UnicodeEncodeError) as error:
-            raise self.bad(str(error)) from error
+def _read_flat(kind: Callable[..., T]) -> Callable[[Any], T]:
+    """Into a value whose fields are those of the message, and none of them is a message."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return lambda m: kind(**{name: _checked(getattr(m, name)) for name in names})
 
 
-def _decode(data: bytes, kinds: Mapping[str, Callable[[_Value], Any]]) -> Any:
-    value = _Value(data)
-    name = value.text("message")
-    if name not in kinds:
-        raise value.bad(f"there is no message {name[:_SHOWN]!r} from this side")
-    return kinds[name](value)
+def _checked(value: Any) -> Any:
+    if isinstance(value, int):
+        return _number(value)
+    return _sized(value) if isinstance(value, str | bytes) else tuple(map(_sized, value))
 
 
-_FROM_MEMBER: Mapping[str, Callable[[_Value], ToCoordinator]] = {
-    "hello": lambda v: Hello(
-        v.text("group"), v.text("consumer"), v.text("incarnation"), v.number("timeout")
+def _number(value: int) -> int:
+    if value < -1:
+        raise ValueError(f"the number {value} is negative")
+    return value
+
+
+def _sized(value: Any) -> Any:
+    if len(value) > _VALUE_MAX:
+        raise ValueError(f"a value of {len(value)} bytes or characters is too long")
+    return value
+
+
+def _path(path: str) -> str:
+    if not path.startswith("/") or path.endswith("/") or "\0" in path:
+        raise ValueError(f"{path[:_SHOWN]!r} is no path")
+    _sized(path)
+    return path
+
+
+def _word(message: Any, field: str) -> Any:
+    """The name of an enum's value; 0 stands for what is missing."""
+    symbols = message.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number
+    number = getattr(message, field)
+    if number == 0 or number not in symbols:
+        raise ValueError(f'"{field}" is {number}, which is not known')
+    return symbols[number].name.lower().replace("_", " ")
+
+
+def _read_op(m: Any) -> Op:
+    kind = m.WhichOneof("op")
+    if kind is None:
+        raise ValueError("an operation is not known")
+    op = getattr(m, kind)
+    path = _path(op.path)
+    if kind == "create":
+        return Create(path, _sized(op.data), ephemeral=op.ephemeral)
+    version = _number(op.version)
+    if kind == "set":
+        return SetData(path, _sized(op.data), version)
+    return Check(path, version) if kind == "check" else Delete(path, version)
+
+
+_read_version = _read_flat(NodeVersion)
+
+
+def _read_fence(m: Any) -> tuple[TopicPartition, NodeVersion]:
+    return TopicPartition(_sized(m.topic), _number(m.partition)), _read_version(m.node)
+
+
+def _read_node(m: Any) -> NodeRead | None:
+    if m.missing:
+        return None
+    return NodeRead(_sized(m.data), _read_version(m.node), m.owner, _number(m.modified))
+
+
+def _read_names(m: Any) -> tuple[str, ...] | None:
+    return None if m.missing else tuple(map(_sized, m.names))
+
+
+def _read_outcome(m: Any) -> Outcome:
+    kind = m.WhichOneof("outcome")
+    if kind == "done":
+        return Done(tuple(map(_read_version, m.done.written)))
+    if kind == "refused":
+        return Refused(_number(m.refused.index), _word(m.refused, "reason"), _sized(m.refused.text))
+    if kind == "doubt":
+        return InDoubt()
+    raise ValueError("an outcome is not known")
+
+
+_FROM_MEMBER: Mapping[str, Callable[[Any], ToCoordinator]] = {
+    "hello": _read_flat(Hello),
+    "register": lambda m: Register(
+        _number(m.number), _sized(m.registration), m.static, dict(map(_read_fence, m.evidence))
     ),
-    "register": lambda v: Register(
-        v.number("number"),
-        v.bytes_of(v.value.get("registration"), "the registration"),
-        v.flag("static"),
-        dict(v.each("evidence", v.fence)),
+    "read": lambda m: Read(_number(m.number), _word(m, "what"), tuple(map(_path, m.paths))),
+    "commit": lambda m: Commit(
+        _number(m.number), tuple(tuple(map(_read_op, each.ops)) for each in m.transactions)
     ),
-    "read": lambda v: Read(
-        v.number("number"),
-        v.word("what", "nodes", "children", "sync", "ensure"),
-        v.each("paths", v.path),
-    ),
-    "commit": lambda v: Commit(v.number("number"), v.each("transactions", v.transaction)),
-    "told": lambda v: Told(v.command("answer", command_json.decode_answer)),
-    "pong": lambda v: Pong(v.number("number")),
-    "leave": lambda v: Leave(v.number("number")),
+    "told": lambda m: Told(command_json.decode_answer("the stream", m.answer)),
+    "pong": _read_flat(Pong),
+    "leave": _read_flat(Leave),
 }
-_FROM_COORDINATOR: Mapping[str, Callable[[_Value], ToMember]] = {
-    "accepted": lambda v: Accepted(
-        v.number("epoch"),
-        v.number("life"),
-        v.each("brokers", lambda b: v.is_text(b, "a broker")),
-    ),
-    "rejected": lambda v: Rejected(v.text("reason"), v.flag("retriable"), v.flag("fenced")),
-    "elsewhere": lambda v: Elsewhere(v.text("address"), v.text("coordinator")),
-    "ping": lambda v: Ping(v.number("number"), v.number("heard")),
-    "tell": lambda v: Tell(v.command("command", command_json.decode_command)),
-    "nodesread": lambda v: NodesRead(v.number("number"), v.each("nodes", v.node)),
-    "childrenread": lambda v: ChildrenRead(v.number("number"), v.each("names", v.names)),
-    "executed": lambda v: Executed(v.number("number"), v.each("outcomes", v.outcome)),
-    "registered": lambda v: Registered(v.number("number"), v.number("life")),
-    "failed": lambda v: Failed(
-        v.number("number"), v.word("why", "offline", "forbidden", "taken"), v.text("text")
-    ),
+_FROM_COORDINATOR: Mapping[str, Callable[[Any], ToMember]] = {
+    "accepted": _read_flat(Accepted),
+    "rejected": _read_flat(Rejected),
+    "elsewhere": _read_flat(Elsewhere),
+    "ping": _read_flat(Ping),
+    "tell": lambda m: Tell(command_json.decode_command("the stream", m.command)),
+    "nodes_read": lambda m: NodesRead(_number(m.number), tuple(map(_read_node, m.nodes))),
+    "children_read": lambda m: ChildrenRead(_number(m.number), tuple(map(_read_names, m.names))),
+    "executed": lambda m: Executed(_number(m.number), tuple(map(_read_outcome, m.outcomes))),
+    "registered": _read_flat(Registered),
+    "failed": lambda m: Failed(_number(m.number), _word(m, "why"), _sized(m.text)),
 }
