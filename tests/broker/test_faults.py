@@ -234,7 +234,9 @@ def test_zookeeper_restarts_and_reading_goes_on(own_group: Group) -> None:
             range(4), b"20"
         )
 
-    wait_until(committed, 20, "the commits to reach ZooKeeper", interval_s=0.0)
+    # Longer than a session: the client of this test may connect to a server that has not begun to
+    # answer, wait for it until its own session has ended, and needs another one to look.
+    wait_until(committed, 60, "the commits to reach ZooKeeper", interval_s=0.0)
     assert group.owner_lives(topic) == lives
     assert missing(group, a.rows) == [] == twice(a.rows)
 
