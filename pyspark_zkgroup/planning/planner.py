@@ -25,6 +25,7 @@ from pyspark_zkgroup.planning.drain import Drain, DrainBox
 from pyspark_zkgroup.planning.evidence import batch_is_committed
 from pyspark_zkgroup.planning.fixed_ends import FixedEnds
 from pyspark_zkgroup.planning.log_watch import LogWatch
+from pyspark_zkgroup.planning.outage import Outage
 from pyspark_zkgroup.planning.silence import Silence
 from pyspark_zkgroup.protocols.port import Brokers, Membership, Position, Standing
 from pyspark_zkgroup.ranges.limits import share
@@ -61,6 +62,7 @@ class Planner:
         self.logs = LogWatch(brokers, clock)
         membership.losses.old_ends = self.logs.old_ends
         self.batch_size = BatchSize(options.batches, brokers, clock)
+        self._outage = Outage(clock)
         limit_s = options.group.max_poll_interval_ms / 1000.0
         self.silence = Silence(limit_s, membership.give_up, clock)
         self._is_logged = is_logged
@@ -354,8 +356,9 @@ class Planner:
         except ServerError as error:
             if not self._ever_planned and not self._latest and not self._is_restart:
                 raise
-            _log.warning(catalogue.warning("ZKG-108", error=error))
+            self._outage.goes_on(error)
             return False
+        self._outage.ends()
         self._latest = {p: end.offset for p, end in self._ends.items()}
         return True
 
