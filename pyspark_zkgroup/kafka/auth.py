@@ -13,7 +13,7 @@ import kafka.errors
 
 from pyspark_zkgroup.kafka import tokens
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
-from pyspark_zkgroup.security.sasl import Kerberos, Password, Sasl
+from pyspark_zkgroup.security.sasl import AwsCredentials, Kerberos, Password, Sasl
 from pyspark_zkgroup.security.tls import context
 from pyspark_zkgroup.security.tls_failure import failure_of
 
@@ -57,6 +57,8 @@ def _login(sasl: Sasl) -> dict[str, Any]:
         }
     if isinstance(login, Kerberos):
         return {"sasl_kerberos_service_name": login.service}
+    if isinstance(login, AwsCredentials):
+        return {}
     return {"sasl_oauth_token_provider": tokens.provider(login)}
 
 
@@ -113,6 +115,8 @@ def login_refusal(error: Exception, sasl: Sasl) -> Exception:
             f"does not accept the login of {sasl.who} by {sasl.mechanism} ({said})",
             _look_at(sasl),
         )
+    if isinstance(sasl.login, AwsCredentials) and (missing := _lacks_of_aws(error)):
+        return Refusal(f"cannot be logged in to by {sasl.mechanism}: {missing[0]}", missing[1])
     if isinstance(error, kafka.errors.KafkaError):
         passing: Exception = error
         return passing
@@ -130,7 +134,30 @@ def login_refusal(error: Exception, sasl: Sasl) -> Exception:
     )
 
 
+def _lacks_of_aws(error: Exception) -> tuple[str, str] | None:
+    """What is missing and the remedy, by what kafka-python's mechanism raises."""
+    if isinstance(error, kafka.errors.KafkaConfigurationError) and "region" in str(error):
+        return "no AWS region is set", "Set AWS_DEFAULT_REGION on driver and executors"
+    if isinstance(error, RuntimeError) and "botocore" in str(error):
+        return (
+            "Python's package botocore is not installed here",
+            "Install pyspark-zkgroup[aws] on driver and executors",
+        )
+    if isinstance(error, AttributeError):  # of the credentials, which are None
+        return (
+            "no AWS credentials were found",
+            "Give driver and executors a role, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY",
+        )
+    return None
+
+
 def _look_at(sasl: Sasl) -> str:
+    if isinstance(sasl.login, AwsCredentials):
+        return (
+            "Check that the policy of these credentials allows kafka-cluster:Connect to the "
+            "cluster, and that the clock of this machine is right"
+        )
     if isinstance(sasl.login, Password):
         return (
             "Check username and password in kafka.sasl.jaas.config, and that the brokers know this "

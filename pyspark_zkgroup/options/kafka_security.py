@@ -53,10 +53,12 @@ PROTOCOL = LISTENER.option("kafka.security.protocol", rules.one_of(*PROTOCOLS), 
 without. Also selects the listener that brokers register in ZooKeeper.
 """
 MECHANISM = LOGIN.option("kafka.sasl.mechanism", rules.one_of(*MECHANISMS), "GSSAPI")
-"""The login mechanism. GSSAPI (Kerberos) needs the package gssapi on driver and executors."""
+"""The login mechanism. GSSAPI (Kerberos) needs the package gssapi on driver and executors,
+AWS_MSK_IAM the package botocore.
+"""
 JAAS = LOGIN.optional("kafka.sasl.jaas.config", tls.LOGIN_MODULE, secret=True)
 """Credentials of the login, as a line of JAAS: PlainLoginModule and ScramLoginModule with username
-and password, OAuthBearerLoginModule, or Krb5LoginModule with useTicketCache. See
+and password, OAuthBearerLoginModule, IAMLoginModule, or Krb5LoginModule with useTicketCache. See
 docs/security.md. Never shown in messages; `${env:NAME}` or `${directory:/path:file}` keeps a
 password out of Spark's plans.
 """
@@ -152,6 +154,10 @@ def _sasl(given: Given) -> Sasl:
     if mechanism != "OAUTHBEARER":
         bearer_only = (TOKEN_ENDPOINT, TOKEN_OVER_HTTP, TOKEN_FUNCTION)
         given.refuse(bearer_only, shown, "It is for OAUTHBEARER: leave it out")
+    if mechanism == "AWS_MSK_IAM":
+        if given.value(PROTOCOL) != "SASL_SSL":
+            raise given.clash(MECHANISM, PROTOCOL, "Set the latter to SASL_SSL")
+        module = module or LoginModule(MODULE_OF[mechanism], {})
     if mechanism != "GSSAPI":
         given.refuse([KERBEROS_SERVICE], shown, "It is for GSSAPI: leave it out")
     if function is not None:

@@ -153,7 +153,7 @@ REFUSED: Final = (
     Refused(
         "kafka.sasl.client.callback.handler.class",
         _OF_A_JVM,
-        "For tokens use 'oauth.token.function'",
+        "Leave it out: 'kafka.sasl.mechanism' says how to log in",
     ),
     Refused(
         "kafka.sasl.login.callback.handler.class",

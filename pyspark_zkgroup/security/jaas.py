@@ -14,7 +14,8 @@ from typing import Literal
 
 FLAGS = ("required", "requisite", "sufficient", "optional")
 
-_SHADED = "kafkashaded."  # some platforms move Kafka's classes below a package of their own
+# Databricks moves Kafka's classes, and those of Amazon's login, below other packages.
+_SHADED = re.compile(r"^(?:kafkashaded|shadedmskiam)\.")
 _SKIPPED = re.compile(r"\s+|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _QUOTED = re.compile(r"\"((?:\\.|[^\"\\\n\r])*)\"|'((?:\\.|[^'\\\n\r])*)'", re.DOTALL)
 _WORD = re.compile(r"[\w.$-]+")
@@ -71,7 +72,7 @@ def parse(text: str) -> LoginModule:
         raise ValueError(
             f"continues after its semicolon (at character {more.at}); one login module"
         )
-    return LoginModule(module.text.removeprefix(_SHADED), options)
+    return LoginModule(_SHADED.sub("", module.text), options)
 
 
 def _tokens(text: str) -> Iterator[_Token]:

@@ -7,6 +7,7 @@ import re
 from pyspark_zkgroup.security.jaas import LoginModule
 from pyspark_zkgroup.security.sasl import (
     PASSWORD_MECHANISMS,
+    AwsCredentials,
     Kerberos,
     Login,
     Password,
@@ -22,12 +23,14 @@ SCRAM = f"{_KAFKA}.scram.ScramLoginModule"
 BEARER = f"{_KAFKA}.oauthbearer.OAuthBearerLoginModule"
 DIGEST = "org.apache.zookeeper.server.auth.DigestLoginModule"
 KERBEROS = "com.sun.security.auth.module.Krb5LoginModule"
+AWS = "software.amazon.msk.auth.iam.IAMLoginModule"
 MODULE_OF = {
     "PLAIN": PLAIN,
     "SCRAM-SHA-256": SCRAM,
     "SCRAM-SHA-512": SCRAM,
     "OAUTHBEARER": BEARER,
     "GSSAPI": KERBEROS,
+    "AWS_MSK_IAM": AWS,
 }
 
 _UNSIGNED = "unsecuredLogin"
@@ -44,6 +47,12 @@ _KERBEROS_IDLE = (
     "storeKey",
     "isInitiator",
 )
+_AWS_INSTEAD = {
+    "awsProfileName": "AWS_PROFILE",
+    "awsRoleArn": "AWS_PROFILE to a profile with that role_arn",
+    "awsRoleSessionName": "AWS_PROFILE to a profile with that role_session_name",
+    "awsStsRegion": "AWS_DEFAULT_REGION",
+}
 
 
 def check_module(mechanism: str, module: LoginModule) -> None:
@@ -61,6 +70,8 @@ def login_of(
         return _password(module)
     if mechanism == "OAUTHBEARER":
         return _token(module, endpoint)
+    if mechanism == "AWS_MSK_IAM":
+        return _aws(module)
     return _kerberos(module, service)
 
 
@@ -106,6 +117,7 @@ def _token(module: LoginModule, endpoint: str | None) -> Login:
         return TokenFile(re.sub("^file:(//)?", "", endpoint))
     client_id, secret = options.pop("clientId", ""), options.pop("clientSecret", "")
     scope = options.pop("scope", "")
+    options.pop("ssl.protocol", None)  # of a JVM's own connection to the endpoint
     for name, value in (("clientId", client_id), ("clientSecret", secret)):
         if not value:
             raise ValueError(f"gives no {name}, which the token endpoint asks for")
@@ -168,6 +180,16 @@ def _kerberos(module: LoginModule, service: str | None) -> Kerberos:
         options.pop(name, None)
     _nothing_else(module, options)
     return Kerberos(named or service or "")
+
+
+def _aws(module: LoginModule) -> AwsCredentials:
+    options = dict(module.options)
+    options.pop("awsDebugCreds", None)
+    for name, instead in _AWS_INSTEAD.items():
+        if name in options:
+            raise ValueError(f"gives {name}: set {instead} on driver and executors instead")
+    _nothing_else(module, options)
+    return AwsCredentials()
 
 
 def _nothing_else(module: LoginModule, options: dict[str, str]) -> None:

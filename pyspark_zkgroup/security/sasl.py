@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from pyspark_zkgroup.security.secret import Secret
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+MECHANISMS = (
+    "PLAIN",
+    "SCRAM-SHA-256",
+    "SCRAM-SHA-512",
+    "OAUTHBEARER",
+    "GSSAPI",
+    "AWS_MSK_IAM",
+)
 PASSWORD_MECHANISMS = MECHANISMS[:3]
 
 
@@ -58,7 +65,14 @@ class Kerberos:
     service: str
 
 
-Login = Password | UnsignedToken | TokenFile | TokenEndpoint | TokenFunction | Kerberos
+@dataclass(frozen=True, slots=True)
+class AwsCredentials:
+    """Those that botocore finds where the connection is opened: environment, profile, role."""
+
+
+Login = (
+    Password | UnsignedToken | TokenFile | TokenEndpoint | TokenFunction | Kerberos | AwsCredentials
+)
 
 
 @dataclass(frozen=True, slots=True)

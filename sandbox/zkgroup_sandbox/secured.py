@@ -82,4 +82,6 @@ def _logins(listener: str) -> list[str]:
         f"{listener}.scram-sha-256.sasl.jaas.config={scram}",
         f"{listener}.scram-sha-512.sasl.jaas.config={scram}",
         f'{listener}.oauthbearer.sasl.jaas.config={token} unsecuredLoginStringClaim_sub="broker";',
+        # A login by token ends with the token, and after so long at the latest.
+        f"{listener}.oauthbearer.connections.max.reauth.ms=3600000",
     ]

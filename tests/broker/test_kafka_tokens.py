@@ -8,6 +8,7 @@ import threading
 import time
 import urllib.parse
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -15,9 +16,11 @@ import pytest
 
 from pyspark_zkgroup.errors import AccessError
 from pyspark_zkgroup.kafka import tokens
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.security.sasl import UnsignedToken
 from tests.harness.planted_secrets import PASSWORD, WRONG_PASSWORD, leaks_of
-from tests.harness.secured_brokers import BEARER, RECORDS, jaas, read, view_of
+from tests.harness.secured_brokers import BEARER, RECORDS, TOPIC, jaas, read, view_of
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 
@@ -75,6 +78,42 @@ def test_a_token_from_a_function(servers: Sandbox) -> None:
         "oauth.token.function": f"{__name__}:good_token",
     }
     assert read(view_of(servers, "sasl_ssl", given)).num_rows == RECORDS
+
+
+def brief_token() -> str:
+    """Of 2 s; a login by it ends then."""
+    _given.append("")
+    return tokens.unsigned(UnsignedToken((("sub", "carol"),), 2), time.time())
+
+
+_given: list[str] = []
+
+
+@pytest.mark.parametrize("pause_s", [0.2, 3.0], ids=["busy", "idle"])
+def test_reading_goes_on_when_a_token_expires(servers: Sandbox, pause_s: float) -> None:
+    given = {
+        "kafka.sasl.mechanism": "OAUTHBEARER",
+        "oauth.token.function": f"{__name__}:brief_token",
+    }
+    before = len(_given)
+    with closing(view_of(servers, "sasl_ssl", given)) as view:
+
+        def logins() -> int:
+            assert view.latest([TopicPartition(TOPIC, 0)])
+            return len(_given) - before
+
+        first = logins()
+        failures: list[Exception] = []
+
+        def have_more() -> bool:
+            try:
+                return logins() >= first + 2
+            except Exception as error:
+                failures.append(error)
+                raise
+
+        wait_until(have_more, 30, "logins with further tokens", interval_s=pause_s)
+    assert failures == []
 
 
 @pytest.mark.parametrize("password", [PASSWORD, WRONG_PASSWORD])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import os
 import ssl
+from pathlib import Path
 
 import kafka.errors
 import pytest
+from kafka.net.sasl import get_sasl_mechanism
 
 from pyspark_zkgroup.kafka import auth
 from pyspark_zkgroup.kafka.auth import LoginUnderWay, Refusal
 from pyspark_zkgroup.kafka.receiving import Frame
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
-from pyspark_zkgroup.security.sasl import Kerberos, Password, Sasl, TokenFunction
+from pyspark_zkgroup.security.sasl import AwsCredentials, Kerberos, Password, Sasl, TokenFunction
 from pyspark_zkgroup.security.secret import Secret
 from tests.harness.planted_secrets import PASSWORD, leaks_of
 
@@ -88,6 +91,33 @@ def test_what_lasts_of_a_login(error: Exception, what: str) -> None:
     assert refusal.what == what
     assert refusal.remedy
     assert leaks_of(str(refusal), refusal.remedy) == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "what"),
+    [
+        ({}, "no AWS credentials were found"),
+        (
+            {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "hidden"},
+            "no AWS region is set",
+        ),
+    ],
+)
+def test_what_a_login_by_aws_lacks(
+    environment: dict[str, str], what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    mechanism = get_sasl_mechanism("AWS_MSK_IAM")(host="b-1.example", security_protocol="SASL_SSL")
+    with pytest.raises((AttributeError, kafka.errors.KafkaConfigurationError)) as caught:
+        mechanism.auth_bytes()
+    refusal = auth.login_refusal(caught.value, Sasl("AWS_MSK_IAM", AwsCredentials()))
+    assert isinstance(refusal, Refusal)
+    assert refusal.what == f"cannot be logged in to by AWS_MSK_IAM: {what}"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pyspark_zkgroup.kafka.tokens import unsigned
 from pyspark_zkgroup.security import jaas
 from pyspark_zkgroup.security.login import BEARER, KERBEROS, PLAIN, SCRAM, login_of
 from pyspark_zkgroup.security.sasl import (
+    AwsCredentials,
     Kerberos,
     Login,
     Password,
@@ -51,6 +52,73 @@ def test_tokens() -> None:
     )
     for address in ("file:/run/token", "file:///run/token"):
         assert login("OAUTHBEARER", f"{BEARER} required;", address) == TokenFile("/run/token")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "endpoint", "line", "expected"),
+    [
+        (
+            "PLAIN",
+            None,
+            "org.apache.kafka.common.security.plain.PlainLoginModule required "
+            'username="APIKEY0123456789" password="cflt+s/3cr=t";',
+            Password("APIKEY0123456789", Secret("cflt+s/3cr=t")),
+        ),
+        (
+            "OAUTHBEARER",
+            URL,
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+            "clientId='app' clientSecret='s~e.c' scope='kafka' extension_logicalCluster='lkc-1' "
+            "extension_identityPoolId='pool-1';",
+            TokenEndpoint(
+                *(URL, "app", Secret("s~e.c"), "kafka"),
+                (("logicalCluster", "lkc-1"), ("identityPoolId", "pool-1")),
+            ),
+        ),
+        (
+            "PLAIN",
+            None,
+            "kafkashaded.org.apache.kafka.common.security.plain.PlainLoginModule required "
+            'username="$ConnectionString" password="Endpoint=sb://ns.servicebus.windows.net/;'
+            'SharedAccessKeyName=read;SharedAccessKey=k/e+y=";',
+            Password(
+                "$ConnectionString",
+                Secret(
+                    "Endpoint=sb://ns.servicebus.windows.net/;SharedAccessKeyName=read;"
+                    "SharedAccessKey=k/e+y="
+                ),
+            ),
+        ),
+        (
+            "OAUTHBEARER",
+            URL,
+            "kafkashaded.org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule "
+            'required clientId="app" clientSecret="s~e.c" '
+            'scope="https://ns.servicebus.windows.net/.default" ssl.protocol="SSL";',
+            TokenEndpoint(
+                URL, "app", Secret("s~e.c"), "https://ns.servicebus.windows.net/.default"
+            ),
+        ),
+        (
+            "AWS_MSK_IAM",
+            None,
+            "shadedmskiam.software.amazon.msk.auth.iam.IAMLoginModule required;",
+            AwsCredentials(),
+        ),
+    ],
+    ids=["confluent", "confluent-oauth", "event-hubs", "event-hubs-entra", "msk"],
+)
+def test_lines_as_the_services_document_them(
+    mechanism: str, endpoint: str | None, line: str, expected: Login
+) -> None:
+    assert login(mechanism, line, endpoint) == expected
+
+
+@pytest.mark.parametrize("option", ["awsProfileName", "awsRoleArn", "awsStsRegion"])
+def test_aws_takes_its_settings_from_the_environment(option: str) -> None:
+    line = f'software.amazon.msk.auth.iam.IAMLoginModule required {option}="x";'
+    with pytest.raises(ValueError, match=f"gives {option}: set AWS_"):
+        login("AWS_MSK_IAM", line)
 
 
 def test_an_unsigned_token_says_who_and_until_when() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.security.kafka_security import OPEN, KafkaSecurity
-from pyspark_zkgroup.security.sasl import Password, Sasl, TokenFunction
+from pyspark_zkgroup.security.sasl import AwsCredentials, Password, Sasl, TokenFunction
 from pyspark_zkgroup.security.secret import Secret
 from pyspark_zkgroup.security.tls import Tls, context
 from tests.harness.given_options import LEAST as LEAST_OF_ALL
@@ -75,6 +75,14 @@ def test_a_function_needs_no_line_of_jaas() -> None:
     assert "'oauth.token.function' is 'our.tokens:current', but 'kafka.sasl.jaas.config'" in said(
         {**given, "kafka.sasl.jaas.config": f"{bearer} clientId=a;"}
     )
+
+
+def test_logins_by_aws_need_no_line_of_jaas() -> None:
+    given = {"kafka.security.protocol": "SASL_SSL", "kafka.sasl.mechanism": "AWS_MSK_IAM"}
+    expected = Sasl("AWS_MSK_IAM", AwsCredentials())
+    line = "software.amazon.msk.auth.iam.IAMLoginModule required;"
+    for pasted in ({}, {"kafka.sasl.jaas.config": line}):
+        assert security({**given, **pasted}).sasl == expected
 
 
 def test_secrets_may_be_named_instead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -191,7 +199,12 @@ def test_options_that_would_have_no_effect_are_refused() -> None:
         (
             {**SASL, "kafka.sasl.mechanism": "DIGEST"},
             "Option 'kafka.sasl.mechanism' is 'DIGEST', which is not an allowed value. Allowed: "
-            "PLAIN or SCRAM-SHA-256 or SCRAM-SHA-512 or OAUTHBEARER or GSSAPI",
+            "PLAIN or SCRAM-SHA-256 or SCRAM-SHA-512 or OAUTHBEARER or GSSAPI or AWS_MSK_IAM",
+        ),
+        (
+            {"kafka.security.protocol": "SASL_PLAINTEXT", "kafka.sasl.mechanism": "AWS_MSK_IAM"},
+            "Option 'kafka.sasl.mechanism' is 'AWS_MSK_IAM', but 'kafka.security.protocol' is "
+            "'SASL_PLAINTEXT'. Set the latter to SASL_SSL",
         ),
         (
             {**SASL, "oauth.token.function": "a:b"},
