@@ -40,7 +40,7 @@ help:
 	@echo "make quick      the tests that need no server, and a short simulation: a minute"
 	@echo "make test       all tests but the long ones, in three processes; WORKERS=1: in one"
 	@echo "make test-long  the long ones"
-	@echo "make test-matrix  the same few queries on PySpark 4.0, 4.1, 4.2 and 4.3, with brokers 3.9 and 4.1; VERSIONS='4.0 4.3' for some"
+	@echo "make test-matrix  the same few queries on PySpark 4.0, 4.1, 4.2 and 4.3, with brokers 3.9, 4.1 and 4.4; VERSIONS='4.0 4.3' for some"
 	@echo "make try-documents  each block of README and docs, each command, job and notebook in a fresh clone with an empty HOME;"
 	@echo "                DOCUMENTS_ARGS='--only docs/delta.md' for a part"
 	@echo "make sim        members in a world of virtual time, for SEEDS=300; SEED=7 tells the story of one; sim-planted: whether it finds bugs;"

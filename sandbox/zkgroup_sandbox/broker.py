@@ -1,4 +1,4 @@
-"""Kafka brokers, with ZooKeeper (3.9) or without (KRaft, 4.1), and when they count as up."""
+"""Kafka brokers, with ZooKeeper (3.9) or without (KRaft, 4.x), and when they count as up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from zkgroup_sandbox.zookeeper import zookeeper_name
 _PORTS = ("client", "controller")
 MAIN_CLASS = "kafka.Kafka"
 STORAGE_CLASS = "kafka.tools.StorageTool"
-KRAFT_LINES = frozenset({"4.1"})
+KRAFT_LINES = frozenset({"4.1", "4.4"})
 FORMAT_DEADLINE_S = 60.0
 
 

@@ -51,7 +51,7 @@ def sandbox() -> None:
     type=click.Choice(sorted(KAFKA_VERSIONS)),
     default="3.9",
     show_default=True,
-    help="3.9 keeps its state in ZooKeeper; 4.1 does not (KRaft) and can do without it.",
+    help="3.9 keeps its state in ZooKeeper; newer ones do not (KRaft) and can do without it.",
 )
 @click.option(
     "--brokers",

@@ -65,6 +65,12 @@ def sandbox_41(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="session")
+def sandbox_44(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with _started(tmp_path_factory, "sandbox-44", kafka="4.4") as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     with _started(tmp_path_factory, "secured", kafka="3.9", secured=True) as started:
         yield started

@@ -20,7 +20,7 @@ from pyspark_zkgroup.jars.maven import repository
 from pyspark_zkgroup.jars.record import Record
 from zkgroup_sandbox.pyspark_jars import ivy_jars
 
-KAFKA_VERSIONS = {"3.9": "3.9.1", "4.1": "4.1.1"}
+KAFKA_VERSIONS = {"3.9": "3.9.1", "4.1": "4.1.1", "4.4": "4.4.0"}
 PROGRESS_S = 5.0
 RECORD = Record(Path(__file__).with_name("jar_hashes.json"))
 

@@ -11,7 +11,7 @@ from tests.matrix.lab import Lab
 from tests.matrix.session import session
 from zkgroup_sandbox import Sandbox
 
-BROKERS = {"3.9": "sandbox", "4.1": "sandbox_41"}
+BROKERS = {"3.9": "sandbox", "4.1": "sandbox_41", "4.4": "sandbox_44"}
 
 
 @pytest.fixture(scope="module")

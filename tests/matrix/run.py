@@ -24,7 +24,7 @@ from tests.matrix.versions import VERSIONS, Version
 
 CASES = ROOT / "tests" / "matrix"
 REPORT = ROOT / "build" / "matrix.json"
-BROKERS = ("3.9", "4.1")
+BROKERS = ("3.9", "4.1", "4.4")
 PATIENCE_S = 3600.0
 FAILED = ("failed", "error", "nothing ran")
 

@@ -153,7 +153,7 @@ def test_foreign_directory_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kafka": "2.8"}, "no sandbox for Kafka '2.8'. Choose one of 3.9, 4.1"),
+        ({"kafka": "2.8"}, "no sandbox for Kafka '2.8'. Choose one of 3.9, 4.1, 4.4"),
         ({"brokers": -1}, "brokers is -1, but must be from 0 to 9"),
         ({"zookeepers": 0}, "zookeepers is 0, but must be from 1 to 9"),
         ({"tick_ms": 1}, "tick_ms is 1, but must be from 10 to 60000"),

@@ -25,7 +25,7 @@ from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS
     type=click.Choice(sorted(KAFKA_VERSIONS)),
     default="3.9",
     show_default=True,
-    help="3.9 keeps its state in ZooKeeper; 4.1 does not, ZooKeeper then serves the group alone.",
+    help="3.9 keeps its state in ZooKeeper; with newer ones ZooKeeper serves the group alone.",
 )
 @click.option("--remove-one-row", is_flag=True, hidden=True, help="The count must then fail.")
 def demo(kafka: str, remove_one_row: bool) -> None:
