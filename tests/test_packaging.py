@@ -39,7 +39,7 @@ def test_the_distribution_is_what_setup_cfg_says() -> None:
 
     assert installed.version == __version__ == "0.1.0"
     assert installed.metadata["Requires-Python"] == ">=3.10"
-    extras = {"delta", "dev", "ingest", "light", "notebooks", "spark"}
+    extras = {"aws", "delta", "dev", "ingest", "light", "notebooks", "spark"}
     assert set(installed.metadata.get_all("Provides-Extra") or ()) == extras
     (command,) = installed.entry_points.select(group="console_scripts")
     assert (command.name, command.value) == ("zkgroup", "pyspark_zkgroup.cli.main:main")
