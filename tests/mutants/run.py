@@ -1,10 +1,11 @@
 """Mechanical mutations of what decides, and which of them no test notices: `make mutants`.
 
-    python -m tests.mutants.run [--sample 600] [--seed 7] [--cores 2] [MODULE ...]
+    python -m tests.mutants.run [--sample 600] [--seed 7] [--cores 2] [--again] [MODULE ...]
 
-The sample is spread over the modules. Mutants that change nothing anybody can see are listed in
-equivalent.json with the reason. Ends with status 1 if fewer than 90 % of the others are killed.
-What came out is in build/mutants.json.
+The sample is spread over the modules. Mutants that change no behavior are listed in
+equivalent.json with the reason. Exits with status 1 if fewer than 90 % of the others are killed.
+build/mutants.json has each verdict as soon as it is known. `--again` keeps the kills of an earlier
+run of the same sources, and judges the others: after an interruption, or with new tests.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ MODULES = (
 KILLED_SHARE_MIN = 0.9
 _CONTRACTS = ("tests/contract/test_membership.py", "tests/contract/test_given_up.py")
 _TRACES = ("test_traces.py", "test_checkers.py", "test_busy.py", "test_lost_nodes.py")
-_RECORDING_S_MAX = 3600.0
+_RECORDING_S_MAX = 3600
 _trees: dict[str, Path] = {}
 
 
@@ -48,28 +49,38 @@ def main() -> int:
     equivalent = json.loads(EQUIVALENT.read_text(encoding="utf-8"))
     sample = sampled(modules(given.modules), given.sample, given.seed)
     sample = [mutant for mutant in sample if str(mutant) not in equivalent]
-    verdicts: list[Verdict] = []
+    told = _told(sample) if given.again else {}
+    left = [mutant for mutant in sample if not told.get(str(mutant))]
     with tempfile.TemporaryDirectory() as directory:
         context = multiprocessing.get_context("spawn")
         with context.Pool(given.cores, _make_tree, (directory,)) as pool:
             reached = _recorded(pool.map(_record, enumerate(_recordings()), chunksize=1))
-            asked = [(mutant, asked_of(mutant, reached)) for mutant in sample]
-            for verdict in pool.imap_unordered(_judge, asked):
-                verdicts.append(verdict)
+            asked = [(mutant, asked_of(mutant, reached)) for mutant in left]
+            for number, verdict in enumerate(pool.imap_unordered(_judge, asked), 1):
+                told[str(verdict.mutant)] = verdict.killed_by
+                _tell(told)
                 if not verdict.killed_by:
-                    place = f"{len(verdicts)} of {len(sample)}"
-                    print(f"{place} lives: {verdict.mutant}", flush=True)
-    killed = [v for v in verdicts if v.killed_by]
-    endless = sum(v.killed_by.endswith("no end") for v in killed)
+                    print(f"{number} of {len(left)} lives: {verdict.mutant}", flush=True)
+    killed = [by for by in told.values() if by]
+    endless = sum(by.endswith("no end") for by in killed)
     took_min = (time.monotonic() - began) / 60
     print(
-        f"{len(killed)} of {len(verdicts)} mutants killed ({endless} of them had no end), in "
+        f"{len(killed)} of {len(told)} mutants killed ({endless} of them had no end), in "
         f"{took_min:.0f} min on {given.cores} cores"
     )
+    return 0 if len(killed) >= KILLED_SHARE_MIN * len(told) else 1
+
+
+def _told(sample: list[Mutant]) -> dict[str, str]:
+    """Return what an earlier run found out about these."""
+    names = {str(mutant) for mutant in sample}
+    found = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+    return {name: by for name, by in found.items() if name in names and by}
+
+
+def _tell(told: dict[str, str]) -> None:
     RESULT.parent.mkdir(exist_ok=True)
-    told = {str(v.mutant): v.killed_by for v in verdicts}
     RESULT.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    return 0 if len(killed) >= KILLED_SHARE_MIN * len(verdicts) else 1
 
 
 def _recordings() -> list[list[str]]:
@@ -142,6 +153,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=600)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--again", action="store_true", help="keep the kills of an earlier run")
     parser.add_argument("modules", nargs="*", help="parts of the modules' paths; all without any")
     return parser.parse_args()
 
