@@ -1,4 +1,7 @@
-"""Do the zkgroup members of a group assign by the same rule? JVM members do not say theirs."""
+"""Checks that the zkgroup members of a group assign by the same rule.
+
+A JVM member does not publish its rule, so it is not compared.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ _NAMED = 5
 
 
 def conflict(own: Registration, others: Mapping[str, Registration]) -> str | None:
-    """Why `own` must not join: the other zkgroup members that assign differently, or None.
+    """Return why `own` must not join, or None: the zkgroup members that assign differently.
 
-    The order of round-robin decides nothing under range, so it is not compared there.
+    The order of round-robin has no effect under range, so it is not compared there.
     """
     by_rule: dict[str, list[str]] = {}
     odd = [

@@ -1,6 +1,6 @@
-"""Which thread gets which partition: range and round-robin, exactly as the JVM members compute it.
+"""The range and round-robin assignors, which give the same result as those of the JVM members.
 
-Every member computes the whole assignment alone, so any two that disagree in one detail (the order
+Every member computes the whole assignment alone. Two members that differ in one detail (the order
 of threads, of partitions, of equal hashes) claim the same partition, and one of them waits.
 """
 
@@ -14,7 +14,8 @@ from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 STRATEGIES = ("range", "roundrobin")
 ORDERS = ("old", "new")
-"""What round-robin hashes: `[topic,partition]` to 0.11 (old), `topic-partition` since 1.0 (new)."""
+"""What round-robin hashes: `[topic,partition]` up to 0.11 (old), `topic-partition` since 1.0
+(new)."""
 
 Assignment = dict[TopicPartition, ThreadId]
 
@@ -25,8 +26,11 @@ def assign(
     partitions: Mapping[str, Sequence[int]],
     threads: Mapping[str, Sequence[ThreadId]],
 ) -> Assignment:
-    """The owner of each partition. The order in which topics, partitions and threads come is of no
-    account; a topic without partitions or without threads is left out."""
+    """Return the owner of each partition.
+
+    The result does not depend on the order of topics, partitions or threads in the arguments. A
+    topic without partitions or without threads is left out.
+    """
     check(strategy, order)
     if strategy == "range":
         return range_assignment(partitions, threads)
@@ -45,7 +49,7 @@ def check(strategy: str, order: str) -> None:
 def range_assignment(
     partitions: Mapping[str, Sequence[int]], threads: Mapping[str, Sequence[ThreadId]]
 ) -> Assignment:
-    """Each topic alone: consecutive shares, the first threads one partition more than the rest."""
+    """Assign each topic alone: consecutive shares; the first threads get one partition more."""
     owners: Assignment = {}
     ordered = _Ordered()
     for topic, numbers in partitions.items():
@@ -68,10 +72,10 @@ def round_robin(
     partitions: Mapping[str, Sequence[int]],
     threads: Mapping[str, Sequence[ThreadId]],
 ) -> Assignment:
-    """All partitions in the order of a hash, dealt in turn to all threads.
+    """Deal all partitions, ordered by a hash, to all threads in turn.
 
-    A thread that does not read the topic loses its turn. `topics` decides between equal hashes
-    (topics that collide, like "..Aa" and "..BB"): the sort is stable.
+    A thread that does not read the topic loses its turn. The sort is stable, so the order of
+    `topics` decides between equal hashes (topics that collide, like "..Aa" and "..BB").
     """
     ordered = _Ordered()
     takers = {topic: ordered.of(threads[topic]) for topic in topics if threads.get(topic)}
@@ -102,7 +106,7 @@ def hash_key(order: str) -> Callable[[TopicPartition], str]:
 
 
 def in_order(threads: Iterable[ThreadId]) -> list[ThreadId]:
-    """Distinct threads by their text, as the JVM sorts them: c-0, c-1, c-10, c-2."""
+    """Return the distinct threads sorted by their text, as the JVM does: c-0, c-1, c-10, c-2."""
     return sorted(set(threads), key=order_key)
 
 
@@ -111,7 +115,8 @@ def order_key(thread: ThreadId) -> bytes:
 
 
 class _Ordered:
-    """Sorts each sequence of threads once: topics read by the same members often share one."""
+    """Sorts each sequence of threads once: topics with the same members often share one
+    sequence."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Sequence[ThreadId], list[ThreadId]]] = {}
@@ -119,6 +124,6 @@ class _Ordered:
     def of(self, threads: Sequence[ThreadId]) -> list[ThreadId]:
         known = self._known.get(id(threads))
         if known is None:
-            # The sequence is kept beside its order, so that its id is not given to another.
+            # Keep the sequence next to its order: otherwise its id could be reused by another.
             known = self._known[id(threads)] = (threads, in_order(threads))
         return known[1]

@@ -1,15 +1,15 @@
-"""Equal shares: of members with as many threads, none has two partitions more than another.
+"""Equal shares: two members with equally many threads differ by at most one partition.
 
 Partitions are shared out to members first, in proportion to their threads, then each member's share
-to its threads. Shared out to threads at once, a member with as many threads as there are partitions
-would keep all of them when another one joins. Each partition stays where it is unless that makes
-the shares uneven.
+to its threads. If they were shared out to threads at once, a member with as many threads as there
+are partitions would keep all of them when another member joins. A partition moves only if the
+shares are uneven without the move.
 
-Partitions without an owner go to those with the smallest share that read their topic. Then, as
-long as another one could take a partition, directly or through others, and still have less than its
-giver has now, one is passed on: when no such path is left, no assignment is more even. Topics with
-the same readers are looked at together, so a group of one subscription costs one look for each
-partition that moves.
+Partitions without an owner go to the takers with the smallest share that read their topic. Then
+partitions are passed on, as long as some taker can receive one (directly or through others) and
+still have less than the giver has now. When no such path is left, no assignment is more even.
+Topics with the same readers are treated together, so a group of one subscription needs one search
+for each partition that moves.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pyspark_zkgroup.jvm.java_order import compare_key
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 BALANCED = "balanced"
-"""As users call it: a value of partition.assignment.strategy."""
+"""The name that users give it: a value of partition.assignment.strategy."""
 STICKY = "sticky"
-"""As a member that is told by a coordinator calls it in its registration."""
+"""The name that a member with a coordinator gives it in its registration."""
 
 Taker = TypeVar("Taker", bound=Hashable)
 
@@ -35,10 +35,12 @@ def balanced(
     threads: Mapping[str, Sequence[ThreadId]],
     current: Mapping[TopicPartition, ThreadId],
 ) -> Assignment:
-    """The thread of each partition. `current` may name threads and partitions that are gone; a
-    topic without partitions or without threads is left out.
+    """Return the thread of each partition.
+
+    `current` may name threads and partitions that are gone. A topic without partitions or without
+    threads is left out.
     """
-    # Topics with the same readers often share one sequence: that saves most of this.
+    # Topics with the same readers often share one sequence: computing each once saves most work.
     by_sequence = {id(takers): _by_member(takers) for takers in threads.values()}
     members = {id_: tuple(found) for id_, found in by_sequence.items()}
     weights: dict[str, int] = {}
@@ -81,8 +83,9 @@ def _share_out(
     key: Callable[[Taker], Any],
     weights: Mapping[Taker, int],
 ) -> dict[TopicPartition, Taker]:
-    """`key` orders takers: of equals, the first one takes what is left over. Without a weight a
-    taker counts as one.
+    """Share out partitions to takers, which `key` orders: the first of equals gets what is left.
+
+    A taker without a weight counts as one.
     """
     deal = _Deal(takers, current, key, weights)
     free: list[TopicPartition] = []
@@ -103,7 +106,7 @@ def _share_out(
 
 
 class _Deal(Generic[Taker]):
-    """Takers and what they have. A crowd is a set of takers that read the same topics."""
+    """Takers and the partitions they have. A crowd is a set of takers that read the same topics."""
 
     def __init__(
         self,
@@ -113,7 +116,8 @@ class _Deal(Generic[Taker]):
         weights: Mapping[Taker, int],
     ) -> None:
         self.current = current
-        # Topics with the same readers often share one sequence: that saves most of this.
+        # Topics with the same readers often share one sequence: computing each once saves most
+        # work.
         by_sequence = {id(takers): takers for takers in readers.values() if takers}
         every = sorted({taker for takers in by_sequence.values() for taker in takers}, key=key)
         self.rank = {taker: rank for rank, taker in enumerate(every)}
@@ -124,7 +128,7 @@ class _Deal(Generic[Taker]):
         self._known: dict[frozenset[Taker], int] = {}
         crowds = {key: self._crowd(takers) for key, takers in by_sequence.items()}
         self._topics = {t: crowds[id(takers)] for t, takers in readers.items() if takers}
-        # Per taker and crowd: what it has had before, and what it has not.
+        # Per taker and crowd: partitions that the taker had before, and partitions new to it.
         self.kept: dict[Taker, dict[int, list[TopicPartition]]] = {t: {} for t in every}
         self.fresh: dict[Taker, dict[int, list[TopicPartition]]] = {t: {} for t in every}
 
@@ -148,7 +152,7 @@ class _Deal(Generic[Taker]):
         return (self.load[taker] + more) / self.weights[taker]
 
     def give(self, free: Sequence[TopicPartition]) -> None:
-        """Topics with few readers first: the others can still make way for them."""
+        """Give away topics with few readers first: the other topics can still make way for them."""
         crowds = {p: self._topics[p.topic] for p in free}
         heaps: dict[int, list[tuple[float, int, Taker]]] = {}
         for partition in sorted(free, key=lambda p: (len(self.crowds[crowds[p]]), p)):
@@ -157,17 +161,23 @@ class _Deal(Generic[Taker]):
                 heaps[crowd] = [(self.share(t, 1), self.rank[t], t) for t in self.crowds[crowd]]
                 heapq.heapify(heaps[crowd])
             heap = heaps[crowd]
-            # Shares only grow here: an entry that is out of date is too small, and is put right.
+            # Shares only grow here, so an outdated entry is too small. It is replaced before its
+            # use.
             while heap[0][0] != self.share(heap[0][2], 1):
                 _, rank, taker = heap[0]
                 heapq.heapreplace(heap, (self.share(taker, 1), rank, taker))
             self.put(partition, heap[0][2], crowd)
 
     def level(self) -> None:
-        """Always from whoever has most, or one would give away what it gets back from another."""
-        # From whom nothing leads to a taker with less, nothing leads either for whoever was
-        # reached on the way and has no more. Later moves do not change that: they come from takers
-        # with no more, so they cannot end there.
+        """Pass partitions on, always from the taker with the largest share.
+
+        In another order a taker could give away a partition that it gets back later.
+        """
+        # If no path leads from a giver to a taker with less, then none leads there from any taker
+        # that
+        # the search reached and that has no more than the giver. Later moves do not change this:
+        # they
+        # come from takers with no more, so they cannot end there.
         hopeless: dict[Taker, float] = {}
         least = min((self.share(taker, 1) for taker in self.load), default=0.0)
         heap = [(-self.share(t), self.rank[t], t) for t in self.load]
@@ -188,7 +198,9 @@ class _Deal(Generic[Taker]):
 
     def _pass_on(self, source: Taker) -> tuple[Taker | None, Collection[Taker]]:
         """Pass one partition along the shortest path to a taker that then has less than `source`
-        has now. Returns the taker, or None and all takers that were reached in vain.
+        now.
+
+        Returns that taker, or None and all takers that the search reached.
         """
         reached: dict[Taker, tuple[Taker, int]] = {source: (source, -1)}
         seen: set[int] = set()
@@ -224,7 +236,7 @@ class _Deal(Generic[Taker]):
             giver, crowd = reached[taker]
             if crowd < 0:
                 return
-            # What it has not had before moves for nothing.
+            # Prefer a partition that is new to the giver: moving it costs nothing.
             pile = self.fresh[giver].get(crowd) or self.kept[giver][crowd]
             partition = pile.pop()
             self.load[giver] -= 1

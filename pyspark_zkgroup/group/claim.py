@@ -1,7 +1,7 @@
 """Which partitions move at a boundary, and the transactions that move them.
 
-Cooperative: what stays is never released. A partition that is ours but owned by another is waited
-for, without a limit; its owner's slowness is never an error.
+Rebalancing is cooperative: a partition that stays is never released. A partition that is ours but
+owned by another member is waited for, without a limit; a slow owner is never an error.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 
-# A restart within the session's timeout raises it by one: so many, and it begins again.
+# Each restart within the session's timeout raises the version by one; above this it starts again.
 _VERSIONS_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """All of them sorted. `vanished`: held, but the owner node is gone while our session lives."""
+    """The moves of one boundary, each sorted.
+
+    `vanished` partitions are held, but their owner node is gone while our session lives.
+    """
 
     vanished: tuple[TopicPartition, ...]
     release: tuple[TopicPartition, ...]
@@ -39,8 +42,10 @@ def moves(
     owners: Mapping[TopicPartition, OwnerRead],
     session: int,
 ) -> Moves:
-    """`target`: our partitions and their threads. `owned`: all owner nodes; `owners`: those read,
-    of what is not held.
+    """Compare the target with what is held and owned.
+
+    `target` has our partitions and their threads. `owned` names all partitions with an owner node;
+    `owners` has the owner nodes that were read, of partitions that are not held.
     """
     vanished = {p for p in held if p not in owned}
     kept = held.keys() - vanished
@@ -61,8 +66,9 @@ def moves(
 def claim_request(
     paths: GroupPaths, tp: TopicPartition, thread: ThreadId, offset: OffsetRead, start: int
 ) -> Transaction:
-    """The owner node, rewritten once so that its version tells a zkgroup claim; and the fence
-    moves.
+    """Return the claim: create the owner node, rewrite it once, and move the fence.
+
+    The rewritten node has version 1, which marks it as the claim of a zkgroup member.
     """
     node, text = paths.owner(tp), str(thread).encode()
     return (
@@ -73,8 +79,10 @@ def claim_request(
 
 
 def claim_start(known: Known | None, offset: OffsetRead) -> int | None:
-    """The group's offset, always; but where our own finished work could not be settled yet under an
-    unmoved fence, that. None where the node holds no offset: the first position is to be looked up.
+    """Return the offset that a claim starts from, or None if the first position must be looked up.
+
+    It is the group's offset. The exception is finished work of ours that could not be settled yet
+    under an unmoved fence: then it is the end of that work. None: the node holds no offset.
     """
     if known is not None and known.fence == offset.node:
         return known.done
@@ -92,9 +100,11 @@ def release_request(paths: GroupPaths, tp: TopicPartition, known: Known, held: H
 def rethread_request(
     paths: GroupPaths, tp: TopicPartition, thread: ThreadId, known: Known, held: Held
 ) -> Transaction:
-    """Under the fence as well. Every claim starts its owner node at version 1: an operator deletes
-    ours, another member claims the partition, and by its version alone that node is ours. But that
-    claim has moved the fence.
+    """Return the move of a partition between threads of one member, under the fence.
+
+    The version of the owner node is not enough. Every claim starts its node at version 1: an
+    operator deletes ours, another member claims the partition, and its node has the version of
+    ours. But that claim has moved the fence.
     """
     return (
         Check(paths.offset(tp), known.fence.version),
@@ -112,8 +122,9 @@ def proof_request(paths: GroupPaths, tp: TopicPartition, known: Known, held: Hel
 def take_over_request(
     paths: GroupPaths, tp: TopicPartition, thread: ThreadId, fence: NodeVersion, owner: OwnerRead
 ) -> Transaction:
-    """A static member's predecessor: its node for ours, under the very fence of the checkpoint,
-    which stays.
+    """Return the take-over of a static member's predecessor: replace its owner node by ours.
+
+    The fence must be the one in the checkpoint, and it stays.
     """
     node, text = paths.owner(tp), str(thread).encode()
     return (
@@ -125,10 +136,11 @@ def take_over_request(
 
 
 def taken_over_version(owner: OwnerRead) -> int:
-    """What the node has after that: not what the predecessor knows it by.
+    """Return the version of the node after a take-over: one that the predecessor does not know.
 
-    It may live: it has looked at its registration and is held up; its node is taken over; it goes
-    on, and releases what it holds, or moves it to another of its threads. By its version, which a
-    new node would have had again, that was the node of its successor.
+    The predecessor may be alive: it has looked at its registration and is held up; its node is
+    taken over; it continues, and releases what it holds or moves it to another of its threads. A
+    new node would again have the version that the predecessor remembers, so the predecessor would
+    act on the node of its successor.
     """
     return owner.version + 1 if owner.version < _VERSIONS_MAX else 1

@@ -1,4 +1,4 @@
-"""Why a partition that is ours by the target cannot be claimed: in words that say what to do."""
+"""Why a partition that the target assigns to us cannot be claimed, and what to do about it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _SHOWN_MAX = 120
 
 
 def owned(path: str, owner: OwnerRead, registered: Collection[str]) -> str:
-    """By a member, as a rule: it lets go at its next boundary, or its session ends."""
+    """Describe the owner node. As a rule its member releases it at its next boundary or expires."""
     text = owner.text if len(owner.text) <= _SHOWN_MAX else owner.text[:_SHOWN_MAX] + "..."
     if not owner.session:
         return (
-            f"owned by {text or 'nobody'} in a node that outlives every session: no member made "
-            f"it, delete {path}"
+            f"owned by {text or 'an empty name'} in a node that outlives every session: no member "
+            f"made it, delete {path}"
         )
     if consumer_of(owner.text) in registered:
         return f"owned by {text}"
@@ -31,6 +31,6 @@ def bad_offset(path: str, raw: bytes) -> str:
 
 def lost_offset(path: str, left_s: float) -> str:
     return (
-        f"{path} was lost, and this query does not know it: whoever read the partition last may "
-        f"restore it within {left_s:.0f} s"
+        f"{path} was lost, and this query does not know it: the member that read the partition "
+        f"last may restore it within {left_s:.0f} s"
     )

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 ANY_VERSION = -1
-"""Of an operation on a node that only has to be there."""
+"""For an operation on a node that only has to exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """`sequential`: the server appends a number of ten digits to the path, larger each time."""
+    """Create a node. `sequential`: the server appends ten digits to the path, larger each time."""
 
     path: str
     data: bytes
@@ -45,8 +45,9 @@ Transaction: TypeAlias = tuple[Op, ...]
 
 @dataclass(frozen=True, slots=True)
 class NodeVersion:
-    """Which life of a znode (czxid) and which version of its data. A version alone comes back after
-    a delete.
+    """Which life of a znode (czxid) and which version of its data.
+
+    A version alone is not unique: it starts again after the node was deleted.
     """
 
     czxid: int
@@ -55,14 +56,14 @@ class NodeVersion:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Executed; `written` holds the new version of each node it set, in order."""
+    """The transaction was executed. `written` has the new version of each node it set, in order."""
 
     written: tuple[NodeVersion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was executed: the operation at `index` failed for `reason`."""
+    """The transaction was not executed: the operation at `index` failed for `reason`."""
 
     index: int
     reason: Literal["exists", "missing", "version", "not empty", "other"]
@@ -71,7 +72,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """No answer came. The transaction was executed, or will be, or never is."""
+    """No answer arrived. The transaction was executed, will be executed, or never is."""
 
 
 Outcome: TypeAlias = Done | Refused | InDoubt

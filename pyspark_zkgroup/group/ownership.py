@@ -1,4 +1,4 @@
-"""What is read of one partition in ZooKeeper, and what a member knows and holds of it."""
+"""The owner node and offset node of a partition as read, and what a member knows and holds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FENCE = re.compile(r"([0-9]+)\.([0-9]+)(?:\+([0-9]+))?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class OwnerRead:
-    """An owner node. Its data version is 0 for JVM members; zkgroup members rewrite theirs once
+    """An owner node. Its data version is 0 for JVM members; zkgroup members rewrite the node once
     when they claim.
     """
 
@@ -32,8 +32,10 @@ class OwnerRead:
 
 @dataclass(frozen=True, slots=True)
 class OffsetRead:
-    """An offset node. `value` is None where the text is no offset; below 0 the JVM takes it as not
-    set. `modified` is the transaction that last wrote it, 0 where that was not asked.
+    """An offset node.
+
+    `value` is None if the text is no offset; JVM members treat a negative value as not set.
+    `modified` is the transaction that last wrote the node, or 0 if that was not read.
     """
 
     raw: bytes
@@ -52,8 +54,8 @@ UNREAD: Final = -1
 class Known:
     """A partition's progress: finished up to `done`; the group's node holds `value` under `fence`.
 
-    `value` is UNREAD where only a plan tells of the node: it may have been made while commits did
-    not go through. `doubt` is a value whose commit was sent and never answered.
+    `value` is UNREAD if the node is known from a plan only, which may have been made while commits
+    failed. `doubt` is the value of a commit that was sent and not answered.
     """
 
     fence: NodeVersion
@@ -73,18 +75,19 @@ class Held:
 
 
 def consumer_of(thread: str) -> str:
-    """An owner node holds a thread id: the consumer id, a hyphen, and the number of the thread."""
+    """Return the consumer of a thread id: it is the consumer id, a hyphen and the thread's
+    number."""
     return thread.rpartition("-")[0]
 
 
 def thread_of(text: str) -> ThreadId | None:
-    """None where an owner node holds what no member writes."""
+    """Return the thread id in an owner node, or None if it holds text that no member writes."""
     match = _THREAD.fullmatch(text)
     return ThreadId(match[1], int(match[2])) if match else None
 
 
 def parse_offset(raw: bytes) -> int | None:
-    """As Java's Long.parseLong reads it: no blanks, a sign allowed, 64 bits."""
+    """Parse an offset like Java's Long.parseLong: no blanks, an optional sign, 64 bits."""
     if not _OFFSET.fullmatch(raw):
         return None
     value = int(raw)
@@ -92,29 +95,31 @@ def parse_offset(raw: bytes) -> int | None:
 
 
 def fence_of(node: NodeVersion, unanswered: int | None = None) -> Fence:
-    """`unanswered`: the value of a commit that was sent under this fence and may yet move it."""
+    """Return a fence. `unanswered` is the value of a commit under it that may still move it."""
     sent = "" if unanswered is None else f"+{unanswered}"
     return Fence(f"{node.czxid}.{node.version}{sent}")
 
 
 def version_of(fence: Fence) -> NodeVersion | None:
-    """The node before any unanswered commit. None for a fence that another protocol issued: it
-    equals no offset node.
+    """Return the node's version before any unanswered commit.
+
+    None for a fence of another protocol: it equals no offset node.
     """
     match = _FENCE.fullmatch(fence)
     return NodeVersion(int(match[1]), int(match[2])) if match else None
 
 
 def unanswered_of(fence: Fence) -> int | None:
-    """The value of the commit that was in doubt when the fence was put into its plan."""
+    """Return the value of the commit that was in doubt when the fence was put into its plan."""
     match = _FENCE.fullmatch(fence)
     return int(match[3]) if match and match[3] is not None else None
 
 
 def answered(known: Known, offset: OffsetRead) -> Known:
-    """Once the node has been read: what became of a commit that was never answered, and the value
-    where it was UNREAD. Our own write has moved the node by one version, to the value sent;
-    anything else was not ours.
+    """Resolve an unanswered commit, and a value that was UNREAD, after the node has been read.
+
+    Our own write has moved the node by one version, to the value that was sent. Any other change
+    is the write of another client.
     """
     if offset.node == known.fence and offset.value is not None:
         return replace(known, value=offset.value, doubt=None)
@@ -127,9 +132,10 @@ def answered(known: Known, offset: OffsetRead) -> Known:
 
 
 def stands(fence: Fence, offset: OffsetRead) -> bool:
-    """Whether nobody but the fence's own member has moved the node: it has the fence's version, or
-    the next one and exactly the value whose commit was unanswered. A claim would have left the
-    value that was there before.
+    """Return whether only the fence's own member has written the node since.
+
+    Then the node has the fence's version, or the next version and exactly the value whose commit
+    was unanswered. A claim would have kept the value that was there before.
     """
     match = _FENCE.fullmatch(fence)
     if match is None:

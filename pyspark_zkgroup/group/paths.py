@@ -1,4 +1,5 @@
-"""Where everything of a group lies in ZooKeeper, relative to the chroot. Spelt only here."""
+"""The paths of a group's nodes in ZooKeeper, relative to the chroot. No other module spells
+them."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def broker_path(broker: int | str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GroupPaths:
-    """The nodes of one group. Under a topic a partition is its bare number."""
+    """The nodes of one group. Below a topic, a partition is its bare number."""
 
     group: str
 
@@ -63,14 +64,14 @@ class GroupPaths:
     def offset(self, partition: TopicPartition) -> str:
         return f"{self.offsets}/{partition.topic}/{partition.partition}"
 
-    # Beside what JVM consumers and their tools list below a group: ids, owners, offsets.
+    # Not below ids, owners or offsets, which JVM consumers and their tools list.
 
     @property
     def requests(self) -> str:
         return f"{self.root}/zkgroup/requests"
 
     def request(self, consumer: str) -> str:
-        """What an operator asks of this member; its answer is written into the same node."""
+        """Return the node with an operator's request to this member; it gets the answer as well."""
         return f"{self.requests}/{consumer}"
 
     @property
@@ -78,18 +79,18 @@ class GroupPaths:
         return f"{self.root}/zkgroup/resting"
 
     def rests(self, consumer: str) -> str:
-        """There while a member that was asked to leave lives on outside of the group."""
+        """Return the node that exists while a member that was asked to leave stays outside."""
         return f"{self.resting}/{consumer}"
 
 
 def coordinated_ids(group: str) -> str:
-    """Where members register whom a coordinator tells what to read."""
+    """Return where members register that get their assignment from a coordinator."""
     return f"{COORDINATED}/{group}/ids"
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatedPaths(GroupPaths):
-    """The same nodes for owners and offsets; members and what they are told lie elsewhere."""
+    """The same nodes for owners and offsets; registrations and commands have their own nodes."""
 
     def __post_init__(self) -> None:
         if not self.group or "/" in self.group or self.root in (COORDINATED, COORDINATOR):
@@ -101,7 +102,7 @@ class CoordinatedPaths(GroupPaths):
 
     @property
     def other_ids(self) -> str:
-        """Where members register that decide for themselves."""
+        """Return where members register that compute the assignment themselves."""
         return f"{self.root}/ids"
 
     @property
@@ -112,7 +113,7 @@ class CoordinatedPaths(GroupPaths):
         return f"{self.channels}/{consumer}"
 
     def command(self, consumer: str, command: str = "") -> str:
-        """Without a number: what the server appends one to."""
+        """Return the node of a command. Without `command` it is the prefix of a sequential node."""
         return f"{self.channel(consumer)}/{command}"
 
     @property

@@ -1,10 +1,10 @@
-"""What becomes of one range of an unfinished batch after a crash. Decided by its fence alone,
-proved by a transaction.
+"""Decides whether one range of an unfinished batch is read again after a crash.
 
-A fence that has not moved: the range is read again, exactly. One that our own unanswered commit has
-moved still stands. One that has moved else: another member took the partition, the range is left
-out for ever, whoever owns it now and whatever the group's offset says. So the content of a batch
-can only shrink from one replay to the next, and a sink that is idempotent by batch id stays right.
+The fence alone decides, and a transaction proves it. If the fence has not moved, or only our own
+unanswered commit has moved it, exactly this range is read again. If anything else has moved it,
+another member took the partition: the range is left out permanently, regardless of the present
+owner and of the group's offset. So the content of a batch can only shrink from one replay to the
+next, and a sink that is idempotent by batch id stays correct.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyspark_zkgroup.plan import PlannedRange
 
 @dataclass(frozen=True, slots=True)
 class Include:
-    """Read the range again once `request` is done; without a request the node is ours already."""
+    """Read the range again once `request` is done; without a request the node is already ours."""
 
     held: Held
     request: Transaction = ()
@@ -30,7 +30,7 @@ class Include:
 
 @dataclass(frozen=True, slots=True)
 class LeaveOut:
-    """Never read the range once `request` is done; `reason` says who has it."""
+    """Never read the range once `request` is done; `reason` names the owner."""
 
     request: Transaction
     reason: str
@@ -38,7 +38,7 @@ class LeaveOut:
 
 @dataclass(frozen=True, slots=True)
 class WaitFor:
-    """Our own predecessor's node: its session ends by itself."""
+    """Wait for our own predecessor's node: its session ends without our doing."""
 
     owner: OwnerRead
 
@@ -57,8 +57,8 @@ def decide(
     tp = planned.partition
     node = paths.offset(tp)
     if offset is None:
-        # The group's nodes were lost. The range's start becomes the group's offset again, in a node
-        # no plan knows.
+        # The group's nodes were lost. Write the range's start as the group's offset again, into a
+        # node that no plan knows.
         rebuilt = Create(node, b"%d" % planned.range.start)
         return LeaveOut((rebuilt,), "the offset node was lost and is rebuilt from the checkpoint")
     if not stands(planned.fence, offset):
@@ -81,7 +81,7 @@ def decide(
 def _claim(
     paths: GroupPaths, planned: PlannedRange, thread: ThreadId, offset: OffsetRead
 ) -> Transaction:
-    """Check only: the range is read and committed under the very fence its plan carries."""
+    """Check the fence only: the range is read and committed under the fence that its plan has."""
     node, text = paths.owner(planned.partition), str(thread).encode()
     return (
         Create(node, text, ephemeral=True),

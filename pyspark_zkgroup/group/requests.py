@@ -1,7 +1,7 @@
-"""What an operator asks of one member from outside, and what the member answers: one node for both.
+"""An operator's request to one member and the member's answer, both in one node.
 
-A request is for the process that had the session it names. A static member that is started anew has
-the same consumer id, and what was asked of its predecessor must not keep it from joining.
+A request is for the process with the session that it names. A static member has the same consumer
+id after a restart, and a request to its predecessor must not keep it from joining.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any, Literal, cast
 
 Kind = Literal["drain", "stop"]
 KINDS: tuple[Kind, ...] = ("drain", "stop")
-# How long an answer is kept of a process that has ended: one that is between two sessions must not
+# How long to keep the answer of a process that has ended: a process between two sessions must not
 # lose its request.
 _KEPT_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`drain`: commit, leave the group and stay outside; `stop`: and end the query."""
+    """`drain`: commit, leave the group and stay outside. `stop`: also end the query."""
 
     kind: Kind
     by: str
@@ -50,7 +50,7 @@ def encode_request(request: Request) -> bytes:
 
 
 def decode_request(data: bytes) -> Request | None:
-    """None for what `encode_request` has not written: garbage asks nothing."""
+    """Decode what `encode_request` has written; anything else is no request."""
     try:
         value: dict[str, Any] = json.loads(data)
         kind, answer = value["request"], value["answer"]
@@ -69,19 +69,19 @@ def decode_request(data: bytes) -> Request | None:
 
 
 def _moment(value: object) -> int:
-    """In milliseconds. A float may be infinite."""
+    """Return a time in milliseconds. A float may be infinite."""
     if not isinstance(value, int) or not 0 <= value < 2**63:
         raise ValueError(f"{value!r} is no time")
     return value
 
 
 def in_force(request: Request | None, own_sessions: Collection[int]) -> Request | None:
-    """The request, if it is for the process that had these sessions."""
+    """Return the request if it is for the process that had these sessions."""
     return request if request is not None and request.session in own_sessions else None
 
 
 def is_over(request: Request, *, registered: bool, resting: bool, now_ms: int) -> bool:
-    """Whether the process that it was for has ended, so that its node can go."""
+    """Return whether the process that the request was for has ended, so that its node can go."""
     return (
         request.answer is not None
         and not registered

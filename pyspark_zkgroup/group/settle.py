@@ -1,6 +1,6 @@
-"""How finished work gets committed: always under the fence its plan carried, never on a guess.
+"""How finished work is committed: always under the fence of its plan, never on a guess.
 
-The rules behind each branch are in DESIGN.md, "Ownership and progress".
+DESIGN.md, "Ownership and progress", has the reasons for each branch.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ from pyspark_zkgroup.model import ThreadId, TopicPartition
 def commit_held(
     paths: GroupPaths, consumer: str, tp: TopicPartition, known: Known, held: Held
 ) -> Transaction:
-    """Versions come back. All nodes of a group are lost; others rebuild them, claim and commit, and
-    owner and offset have the very versions that a member in a long batch remembers. What it cannot
-    have got back is its registration: it registers anew only after it has looked at what it holds.
+    """Commit finished work of a partition that is held; the own registration must exist.
+
+    Versions come back. All nodes of a group are lost; other members rebuild them, claim and
+    commit, and owner and offset have the very versions that a member in a long batch remembers.
+    But its registration cannot be back: it registers again only after it has looked at what it
+    holds.
     """
     return (
         Check(paths.owner(tp), held.owner_version),
@@ -39,7 +42,7 @@ def commit_held(
 class Verdict(enum.Enum):
     OURS = "the write did go through"
     AGAIN = "nothing has changed: send it again"
-    UNOWNED = "the owner node is gone and nobody took over: settle it as one that is not held"
+    UNOWNED = "the owner node is gone and no member took over: settle it as one that is not held"
     DROP = "another member has taken it over"
     MISSING = "the offset node is gone"
     FENCED = "another process of our own member id has taken it over"
@@ -61,11 +64,12 @@ def resolve(
     owner: OwnerRead | None,
     offset: OffsetRead | None,
 ) -> Resolution:
-    """After a refused commit, or one whose answer was lost; both nodes were read after a sync.
+    """Decide what became of a commit that was refused or not answered, from both nodes.
 
-    Our own write is known by three things at once: the same node, moved by exactly one version, to
-    exactly the value we sent. A claim of another member moves it by one as well, but leaves the
-    value it found, and that is not ours: nothing is sent unless the value changes.
+    Both were read after a sync. Three facts together identify our own write: the node is the same,
+    it has moved by exactly one version, and it has exactly the value we sent. The claim of another
+    member also moves the node by one version, but keeps its value, and that value is not ours: a
+    commit is only sent if it changes the value.
     """
     if offset is None:
         return Resolution(Verdict.MISSING)
@@ -86,15 +90,17 @@ def resolve(
 
 
 def owner_is(owner: OwnerRead, consumer: str) -> bool:
-    """Compared on whole thread ids: `c` and `c-1` are two consumers, both could own `c-1-0`'s
-    prefix.
+    """Return whether the consumer owns the node.
+
+    Whole thread ids are compared: `c` and `c-1` are two consumers, and both are a prefix of
+    `c-1-0`.
     """
     name, dash, number = owner.text.rpartition("-")
     return bool(dash) and name == consumer and number.isdecimal()
 
 
 class NotHeld(enum.Enum):
-    FORGET = "somebody moved the fence: the group's offset counts"
+    FORGET = "another client moved the fence: the group's offset counts"
     LATER = "a JVM member owns it and has not committed: its next commit or its end decides"
     REBUILD = "the offset node is gone: the checkpoint's position is all there is"
 
@@ -110,8 +116,9 @@ def settle_not_held(
 ) -> Transaction | NotHeld:
     """Commit finished work of a partition that is not (or no longer) held.
 
-    Creating and deleting the owner node inside the transaction proves that nobody owns it. An owner
-    node of a zkgroup member under an unmoved fence can only be our own predecessor's.
+    The transaction creates and deletes the owner node, which proves that the partition has no
+    owner. An owner node of a zkgroup member under an unmoved fence can only be our own
+    predecessor's.
     """
     if offset is None:
         return NotHeld.REBUILD

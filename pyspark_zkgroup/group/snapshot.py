@@ -1,4 +1,4 @@
-"""The group at one instant: who is registered for what, and which partitions there are."""
+"""The group at one instant: each member's registration, and the partitions of the topics."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from pyspark_zkgroup.model import ThreadId, TopicPartition
 
 Threads = dict[str, tuple[ThreadId, ...]]
 GROUP_THREADS_MAX = 100_000
-"""Of all members together, each counted by the topic for which it has most."""
+"""Limit on the threads of all members together. Each counts with its threads for one topic, the
+one for which it has most."""
 PLACES_MAX = 1_000_000
-"""Threads of all sets of threads that read the same topics: one thread is in many of them."""
+"""Limit on the threads of all distinct sets of readers; one thread is in many such sets."""
 _KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`skipped` has the consumer ids whose registration cannot be read, each with the reason.
+    """The group at one instant. `skipped` has each consumer id whose registration cannot be read,
+    with the reason.
 
-    A JVM member fails its whole rebalance on such a registration. We go on without that member:
-    claims exclude each other all the same, and one bad node must not stop everybody.
-    `unsupported` are those of them whose pattern a JVM member may read although this one cannot:
-    what the others own cannot be told.
+    A JVM member fails its whole rebalance on such a registration. This member ignores the
+    registration: claims exclude each other all the same, and one bad node must not stop the group.
+    `unsupported` are the skipped members whose pattern a JVM member may be able to read although
+    this one cannot: what they own is unknown.
     """
 
     members: Mapping[str, Registration]
@@ -39,13 +41,15 @@ class Snapshot:
 
     @property
     def has_wildcards(self) -> bool:
-        """Whether the list of all topics matters, not only those that are named."""
+        """Return whether the list of all topics matters, not only those that are named."""
         return any(member.subscription.is_wildcard for member in self.members.values())
 
     @property
     def is_balanced(self) -> bool:
-        """Whether equal shares apply: only when every member announces them. A JVM member, or a
-        zkgroup member of an older release, computes its strategy whatever the others do.
+        """Return whether equal shares apply: only when every member announces them.
+
+        A JVM member, or a zkgroup member of an older release, computes its strategy regardless of
+        the others.
         """
         return all(member.balanced for member in self.members.values())
 
@@ -53,8 +57,10 @@ class Snapshot:
 def read_snapshot(
     group: str, ids: Mapping[str, bytes | None], topics: Mapping[str, tuple[int, ...]]
 ) -> Snapshot:
-    """From what the nodes hold. A registration that cannot be read, or whose pattern is none or is
-    not supported, is skipped with its path and the reason.
+    """Build the snapshot from the contents of the nodes.
+
+    A registration that cannot be read, or whose pattern is invalid or not supported, is skipped
+    with its path and the reason.
     """
     path_of = GroupPaths(group).id
     members, skipped = read_registrations(path_of, ids)
@@ -65,7 +71,7 @@ def read_snapshot(
 def read_registrations(
     path_of: Callable[[str], str], ids: Mapping[str, bytes | None]
 ) -> tuple[dict[str, Registration], dict[str, str]]:
-    """Those that can be read, and the others with the reason."""
+    """Return the registrations that can be read, and for each of the others the reason."""
     members: dict[str, Registration] = {}
     skipped: dict[str, str] = {}
     for consumer, data in ids.items():
@@ -84,8 +90,10 @@ def read_registrations(
 
 
 def _too_many(members: Mapping[str, Registration]) -> list[str]:
-    """The largest go first, so that a member cannot push out others without being pushed out
-    itself; and all who read the same registrations leave out the same.
+    """Return the members to leave out, the largest first.
+
+    So a member cannot push out others without being left out itself, and all members that read the
+    same registrations leave out the same ones.
     """
     counts = {consumer: _most(member.subscription) for consumer, member in members.items()}
     total = sum(counts.values())
@@ -102,7 +110,7 @@ def _most(subscription: Subscription) -> int:
     return max((threads for _, threads in subscription.entries), default=0)
 
 
-# Registrations stay as they are, and every look reads all of them.
+# Registrations do not change, and every look reads all of them.
 @lru_cache(_KEPT)
 def _read_member(path: str, data: bytes | None) -> Registration | str:
     try:
@@ -126,7 +134,7 @@ def _has_unsupported_pattern(path: str, data: bytes | None) -> bool:
 
 
 def expand(snapshot: Snapshot, exclude_internal: bool) -> Threads:
-    """Per topic that anybody reads, the threads that read it, in order."""
+    """Return for each topic that has a reader its threads, in order."""
     return threads_by_topic(
         {consumer: member.subscription for consumer, member in snapshot.members.items()},
         snapshot.topics,
@@ -137,7 +145,9 @@ def expand(snapshot: Snapshot, exclude_internal: bool) -> Threads:
 def threads_by_topic(
     subscriptions: Mapping[str, Subscription], topics: Collection[str], hidden: Collection[str]
 ) -> Threads:
-    """`hidden` topics are not meant by any list; of a static subscription, those that exist are."""
+    """Return for each topic its threads. `hidden` topics match no list; a static subscription gives
+    those topics of it that exist.
+    """
     counts: dict[str, list[tuple[str, int]]] = {}
     matchers: dict[str, Matcher] = {}
     for consumer, subscription in subscriptions.items():
@@ -148,9 +158,9 @@ def threads_by_topic(
 
 
 def threads_of(counts: Mapping[str, Sequence[tuple[str, int]]]) -> Threads:
-    """Per topic the threads, in order, of the members that read it with so many threads each.
+    """Return for each topic its threads in order, given each reader and its number of threads.
 
-    Topics read by the same members share one tuple: with many topics that is most of the work.
+    Topics with the same readers share one tuple: with many topics that saves most of the work.
     """
     crowds = {topic: frozenset(takers) for topic, takers in counts.items()}
     most = _most_of_each(crowds.values())
@@ -171,10 +181,11 @@ def threads_of(counts: Mapping[str, Sequence[tuple[str, int]]]) -> Threads:
 
 
 def _most_of_each(crowds: Collection[frozenset[tuple[str, int]]]) -> int:
-    """With how many threads a member counts at most for one topic.
+    """Return the largest number of threads with which a member counts for one topic.
 
-    Two registrations within their bounds can make as many sets of readers as there are topics, with
-    all threads of the group in each. The bound then falls on all alike: who has few keeps them.
+    Two registrations within their bounds can make as many sets of readers as there are topics,
+    with all threads of the group in each. The bound then applies to all alike: members with few
+    threads keep them.
     """
     distinct = set(crowds)
     counts = [count for crowd in distinct for _, count in crowd]
@@ -194,7 +205,7 @@ def topics_of(
     hidden: Collection[str] = (),
     matchers: dict[str, Matcher] | None = None,
 ) -> list[tuple[str, int]]:
-    """The topics of one member with its threads. `matchers` keeps what was compiled for others."""
+    """Return the topics of one member with its threads. `matchers` caches compiled expressions."""
     if not subscription.is_wildcard:
         return list(subscription.entries)
     ((expression, count),) = subscription.entries
@@ -211,6 +222,6 @@ def partitions_of(
     topics: Mapping[str, tuple[int, ...]],
     hidden: Collection[str] = (),
 ) -> list[TopicPartition]:
-    """All that a subscription means, whoever reads it."""
+    """Return all partitions of a subscription, whichever member reads them."""
     named = topics_of(subscription, topics, hidden)
     return [TopicPartition(t, n) for t, _ in named for n in topics.get(t, ())]

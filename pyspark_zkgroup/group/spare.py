@@ -18,7 +18,7 @@ _RANGE = (
 
 
 def why_spare(snapshot: Snapshot, registration: Registration) -> tuple[str, str]:
-    """The reason, then the remedy. At least one topic of the member has partitions."""
+    """Return the reason, then the remedy. At least one topic of the member has partitions."""
     hidden = () if registration.internal else patterns.INTERNAL_TOPICS
     named = topics_of(registration.subscription, snapshot.topics, hidden)
     sizes = {topic: len(snapshot.topics[topic]) for topic, _ in named if snapshot.topics.get(topic)}

@@ -15,6 +15,6 @@ def target(
     threads = expand(snapshot, exclude_internal)
     partitions = {topic: snapshot.topics.get(topic, ()) for topic in threads}
     if snapshot.is_balanced:
-        # Who owns what now is read by each member at another moment, so it must not decide.
+        # Members read the present owners at different moments, so these must not decide.
         return balanced(partitions, threads, {})
     return assign(strategy, order, partitions, threads)

@@ -131,7 +131,7 @@ def test_an_owner_node_that_outlives_every_session(group: Group) -> None:
         f"delete {leaf}"
     )
     assert waits_for(a, 1) == (
-        f"owned by nobody in a node that outlives every session: no member made it, "
+        f"owned by an empty name in a node that outlives every session: no member made it, "
         f"delete {directory}"
     )
     group.client.delete(leaf)

@@ -32,8 +32,8 @@ PATH = "/consumers/g/owners/t/0"
         ),
         pytest.param(
             OwnerRead("", 0, 0),
-            "owned by nobody in a node that outlives every session: no member made it, delete "
-            "/consumers/g/owners/t/0",
+            "owned by an empty name in a node that outlives every session: no member made it, "
+            "delete /consumers/g/owners/t/0",
             id="an empty directory",
         ),
     ],
