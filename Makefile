@@ -172,9 +172,12 @@ rust: environment
 		$(RUST_TEST); \
 	else echo "rust: left out, as there is no Rust toolchain here"; fi
 
-# The wheel is built from the source distribution: what is missing in that is missing at once.
+# The wheel is built from the source distribution: what is missing in that is missing at once. An index takes no wheel named
+# after one Linux machine: auditwheel renames it after the glibc it needs. Without Rust the wheel is for every machine.
 wheel: environment
 	$(BIN)/python -m build --no-isolation
+	for wheel in dist/*-linux_*.whl; do \
+		[ ! -e "$$wheel" ] || { PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist "$$wheel" && rm "$$wheel"; }; done
 	$(BIN)/python -m build --no-isolation --outdir dist sandbox
 	$(BIN)/python requirements/supply.py sbom dist
 

@@ -4,6 +4,7 @@ sandbox.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from dataclasses import dataclass
@@ -30,6 +31,12 @@ def built(place: Path) -> Distribution:
     ran(command, {"CARGO_TARGET_DIR": NATIVE_BUILD}, cwd=place)
     (source,) = (place / "dist").glob("*.tar.gz")
     (wheel,) = (place / "dist").glob("*.whl")
+    if "-linux_" in wheel.name:
+        tools = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        repair = [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", "dist", str(wheel)]
+        ran(repair, tools, cwd=place)
+        wheel.unlink()
+        (wheel,) = (place / "dist").glob("*.whl")
     ran([*command, "--outdir", "dist-sandbox", "sandbox"], cwd=place)
     (sandbox,) = (place / "dist-sandbox").glob("*.whl")
     return Distribution(source, wheel, sandbox)

@@ -31,9 +31,9 @@ def test_it_has_all_that_a_build_needs_and_nothing_of_this_machine(
     assert sources
     assert names >= sources | {f"{NATIVE}/Cargo.toml", f"{NATIVE}/Cargo.lock"}
     assert names >= {"setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE"}
-    assert names >= {"requirements/linux_tag.py", "CHANGELOG.md", "pyspark_zkgroup/py.typed"}
+    assert names >= {"CHANGELOG.md", "pyspark_zkgroup/py.typed"}
     places = {name.split("/")[0] for name in names if "/" in name}
-    assert places == {"pyspark_zkgroup", "pyspark_zkgroup.egg-info", "requirements"}
+    assert places == {"pyspark_zkgroup", "pyspark_zkgroup.egg-info"}
     assert [n for n in names if n.endswith((".so", ".pyc")) or "/target/" in n] == []
 
 
@@ -43,7 +43,7 @@ def test_with_rust_it_installs_the_native_decoder(
     python = clean_python()
     told = python.install("--verbose", str(distribution.source), CARGO_TARGET_DIR=NATIVE_BUILD)
 
-    assert re.search(r"Created wheel .*filename=\S+-cp310-abi3-manylinux_2_\d+_\w+\.whl", told)
+    assert re.search(r"Created wheel .*filename=\S+-cp310-abi3-linux_\w+\.whl", told)
     found = json.loads(python.run(PROGRAM))
     assert Path(found["place"]).is_relative_to(python.packages)
     assert (found["decoder"], found["slow_because"]) == ("NativeDecoder", None)
