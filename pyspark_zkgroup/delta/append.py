@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark_zkgroup.delta.conflicts import until_won
+from pyspark_zkgroup.delta.conflicts import ATTEMPTS_MAX, lost_races, until_won
 from pyspark_zkgroup.delta.keys import Keys, keys
 from pyspark_zkgroup.delta.lock import alone
 from pyspark_zkgroup.delta.planned import planned_ranges
@@ -177,12 +177,16 @@ def _append(batch: DataFrame, target: Table, by: Keys, within: tuple[Box, ...]) 
         checked.batches += 1
         _checked[known] = checked
 
-    def lost() -> None:
+    def lost(_error: Exception) -> None:
         # What was changed may be the table's own columns.
         _checked.pop(known, None)
 
+    def given_up(error: Exception) -> DeltaError:
+        race = type(error).__name__
+        return DeltaError.of("always_lost", where=target, attempts=ATTEMPTS_MAX, race=race)
+
     try:
-        until_won(attempt, lost, str(target))
+        until_won(attempt, lost_races(), lost, given_up)
     except DeltaError:
         raise
     except Exception as error:

@@ -1,26 +1,48 @@
-"""Races that a commit has lost: nothing is written, and comparing afresh may win.
-
-Delta gives each its own exception and no base that says so.
-"""
+"""Tries a commit again after each lost race: nothing was written, and comparing afresh may win."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable
 from random import Random
+from typing import TypeVar
 
 from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.errors import DeltaError
 
-# Each lost race means that another writer has committed: the table goes on. So many in a row, with
-# pauses of up to two seconds, mean that somebody writes without an end what this batch must see.
+T = TypeVar("T")
+
+# A lost race means that another writer has committed: the table goes on. So many in a row, with
+# pauses of up to two seconds, mean that a writer keeps committing what this batch depends on.
 ATTEMPTS_MAX = 30
-FIRST_PAUSE_S = 0.05
+
+
+def until_won(
+    attempt: Callable[[], T],
+    races: tuple[type[Exception], ...],
+    lost: Callable[[Exception], None],
+    given_up: Callable[[Exception], DeltaError],
+) -> T:
+    """Return what `attempt` returns once it loses no race. `lost` is called after each lost race;
+    after the last attempt the error that `given_up` makes is raised.
+    """
+    pauses = delays(Random())
+    left = ATTEMPTS_MAX
+    while True:
+        try:
+            return attempt()
+        except races as error:
+            lost(error)
+            left -= 1
+            if left == 0:
+                raise given_up(error) from error
+        time.sleep(next(pauses))
 
 
 def lost_races() -> tuple[type[Exception], ...]:
-    """Known by name only once delta.exceptions is loaded; else they come as bare Java errors."""
+    """Return what Delta raises for a lost race: it has no base class for them. Known by name only
+    once delta.exceptions is loaded; until then they arrive as bare Java errors.
+    """
     from delta.exceptions import (
         ConcurrentAppendException,
         ConcurrentDeleteDeleteException,
@@ -40,26 +62,3 @@ def lost_races() -> tuple[type[Exception], ...]:
         MetadataChangedException,
         ProtocolChangedException,
     )
-
-
-def until_won(attempt: Callable[[], None], lost: Callable[[], None], where: str) -> None:
-    """Calls `attempt` until no race is lost, with pauses; `lost` is called after each that was."""
-    races = lost_races()
-    last: Exception | None = None
-    for pause_s in _pauses():
-        try:
-            return attempt()
-        except races as error:
-            last = error
-            lost()
-        time.sleep(pause_s)
-    raise DeltaError(
-        f"others changed what this batch must be compared with in {where} while it was written, "
-        f"{ATTEMPTS_MAX} times in a row ({type(last).__name__})",
-        "Lay the table out by topic and partition, so that members are not in each other's way, "
-        "or see who else writes there; then start the query again: nothing is lost",
-    ) from last
-
-
-def _pauses() -> Iterator[float]:
-    return islice(delays(Random(), first_s=FIRST_PAUSE_S), ATTEMPTS_MAX)

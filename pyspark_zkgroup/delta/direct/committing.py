@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from itertools import islice
-from random import Random
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup import catalogue
-from pyspark_zkgroup.backoff import delays
+from pyspark_zkgroup.delta.conflicts import ATTEMPTS_MAX, until_won
 from pyspark_zkgroup.delta.direct import deltars
 from pyspark_zkgroup.delta.direct.descriptions import described
 from pyspark_zkgroup.delta.direct.features import Described
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
     from pyspark.sql import DataFrame
 
-# Each failure means that another writer has committed, or that the storage fails.
-ATTEMPTS_MAX = 30
 _ACCEPTED, _DELETED = "accept_gaps=True allows it", "Kafka no longer has them"
 _log = logging.getLogger("pyspark_zkgroup.delta")
 
@@ -95,20 +90,20 @@ class Commits:
         """Add what the table does not have of these files, and move the watermarks."""
         from deltalake.exceptions import DeltaError as DeltaRsError
 
-        last: Exception | None = None
-        for pause_s in islice(delays(Random()), ATTEMPTS_MAX):
-            try:
-                return self._attempt(read, files, earliest)
-            except (DeltaRsError, OSError) as error:
-                # Another writer was first, or the answer was lost after the effect: the watermarks
-                # tell. No file is deleted here, since the lost commit may have added it.
-                last = error
-                self._table = None
-                _log.info("A commit to %s failed: %s", self.directory, error)
-                time.sleep(pause_s)
-        raise DeltaError.of(
-            "no_commit", where=self.directory, attempts=ATTEMPTS_MAX, error=last
-        ) from last
+        def lost(error: Exception) -> None:
+            # Another writer was first, or the answer was lost after the effect: the watermarks
+            # tell. No file is deleted here, since the lost commit may have added it.
+            self._table = None
+            _log.info("A commit to %s failed: %s", self.directory, error)
+
+        def given_up(error: Exception) -> DeltaError:
+            return DeltaError.of(
+                "no_commit", where=self.directory, attempts=ATTEMPTS_MAX, error=error
+            )
+
+        until_won(
+            lambda: self._attempt(read, files, earliest), (DeltaRsError, OSError), lost, given_up
+        )
 
     def _attempt(
         self, read: Collection[ReadRange], files: Collection[WrittenFile], earliest: Earliest
