@@ -58,6 +58,29 @@ class Column:
     type: Type
 
 
+def type_of(plain: object) -> Type:
+    """Return the type that `dataclasses.asdict` made this of. ValueError if there is none."""
+    match plain:
+        case str():
+            return plain
+        case {"precision": int(precision), "scale": int(scale)}:
+            return Decimal(precision, scale)
+        case {"element": element}:
+            return Array(type_of(element))
+        case {"key": key, "value": value}:
+            return Map(type_of(key), type_of(value))
+        case {"fields": [*fields]}:
+            return Struct(tuple(column_of(one) for one in fields))
+    raise ValueError(f"{plain!r} is not a type")
+
+
+def column_of(plain: object) -> Column:
+    match plain:
+        case {"name": str(name), "type": kind}:
+            return Column(name, type_of(kind))
+    raise ValueError(f"{plain!r} is not a column")
+
+
 KEY: Final = Column("key", "binary")
 VALUE: Final = Column("value", "binary")
 HEADERS: Final = Column("headers", Array(Struct((Column("key", "string"), VALUE))))

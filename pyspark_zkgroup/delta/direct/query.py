@@ -103,7 +103,7 @@ def _target(
     columns += [one for one in row if one.name in {p.name for p in by} - known]
     if epoch is not None:
         columns.append(Column("epoch", "int"))
-    target = Target(directory, row, tuple(columns), by, epoch=epoch)
+    target = Target(directory, tuple(columns), by, epoch=epoch)
     indexed = leaves(arrow_schema(target.file_columns))[:INDEXED_COLUMNS]
     target = replace(target, statistics=tuple(indexed))
     if there is not None:

@@ -4,9 +4,7 @@ them.
 
 from __future__ import annotations
 
-import base64
 import json
-import pickle
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
@@ -26,7 +24,7 @@ SCHEMA, TARGET = "ingest.schema", "ingest.target"
 
 def given(target: Target, schema: str) -> dict[str, str]:
     """Return the options that carry a target and the JSON of its rows' schema to the source."""
-    return {TARGET: base64.b64encode(pickle.dumps(target)).decode(), SCHEMA: schema}
+    return {TARGET: target.as_json(), SCHEMA: schema}
 
 
 class FilesSource(DataSource):
@@ -36,8 +34,8 @@ class FilesSource(DataSource):
         from pyspark_zkgroup.spark.source import DefaultSource
 
         super().__init__(options)
+        self._target = Target.of_json(options.get(TARGET, "null"))
         self._schema = options[SCHEMA]
-        self._target: Target = pickle.loads(base64.b64decode(options[TARGET]))
         read = {name: value for name, value in options.items() if name not in (SCHEMA, TARGET)}
         self._source = DefaultSource(read)
 

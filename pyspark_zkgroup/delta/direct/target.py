@@ -1,10 +1,15 @@
-"""What travels to the tasks: where they write files, with which columns and partition values."""
+"""What travels to the tasks: where they write files, with which columns and partition values.
+
+The driver hands it to the source as JSON, in an option.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 
-from pyspark_zkgroup.schema import COLUMNS, Column, Struct, Type
+from pyspark_zkgroup.errors import DeltaError
+from pyspark_zkgroup.schema import COLUMNS, Column, Struct, Type, column_of
 
 OFFSET = "offset"
 HIDDEN_OFFSET = "_zkgroup_offset"
@@ -36,10 +41,9 @@ class PartitionColumn:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`row` are the columns of the records that are read, `columns` those of the table."""
+    """`columns` are those of the table."""
 
     directory: str
-    row: tuple[Column, ...]
     columns: tuple[Column, ...]
     partition_by: tuple[PartitionColumn, ...] = ()
     epoch_column: str = "epoch"
@@ -47,6 +51,17 @@ class Target:
     statistics: tuple[str, ...] = ()
     """Paths of the leaf columns that files have statistics of."""
     file_bytes: int = TARGET_FILE_BYTES
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def of_json(cls, text: str) -> Target:
+        """DeltaError if `as_json` cannot have made the text."""
+        try:
+            return _target(json.loads(text))
+        except ValueError as error:
+            raise DeltaError.of("bad_target", error=error) from None
 
     @property
     def file_columns(self) -> tuple[Column, ...]:
@@ -61,6 +76,36 @@ class Target:
     def offset_column(self) -> str:
         names = [one.name for one in self.file_columns]
         return OFFSET if OFFSET in names else HIDDEN_OFFSET
+
+
+def _target(plain: object) -> Target:
+    match plain:
+        case {
+            "directory": str(directory),
+            "columns": [*columns],
+            "partition_by": [*partition_by],
+            "epoch_column": str(epoch_column),
+            "epoch": int() | None as epoch,
+            "statistics": [*statistics],
+            "file_bytes": int(file_bytes),
+        }:
+            return Target(
+                directory,
+                tuple(map(column_of, columns)),
+                tuple(map(_partition_column, partition_by)),
+                epoch_column,
+                epoch,
+                tuple(map(str, statistics)),
+                file_bytes,
+            )
+    raise ValueError(f"a field is missing or has another type: {plain!r}")
+
+
+def _partition_column(plain: object) -> PartitionColumn:
+    match plain:
+        case {"name": str(name), "type": str(kind), "source": [*source]}:
+            return PartitionColumn(name, kind, tuple(map(str, source)))
+    raise ValueError(f"{plain!r} is not a partition column")
 
 
 def row_columns(asked: tuple[Column, ...], partition_by: tuple[str, ...]) -> tuple[Column, ...]:

@@ -38,11 +38,10 @@ def target(
     columns: tuple[Column, ...] = (*KEYS, VALUE),
     by: tuple[str, ...] = ("topic", "partition"),
 ) -> Target:
-    row = row_columns(columns, by)
-    found = partition_columns(by, row, columns)
+    found = partition_columns(by, row_columns(columns, by), columns)
     new = [Column(one.name, one.type) for one in found if one.source != (one.name,)]
     statistics = ("offset", "timestamp", "value.id", "value.country", "value.x")
-    return Target(str(directory / "table"), row, (*columns, *new), found, statistics=statistics)
+    return Target(str(directory / "table"), (*columns, *new), found, statistics=statistics)
 
 
 def records(
@@ -60,7 +59,14 @@ def records(
         for partition, offsets in ranges.items()
         for offset in offsets
     ]
-    return [pa.RecordBatch.from_pylist(rows, schema=arrow_schema(into.row))]
+    return [pa.RecordBatch.from_pylist(rows, schema=arrow_schema(row(into)))]
+
+
+def row(into: Target) -> tuple[Column, ...]:
+    """Return the columns of records that go into this table."""
+    names = {one.name for one in into.columns} | {one.source[0] for one in into.partition_by}
+    others = (one for one in (WHEN, VALUE) if one.name in names)
+    return (*KEYS, *others)
 
 
 def task(ranges: Mapping[int, range], topic_id: str = ID) -> TaskInput:
