@@ -7,6 +7,7 @@ said in errors and logs is not.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,8 +40,11 @@ _CALLED = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """`number` is its place among the mutants of the module, which are always the same; `function`
-    the first line of the innermost function it is in, 0 if it is in none.
+    """One change of a module.
+
+    `number` is its place among the mutants of the module, which are always the same. `function` is
+    the first line of the innermost function it is in, 0 if it is in none, and `place` the name of
+    that function. `twin` counts the equal changes of one function.
     """
 
     module: str
@@ -48,9 +52,13 @@ class Mutant:
     line: int
     what: str
     function: int = 0
+    place: str = ""
+    twin: int = 0
 
     def __str__(self) -> str:
-        return f"{self.module}:{self.line}: {self.what}"
+        """Return a name that a change elsewhere in the module does not alter."""
+        twin = f" (again, {self.twin})" if self.twin else ""
+        return f"{self.module} {self.place or 'the module'}: {self.what}{twin}"
 
 
 @dataclass(frozen=True)
@@ -63,28 +71,32 @@ class _Site:
 
 def mutants_of(root: Path, module: str) -> list[Mutant]:
     tree = ast.parse((root / module).read_text(encoding="utf-8"))
-    functions = _functions(tree)
-    return [
-        Mutant(module, number, site.line, site.what, _innermost(functions, site.line))
-        for number, site in enumerate(_sites(tree))
-    ]
+    functions = list(_functions(tree))
+    seen: Counter[tuple[str, str]] = Counter()
+    found = []
+    for number, site in enumerate(_sites(tree)):
+        function, place = _innermost(functions, site.line)
+        twin = seen[place, site.what]
+        seen[place, site.what] += 1
+        found.append(Mutant(module, number, site.line, site.what, function, place, twin))
+    return found
 
 
-def _functions(tree: ast.Module) -> list[tuple[range, int]]:
-    """The lines of each body, and the first line of its code, which a decorator may be."""
-    return [
-        (
-            range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1),
-            min([node.lineno, *(d.lineno for d in node.decorator_list)]),
-        )
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
+def _functions(node: ast.AST, inside: str = "") -> Iterator[tuple[range, int, str]]:
+    """Yield the lines of each body, the first line of its code with decorators, and its name."""
+    for child in ast.iter_child_nodes(node):
+        name = inside
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name = f"{inside}.{child.name}".lstrip(".")
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = range(child.body[0].lineno, (child.end_lineno or child.lineno) + 1)
+            yield body, min([child.lineno, *(d.lineno for d in child.decorator_list)]), name
+        yield from _functions(child, name)
 
 
-def _innermost(functions: list[tuple[range, int]], line: int) -> int:
-    around = [(len(lines), first) for lines, first in functions if line in lines]
-    return min(around, default=(0, 0))[1]
+def _innermost(functions: list[tuple[range, int, str]], line: int) -> tuple[int, str]:
+    around = [(len(lines), first, name) for lines, first, name in functions if line in lines]
+    return min(around, default=(0, 0, ""))[1:]
 
 
 @contextmanager

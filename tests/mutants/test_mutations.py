@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.mutants.mutations import applied, mutants_of
 from tests.mutants.reach import Reached, asked_of
-from tests.mutants.run import MODULES, ROOT, modules, sampled
+from tests.mutants.run import EQUIVALENT, MODULES, ROOT, modules, sampled
 
 TEXT = """
 LIMIT = 5
@@ -76,3 +77,22 @@ def test_a_mutant_is_shown_to_the_tests_that_run_its_function_the_quickest_first
     assert all(asked_of(m, reached) == ["quick", "slow"] for m in inside)
     (of_the_module,) = [m for m in mutants_of(tmp_path, "m.py") if m.line == 2]
     assert asked_of(of_the_module, reached) == ["quick", "of another function", "slow"]
+
+
+def test_the_name_of_a_mutant_is_its_own_and_outlives_changes_elsewhere(tmp_path: Path) -> None:
+    path = tmp_path / "m.py"
+    path.write_text(TEXT)
+    names = [str(mutant) for mutant in mutants_of(tmp_path, "m.py")]
+    assert len(set(names)) == len(names)
+    assert "m.py f: min  ->  max" in names
+    assert "m.py the module: 5  ->  6" in names
+
+    path.write_text("FIRST = 1\n" + TEXT)
+    assert set(names) < {str(mutant) for mutant in mutants_of(tmp_path, "m.py")}
+
+
+def test_each_mutant_that_is_listed_as_equivalent_exists() -> None:
+    listed = json.loads(EQUIVALENT.read_text(encoding="utf-8"))
+    every = {str(mutant) for module in modules([]) for mutant in mutants_of(ROOT, module)}
+    assert set(listed) <= every
+    assert all(listed.values())
