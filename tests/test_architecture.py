@@ -21,6 +21,7 @@ from tests.harness import rooms, states
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pyspark_zkgroup"
+UNIT = ROOT / "tests" / "unit"
 FOLDERS = (
     ".ci",
     "docs",
@@ -231,6 +232,16 @@ def named(node: ast.AST) -> list[str]:
 def waits_or_mocks(found: Iterable[ast.AST]) -> list[str]:
     banned = re.compile(r"(unittest\.|^)mock\b|\b(Magic|Async)?Mock$|^(time|asyncio)\.sleep$")
     return [name for node in found for name in named(node) if banned.search(name)]
+
+
+def test_unit_tests_mirror_the_package() -> None:
+    """Some also test the sandbox, the harness of the tests, and the docs."""
+    tests = [path.relative_to(UNIT) for path in UNIT.rglob("test_*.py")]
+    rooms = {path.relative_to(PACKAGE) for path in PACKAGE.rglob("*") if path.is_dir()}
+    others = {Path("sandbox"), Path("sandbox/demo"), Path("docs"), Path("harness")}
+    assert {path.parent for path in tests} <= rooms | others | {Path()}
+    modules = {path.stem for path in PACKAGE.glob("*.py")} | {"catalogue"}
+    assert {path.stem.removeprefix("test_") for path in tests if path.parent == Path()} <= modules
 
 
 def test_tests_neither_sleep_nor_mock() -> None:

@@ -159,7 +159,7 @@ POOL: Final = Suite(
         ),
         case(
             "borrowing with different kafkaParams after invalidateKey, after reset",
-            "unit/test_fetch_settings.py::test_settings_travel_and_are_a_key",
+            "unit/kafka/test_fetch_settings.py::test_settings_travel_and_are_a_key",
             "contract/test_cluster.py::test_a_lease_that_fails_is_closed",
         ),
     ),
@@ -185,7 +185,7 @@ SINK: Final = Suite(
     (
         case(
             "all",
-            "unit/test_source.py::test_it_writes_nothing",
+            "unit/spark/test_source.py::test_it_writes_nothing",
             why='zkgroup is a source: write with `format("kafka")`.',
         ),
     ),

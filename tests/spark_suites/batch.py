@@ -11,10 +11,10 @@ from tests.spark_suites.case import Suite, case
 REFUSED = "unit/options/test_starting.py::test_what_is_refused"
 TO_AN_END = "broker/test_batch_read.py::test_it_ends_where_it_is_told"
 TIMES = "broker/test_batch_read.py::test_from_a_time_to_a_time"
-AT_LEAST = "unit/test_splitting.py::test_at_least_so_many"
-AT_MOST = "unit/test_splitting.py::test_at_most_so_many_rows"
-BOTH = "unit/test_splitting.py::test_the_rows_come_first_and_then_the_number"
-WITHOUT = "unit/test_splitting.py::test_without_either_each_range_is_a_task"
+AT_LEAST = "unit/ranges/test_splitting.py::test_at_least_so_many"
+AT_MOST = "unit/ranges/test_splitting.py::test_at_most_so_many_rows"
+BOTH = "unit/ranges/test_splitting.py::test_the_rows_come_first_and_then_the_number"
+WITHOUT = "unit/ranges/test_splitting.py::test_without_either_each_range_is_a_task"
 TRANSACTIONS = "broker/test_batch_read.py::test_transactions"
 PYTHON_HAS_NONE = "Spark gives Python sources no say in where their tasks run."
 
@@ -31,7 +31,7 @@ RELATION: Final = Suite(
         ),
         case(
             "default starting and ending offsets",
-            "unit/test_batch_ranges.py::test_from_the_start_to_the_end_where_nothing_is_said",
+            "unit/ranges/test_batch_ranges.py::test_from_the_start_to_the_end_where_nothing_is_said",
             "unit/options/test_starting.py::"
             "test_a_batch_read_starts_at_earliest_and_needs_no_group",
         ),
@@ -48,7 +48,7 @@ RELATION: Final = Suite(
         case("timestamp provided for starting, offset provided for ending", TIMES),
         case(
             "timestamp provided for ending, offset provided for starting",
-            "unit/test_batch_ranges.py::test_a_given_start_behind_the_end",
+            "unit/ranges/test_batch_ranges.py::test_a_given_start_behind_the_end",
             "broker/test_batch_read.py::test_what_goes_before_what",
         ),
         case("timestamp provided for starting, ending not provided", TIMES),
@@ -96,7 +96,7 @@ RELATION: Final = Suite(
         case("unresolved start offset greater than end offset", REFUSED),
         case(
             "resolved start offset greater than end offset (without latest)",
-            "unit/test_batch_ranges.py::test_a_given_start_behind_the_end",
+            "unit/ranges/test_batch_ranges.py::test_a_given_start_behind_the_end",
         ),
         case(
             "resolved start offset greater than end offset (with latest)",

@@ -20,10 +20,10 @@ EACH_TIME = (
 NAMED = (
     "broker/test_assign.py::test_named_partitions_are_read_and_committed_and_nothing_is_registered"
 )
-NO_RECORD = "unit/test_starting_times.py::test_a_time_that_no_record_has_is_an_error"
+NO_RECORD = "unit/ranges/test_starting_times.py::test_a_time_that_no_record_has_is_an_error"
 PURE = (
-    "unit/test_positions.py::test_a_word_holds_for_every_partition",
-    "unit/test_positions.py::test_offsets_hold_for_their_partitions",
+    "unit/ranges/test_positions.py::test_a_word_holds_for_every_partition",
+    "unit/ranges/test_positions.py::test_offsets_hold_for_their_partitions",
 )
 ASSIGNED = "broker/test_assign.py::test_every_kind_of_start_holds_for_the_partitions_that_are_read"
 GIVEN = "broker/test_first_position.py::test_offsets_given_by_the_user"
@@ -60,7 +60,7 @@ STARTS: Final = Suite(
         case(
             "subscribing topic by name from specific offsets",
             GIVEN,
-            "unit/test_positions.py::test_an_offset_outside_of_the_partition",
+            "unit/ranges/test_positions.py::test_an_offset_outside_of_the_partition",
         ),
         case("subscribing topic by name from specific timestamps", EACH_TIME),
         case("subscribing topic by name from global timestamp per topic", BY_TIME),
@@ -138,7 +138,7 @@ OFFSET_READER: Final = Suite(
         case(
             "isolationLevel must give back READ_UNCOMMITTED, READ_COMMITTED when set",
             "unit/options/test_parse.py::test_what_an_option_sets",
-            "unit/test_cluster_view.py::test_an_option_reaches_the_tasks",
+            "unit/planning/test_cluster_view.py::test_an_option_reaches_the_tasks",
         ),
         case(
             "isolationLevel must throw exception when invalid isolation level set",
@@ -146,31 +146,31 @@ OFFSET_READER: Final = Suite(
         ),
         case(
             "SPARK-30656: getOffsetRangesFromUnresolvedOffsets - using specific offsets",
-            "unit/test_batch_ranges.py::test_given_offsets",
-            "unit/test_splitting.py::test_at_least_so_many",
+            "unit/ranges/test_batch_ranges.py::test_given_offsets",
+            "unit/ranges/test_splitting.py::test_at_least_so_many",
         ),
         case(
             "SPARK-30656: getOffsetRangesFromUnresolvedOffsets - using special offsets",
-            "unit/test_batch_ranges.py::test_from_the_start_to_the_end_where_nothing_is_said",
+            "unit/ranges/test_batch_ranges.py::test_from_the_start_to_the_end_where_nothing_is_said",
             why="Ends are resolved before ranges are cut: a task always knows both.",
         ),
         case(
             "SPARK-30656: getOffsetRangesFromUnresolvedOffsets - multiple topic partitions",
             "broker/test_batch_read.py::test_as_many_tasks_as_threads",
-            "unit/test_splitting.py::test_at_least_so_many",
+            "unit/ranges/test_splitting.py::test_at_least_so_many",
         ),
         case(
             "SPARK-30656: getOffsetRangesFromResolvedOffsets",
-            "unit/test_splitting.py::test_at_least_so_many",
+            "unit/ranges/test_splitting.py::test_at_least_so_many",
         ),
         case(
             "SPARK-48383: START_OFFSET_DOES_NOT_MATCH_ASSIGNED error class",
             "broker/test_batch_read.py::test_every_partition_is_named",
-            "unit/test_positions.py::test_partitions_are_checked_before_anything_is_written",
+            "unit/ranges/test_positions.py::test_partitions_are_checked_before_anything_is_written",
         ),
         case(
             "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED error class",
-            "unit/test_starting_times.py::test_times_must_name_every_partition",
+            "unit/ranges/test_starting_times.py::test_times_must_name_every_partition",
         ),
     ),
 )
@@ -201,13 +201,13 @@ STRATEGY: Final = Suite(
         ),
         case(
             "SubscribeStrategy.assignedTopicPartitions must give back all assigned",
-            "unit/test_snapshot.py::test_target_covers_what_anybody_reads",
+            "unit/group/test_snapshot.py::test_target_covers_what_anybody_reads",
             "contract/test_log_offsets.py::test_all_topics_or_those_given",
         ),
         case(
             "SubscribePatternStrategy.assignedTopicPartitions must give back all assigned",
-            "unit/test_snapshot.py::test_lists_mean_all_topics_but_internal_ones",
-            "unit/test_patterns.py::test_a_supported_pattern_means_what_it_means_to_python",
+            "unit/group/test_snapshot.py::test_lists_mean_all_topics_but_internal_ones",
+            "unit/jvm/test_patterns.py::test_a_supported_pattern_means_what_it_means_to_python",
         ),
     ),
 )

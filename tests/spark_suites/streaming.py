@@ -15,7 +15,7 @@ LIMITS: Final = Suite(
     (
         case(
             "SPARK-26718 Rate limit set to Long.Max should not overflow",
-            "unit/test_limits.py::test_until",
+            "unit/ranges/test_limits.py::test_until",
             "unit/options/test_parse.py::test_what_an_option_sets",
         ),
         case(
@@ -43,12 +43,12 @@ LIMITS: Final = Suite(
         ),
         case(
             "minPartitions is supported",
-            "unit/test_splitting.py::test_at_least_so_many",
+            "unit/ranges/test_splitting.py::test_at_least_so_many",
             "unit/options/test_batch_size.py::test_whole_numbers_from_one",
         ),
         case(
             "SPARK-22956: currentPartitionOffsets should be set when no new data comes in",
-            "unit/test_limits.py::test_until",
+            "unit/ranges/test_limits.py::test_until",
             "spark/test_query_shapes.py::test_two_sources_of_one_group_of_which_one_has_nothing",
         ),
         case(
@@ -61,7 +61,7 @@ LIMITS: Final = Suite(
             "AvailableNow should throw error when topic partitions got unavailable",
             "broker/test_data_loss.py::test_a_topic_is_deleted_with_unread_records",
             "broker/test_available_now.py::test_a_topic_made_anew_with_fewer_partitions",
-            "unit/test_fixed_ends.py::test_a_partition_that_is_gone_is_a_loss_after_a_while",
+            "unit/planning/test_fixed_ends.py::test_a_partition_that_is_gone_is_a_loss_after_a_while",
             why="An error with failOnDataLoss=true; with false a warning, where Spark's source "
             "fails all the same.",
         ),
@@ -71,7 +71,7 @@ LIMITS: Final = Suite(
             "broker/test_available_now.py::"
             "test_a_log_that_ends_before_the_end_it_was_to_be_read_to",
             "broker/test_available_now.py::test_records_are_deleted_between_the_plan_and_its_tasks",
-            "unit/test_fixed_ends.py::test_an_end_that_is_too_low_is_doubted_then_told_once",
+            "unit/planning/test_fixed_ends.py::test_an_end_that_is_too_low_is_doubted_then_told_once",
             why="An error with failOnDataLoss=true; with false a warning, where Spark's source "
             "fails all the same.",
         ),
@@ -109,7 +109,7 @@ TOPICS: Final = Suite(
         case(
             "topic-level offsets tolerate a new topic matching subscribePattern after the start",
             "unit/options/test_spark_cases.py::test_a_word_for_a_whole_topic_is_not_known",
-            "unit/test_positions.py::test_what_appears_after_the_first_plan_starts_at_earliest",
+            "unit/ranges/test_positions.py::test_what_appears_after_the_first_plan_starts_at_earliest",
             why="Words for whole topics in startingOffsets are refused by name: see "
             "JsonUtilsSuite.",
         ),
@@ -186,7 +186,7 @@ ROWS: Final = Suite(
         ),
         case(
             "SPARK-56243: malformed record timestamp throws detailed error",
-            "unit/test_reference_decoder.py::test_a_time_that_no_calendar_holds_is_an_error",
+            "unit/records/test_reference_decoder.py::test_a_time_that_no_calendar_holds_is_an_error",
         ),
         case(
             "read Kafka transactional messages: read_committed",
@@ -219,7 +219,7 @@ QUERY: Final = Suite(
         ),
         case(
             "input row metrics",
-            "unit/test_member_progress.py::test_offsets_come_as_objects_or_as_text",
+            "unit/spark/test_member_progress.py::test_offsets_come_as_objects_or_as_text",
             why="Spark counts the rows itself; we read its count.",
         ),
         case(
@@ -233,12 +233,12 @@ QUERY: Final = Suite(
         ),
         case(
             "test custom metrics - corner cases",
-            "unit/test_member_progress.py::"
+            "unit/spark/test_member_progress.py::"
             "test_other_sources_and_queries_without_a_batch_are_passed_over",
         ),
         case(
             "SPARK-57438: metrics should not NPE when latestPartitionOffsets is null",
-            "unit/test_member_progress.py::test_before_anything_is_reported_the_plan_alone_tells",
+            "unit/spark/test_member_progress.py::test_before_anything_is_reported_the_plan_alone_tells",
         ),
         case(
             "allow group.id prefix",
@@ -253,7 +253,7 @@ QUERY: Final = Suite(
         ),
         case(
             "ensure stream-stream self-join generates only one offset in log",
-            "unit/test_drain_box.py::test_two_planners_of_one_load_are_told_of_each_other",
+            "unit/planning/test_drain_box.py::test_two_planners_of_one_load_are_told_of_each_other",
             why="Not alike: Spark makes a Python source for each side, two members that share "
             "the records. A warning says so; see docs/compared.md.",
         ),

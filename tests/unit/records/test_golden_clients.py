@@ -14,7 +14,7 @@ from pyspark_zkgroup.records.decoder import Decoder, Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.schema import WITH_HEADERS
 
-FOLDER = Path(__file__).parents[1] / "golden" / "clients"
+FOLDER = Path(__file__).parents[2] / "golden" / "clients"
 RECORDS = sorted(path.name for path in FOLDER.glob("*-magic*.bin"))
 TRANSACTIONS = sorted(path.name for path in FOLDER.glob("*-transactions-*.bin"))
 LIMITS = Limits(rows_max=1000, bytes_max=1 << 20, unpacked_bytes_max=1 << 20)

@@ -15,7 +15,7 @@ from pyspark_zkgroup.options.refusals import REFUSED
 from tests.spark_suites.case import Case
 from tests.spark_suites.page import PAGE, SUITES, page
 
-PROJECT = Path(__file__).parent.parent.parent
+PROJECT = Path(__file__).resolve().parents[3]
 COMPARED = PROJECT / "docs" / "compared.md"
 THREATS = PROJECT / "docs" / "threats.md"
 LINK = re.compile(r"\[(test_\w+)\]\(([\w/.]+\.py)\)")

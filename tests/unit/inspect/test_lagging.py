@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pyspark_zkgroup.inspect.findings import Case, group_findings
 from pyspark_zkgroup.model import TopicPartition
-from tests.unit.faulty_group import Group, T, codes, found, fresh, owner
+from tests.unit.inspect.faulty_group import Group, T, codes, found, fresh, owner
 
 
 def lagging(end: int, later: int) -> tuple[Group, Group]:

@@ -10,7 +10,7 @@ from pyspark_zkgroup.inspect.what_if import Change, changed
 from pyspark_zkgroup.jvm.registration import Subscription
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy, encode_candidacy
-from tests.unit.faulty_group import T, member, owner
+from tests.unit.inspect.faulty_group import T, member, owner
 
 TOLD = frozenset({"a", "b"})
 TWO = {"a": member(), "b": member()}

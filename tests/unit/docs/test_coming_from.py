@@ -11,7 +11,7 @@ import pytest
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.options.parse import TABLE
 from pyspark_zkgroup.options.refusals import REFUSED
-from tests.unit.test_operations import PROJECT
+from tests.unit.docs.test_operations import PROJECT
 
 TEXT = "".join(path.read_text("utf-8") for path in sorted((PROJECT / "docs").glob("from-*.md")))
 PROPERTY = re.compile(r"^\| `([a-z.]+)` \| (same|refused|unknown|`[\w.]+`) \|", re.MULTILINE)

@@ -12,7 +12,7 @@ import pytest
 from pyspark_zkgroup import errors
 from pyspark_zkgroup.catalogue import entries
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
+PROJECT = Path(__file__).resolve().parents[3]
 PAGES = [
     path.read_text(encoding="utf-8")
     for path in sorted((PROJECT / "docs").glob("*.md"))

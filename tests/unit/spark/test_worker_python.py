@@ -47,7 +47,7 @@ def test_a_python_that_is_not_there() -> None:
 
 
 def test_this_python_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     check_worker_python(sys.executable)
 
 

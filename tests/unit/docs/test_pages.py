@@ -12,7 +12,7 @@ import pytest
 
 from pyspark_zkgroup.cli.main import main
 from tests.documents import reference
-from tests.unit.test_operations import PROJECT
+from tests.unit.docs.test_operations import PROJECT
 
 PAGES = [*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").glob("*.md"))]
 README_LINES_MAX, PAGE_LINES_MAX, PARAGRAPH_LINES_MAX, WIDTH = 150, 250, 5, 100

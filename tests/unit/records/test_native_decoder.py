@@ -38,7 +38,7 @@ OTHER = TopicPartition("payments", 0)
 LIMITS = Limits(rows_max=1000, bytes_max=1 << 20, unpacked_bytes_max=1 << 20)
 ALL = OffsetRange(0, 1 << 40)
 PACKING = {name: codec for name, codec in CODECS.items() if codec != NONE}
-GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "records").glob("*.bin"))
+GOLDEN = sorted((Path(__file__).parents[2] / "golden" / "records").glob("*.bin"))
 
 
 def feed(

@@ -10,7 +10,7 @@ from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 
-FOLDER = Path(__file__).parents[1] / "golden" / "records"
+FOLDER = Path(__file__).parents[2] / "golden" / "records"
 FILES = sorted(path.name for path in FOLDER.glob("*.bin"))
 EPOCH_US = 1_600_000_000_000_000
 

@@ -15,7 +15,7 @@ from pyspark_zkgroup.inspect.group_metrics import Track, Watched, metrics, secon
 from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.model import BrokeredGroup, BrokeredMember, StoredOffset, TopicPartition
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 T = [TopicPartition("orders", n) for n in range(2)]
 
 

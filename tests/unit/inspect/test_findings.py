@@ -12,7 +12,7 @@ from pyspark_zkgroup.inspect.report import Seen, Written
 from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.coordinator.rules.candidacy import Candidacy, encode_candidacy
-from tests.unit.faulty_group import NOW_MS, Group, T, codes, found, fresh, member, owner
+from tests.unit.inspect.faulty_group import NOW_MS, Group, T, codes, found, fresh, member, owner
 
 IN_OFFICE = Seen(encode_candidacy(Candidacy("one")), 5, 3000, life=90)
 
