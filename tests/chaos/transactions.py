@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kafka import KafkaConsumer, KafkaProducer
@@ -65,6 +66,12 @@ def merged(topic: str, some: Iterable[dict[int, list[tuple[int, int]]]]) -> Prod
     return Produced(topic, {partition: united(ranges) for partition, ranges in found.items()})
 
 
+def _give_up(producer: KafkaProducer) -> None:
+    """Close a producer that failed. Its close() flushes first, and raises what the flush meets."""
+    with suppress(KafkaError):
+        producer.close(timeout=1)
+
+
 class Transactions:
     def __init__(self, bootstrap_servers: str, topic: str, seed: int) -> None:
         self._servers, self._topic = bootstrap_servers.split(","), topic
@@ -113,7 +120,7 @@ class Transactions:
             except KafkaError as error:
                 self.trouble.append(repr(error))
                 if producer is not None:
-                    producer.close(timeout=1)
+                    _give_up(producer)
                 producer = None
         producer.close(timeout=5)
 
@@ -130,7 +137,7 @@ class Transactions:
         try:
             made.init_transactions()
         except KafkaError:
-            made.close(timeout=1)
+            _give_up(made)
             raise
         return made
 
