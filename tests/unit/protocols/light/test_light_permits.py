@@ -10,12 +10,17 @@ from pyspark_zkgroup.group.ownership import Held, Known, OffsetRead
 from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.group.settle import commit_held
 from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.protocols.light.rules.identity import INCARNATION_LENGTH_MIN
+from pyspark_zkgroup.protocols.light.rules.messages import Hello
 from pyspark_zkgroup.protocols.light.rules.permits import (
     OPERATIONS_MAX,
     PATHS_MAX,
+    TIMEOUT_MS_MAX,
+    TIMEOUT_MS_MIN,
     owners_beside,
     owners_written,
     refusal_of_ensure,
+    refusal_of_hello,
     refusal_of_read,
     refusal_of_write,
     settles,
@@ -28,6 +33,32 @@ KNOWN, HELD = Known(NodeVersion(7, 2), 9, 5), Held(0, 1)
 CLAIM = claim_request(PATHS, P, ThreadId("g_me", 0), OffsetRead(b"5", NodeVersion(7, 1)), 5)
 COMMIT = commit_held(PATHS, "g_me", P, KNOWN, HELD)
 SETTLED = (Create(OWNER, b"g_me-0"), SetData(OFFSET, b"9", 2), Delete(OWNER, 0))
+
+
+SECRET = INCARNATION_LENGTH_MIN * "x"
+
+
+@pytest.mark.parametrize("timeout_ms", [TIMEOUT_MS_MIN, TIMEOUT_MS_MAX])
+def test_a_member_that_can_be_served_is_not_refused(timeout_ms: int) -> None:
+    assert refusal_of_hello(Hello("g", "g_me", SECRET, timeout_ms)) == ""
+
+
+@pytest.mark.parametrize(
+    ("hello", "said"),
+    [
+        (Hello("g", "g_me", SECRET, TIMEOUT_MS_MIN - 1), "session.timeout.ms is 999, allowed"),
+        (Hello("g", "g_me", SECRET, TIMEOUT_MS_MAX + 1), "allowed are 1000 to 3600000"),
+        (Hello("g", "g_me", SECRET[1:], TIMEOUT_MS_MIN), "the secret of its process is too short"),
+        (Hello("g", "h_me", SECRET, TIMEOUT_MS_MIN), "'h_me' is not the name of a member of group"),
+        (Hello("g", "g_/me", SECRET, TIMEOUT_MS_MIN), "'g_/me' is not the name of a member of"),
+        (Hello("g/h", "g/h_me", SECRET, TIMEOUT_MS_MIN), "g/h"),
+        (Hello("", "_me", SECRET, TIMEOUT_MS_MIN), ""),
+    ],
+)
+def test_a_member_that_cannot_be_served_is_told_why(hello: Hello, said: str) -> None:
+    refusal = refusal_of_hello(hello)
+    assert refusal
+    assert said in refusal
 
 
 def test_what_members_ask_for_is_allowed() -> None:
