@@ -49,6 +49,8 @@ class Struct:
 
 Type = str | Decimal | Array | Map | Struct
 
+INTERVAL: Final = "interval day to second"
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -176,4 +178,5 @@ _SCALARS = {
     "date": lambda pa: pa.date32(),
     "timestamp": lambda pa: pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": lambda pa: pa.timestamp("us"),
+    INTERVAL: lambda pa: pa.duration("us"),
 }

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _PAUSE_S = 0.5
 _COUNT = 10
+_DESCRIBED = {"avro": "value.avro.schema", "protobuf": "value.protobuf.descriptor"}
+"""Formats of values with a schema, and the option for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Record:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["string", "json", "avro"]),
+    type=click.Choice(["string", "json", "avro", "protobuf"]),
     default="string",
     show_default=True,
     help="What the values are.",
@@ -55,8 +57,9 @@ class Record:
     "--schema",
     "schema_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File with the Avro schema of values that do not name one.",
+    help="File with the Avro schema or the Protobuf descriptor of values that do not name one.",
 )
+@click.option("--message", help="The Protobuf message that values are.")
 @registry_option
 @click.option("--subject", help="Subject of the columns.  [default: TOPIC-value]")
 @click.option(
@@ -74,6 +77,7 @@ def peek(
     bootstrap: str,
     form: str,
     schema_file: Path | None,
+    message: str | None,
     registry: str,
     subject: str | None,
     begin: str | None,
@@ -88,10 +92,12 @@ def peek(
     if not bootstrap.strip():
         raise click.UsageError("give --bootstrap-servers (or set ZKGROUP_BOOTSTRAP_SERVERS)")
     given = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "failOnDataLoss": "false"}
-    if form == "avro":
-        given["value.format"] = "avro"
+    if form in _DESCRIBED:
+        given["value.format"] = form
+        if message is not None:
+            given["value.protobuf.message"] = message
         if schema_file is not None:
-            given["value.avro.schema"] = str(schema_file)
+            given[_DESCRIBED[form]] = str(schema_file)
         else:
             access = registry_given(registry)
             given["schema.registry.url"] = ",".join(access.urls)
@@ -145,7 +151,7 @@ class _Reader:
         options = self._options(
             {"startingOffsets": self._json(start), "endingOffsets": self._json(ends)}
         )
-        columns = (*options.columns.default, CORRUPT) if self.form == "avro" else COLUMNS
+        columns = (*options.columns.default, CORRUPT) if self.form in _DESCRIBED else COLUMNS
         shape = options.columns.shape(columns)
         found = batch_tasks(options)
         for task in found.tasks:
@@ -159,7 +165,7 @@ class _Reader:
 
     def _record(self, row: Mapping[str, Any]) -> Record:
         value, bad = _plain(row["value"]), None
-        if self.form == "avro":
+        if self.form in _DESCRIBED:
             corrupt = row["corrupt"].as_py()
             bad = None if corrupt is None else str(corrupt["reason"])
         elif self.form == "json" and value is not None:
@@ -182,11 +188,11 @@ class _Reader:
         options = parse({**self.given, **offsets}, "batch")
         fetch = replace(options.fetch, security=access_given().kafka)
         columns = options.columns
-        if columns.avro and columns.avro[0].schema is None:
+        if columns.described and columns.described[0].schema is None:
             access = registry_given(self.registry)
             schema = newest_of(access, self.subject).schema
-            avro = replace(columns.avro[0], registry=access, schema=schema)
-            columns = replace(columns, avro=(avro,))
+            described = replace(columns.described[0], registry=access, schema=schema)
+            columns = replace(columns, described=(described,))
         return replace(options, fetch=fetch, columns=columns)
 
 

@@ -12,7 +12,8 @@ from pyspark_zkgroup.cli.reach import access_given, config_option, json_option, 
 from pyspark_zkgroup.errors import OptionError
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.registry.access import RegistryAccess, Version
+    from pyspark_zkgroup.registry.access import RegisteredSchema, RegistryAccess, Version
+    from pyspark_zkgroup.schema import Type
 
 _DEADLINE_S = 10.0
 
@@ -25,25 +26,35 @@ _DEADLINE_S = 10.0
 def schema(subject: str, registry: str, as_json: bool) -> None:
     """Show the type that the newest schema of SUBJECT has in Spark.
 
-    As it can be given to .schema(...). A login goes into --config.
+    As it can be given to .schema(...). Of a Protobuf schema, it is the type of the first message. A
+    login goes into --config.
 
     Example: zkgroup schema orders-value --registry http://registry1:8081
     """
-    from pyspark_zkgroup.formats.avro.schema import SchemaError
-    from pyspark_zkgroup.formats.avro.types import spark_type
-    from pyspark_zkgroup.formats.avro.writers import parsed
     from pyspark_zkgroup.schema import ddl
 
     found = newest_of(registry_given(registry), subject)
     try:
-        kind = ddl(spark_type(parsed(found.schema)))
-    except SchemaError as error:
+        kind = ddl(_type(found.schema))
+    except ValueError as error:
         raise OptionError.of("subject_without_type", subject=subject, reason=error) from None
     if as_json:
         value = {"subject": subject, "version": found.number, "type": kind}
         click.echo(json.dumps({**value, "schema": found.schema.text}, indent=1))
         return
     say(kind)
+
+
+def _type(schema: RegisteredSchema) -> Type:
+    """ValueError if it has none."""
+    from pyspark_zkgroup.formats.avro import types as avro
+    from pyspark_zkgroup.formats.avro.writers import parsed
+    from pyspark_zkgroup.formats.protobuf import types as protobuf
+    from pyspark_zkgroup.formats.protobuf.sources import KIND, messages_of
+
+    if schema.kind == KIND:
+        return protobuf.spark_type(messages_of(schema).at([0]))
+    return avro.spark_type(parsed(schema))
 
 
 def newest_of(access: RegistryAccess, subject: str) -> Version:

@@ -16,7 +16,7 @@ from pyspark_zkgroup.formats.avro.writers import parsed
 from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
-from pyspark_zkgroup.options.registry import KEY_SUBJECT, URL, VALUE_SUBJECT
+from pyspark_zkgroup.options.registry import KEY_SUBJECT, URL, VALUE_SUBJECT, subject_of
 from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.registry.access import RegisteredSchema, RegistryAccess
 from pyspark_zkgroup.schema import Column, Type
@@ -91,14 +91,10 @@ class AvroOptions:
         try:
             return spark_type(parsed(self.schema), self.column)
         except SchemaError as error:
-            raise OptionError.of("avro_without_type", source=self._source, reason=error) from None
+            raise OptionError.of("typeless", source=self._source, reason=error) from None
 
     def subject_of(self, topics: Collection[str]) -> str:
-        if self.subject is not None:
-            return self.subject
-        if len(topics) != 1:
-            raise OptionError.of("subject_missing", column=self.column)
-        return f"{next(iter(topics))}-{self.column}"
+        return subject_of(self.column, self.subject, topics)
 
     def format(self, column: Column) -> AvroFormat:
         """OptionError unless the schema can become this column."""
@@ -107,7 +103,7 @@ class AvroOptions:
                 schema = parsed(self.schema)
                 steps(schema, schema, column.type, column.name)
             except SchemaError as error:
-                raise OptionError.of("avro_type", source=self._source, reason=error) from None
+                raise OptionError.of("other_type", source=self._source, reason=error) from None
         return AvroFormat(self.column, self.schema, self.framing, self.registry)
 
     @property
@@ -122,7 +118,7 @@ def avro_options(
     schema, framing, subject = _ROWS[column]
     if form != "avro":
         given.refuse(
-            (schema, framing, subject),
+            (schema, framing),
             f"'{column}.format' is {form}",
             f"Set {column}.format=avro, or leave it out",
         )

@@ -17,15 +17,17 @@ from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.avro import AvroOptions, avro_options
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
-from pyspark_zkgroup.options.registry import URL, registry_access
+from pyspark_zkgroup.options.protobuf import ProtobufOptions, protobuf_options
+from pyspark_zkgroup.options.registry import KEY_SUBJECT, URL, VALUE_SUBJECT, registry_access
 from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.registry.access import RegisteredSchema
 from pyspark_zkgroup.schema import COLUMNS, CORRUPT, HEADERS, WITH_HEADERS, Column, Type
 
-FormatName = Literal["binary", "string", "json", "avro"]
+FormatName = Literal["binary", "string", "json", "avro", "protobuf"]
 BadRecords = Literal["fail", "permissive"]
 
-_FORMAT: Rule[FormatName] = rules.one_of("binary", "string", "json", "avro")
+_WITH_SCHEMA: Final = frozenset(("avro", "protobuf"))
+_FORMAT: Rule[FormatName] = rules.one_of("binary", "string", "json", "avro", "protobuf")
 
 
 def _zone(text: str) -> str:
@@ -43,11 +45,12 @@ array<struct<key:string,value:binary>>: null for a record without any.
 """
 KEY_FORMAT: Final[Option[FormatName]] = SECTION.option("key.format", _FORMAT, "binary")
 """What keys are. json: `.schema(...)` gives the column `key` the type STRUCT, ARRAY or MAP. avro:
-key.avro.schema gives it its type.
+key.avro.schema gives it its type. protobuf: key.protobuf.descriptor and key.protobuf.message do.
 """
 VALUE_FORMAT: Final[Option[FormatName]] = SECTION.option("value.format", _FORMAT, "binary")
 """What values are. json: `.schema(...)` gives the column `value` the type STRUCT, ARRAY or MAP.
-avro: value.avro.schema gives it its type.
+avro: value.avro.schema gives it its type. protobuf: value.protobuf.descriptor and
+value.protobuf.message do.
 """
 JSON_TIME_ZONE = SECTION.optional("json.timeZone", _TIME_ZONE)
 """The time zone of times in JSON that name none. Required if the schema has a TIMESTAMP in JSON:
@@ -76,8 +79,8 @@ class ColumnOptions:
     value_format: FormatName = "binary"
     time_zone: str | None = None
     bad_records: BadRecords = "fail"
-    avro: tuple[AvroOptions, ...] = ()
-    """Of the columns of that format."""
+    described: tuple[AvroOptions | ProtobufOptions, ...] = ()
+    """Of the columns whose records have a schema."""
 
     @property
     def default(self) -> tuple[Column, ...]:
@@ -89,13 +92,15 @@ class ColumnOptions:
         types: dict[str, Type] = {
             name: "string" for name, form in self._formats.items() if form == "string"
         }
-        types |= {one.column: one.type for one in self.avro}
+        types |= {one.column: one.type for one in self.described}
         return tuple(replace(one, type=types.get(one.name, one.type)) for one in columns)
 
     def with_schemas(self, schemas: Mapping[str, RegisteredSchema]) -> ColumnOptions:
         """Those of columns that have none yet."""
-        avro = (replace(one, schema=one.schema or schemas.get(one.column)) for one in self.avro)
-        return replace(self, avro=tuple(avro))
+        described = (
+            replace(one, schema=one.schema or schemas.get(one.column)) for one in self.described
+        )
+        return replace(self, described=tuple(described))
 
     def shape(self, requested: tuple[Column, ...]) -> RowShape:
         """OptionError unless rows can have exactly these columns."""
@@ -118,7 +123,8 @@ class ColumnOptions:
         if self._formats.get(column.name) == "json":
             self._check_json(column)
             return JsonFormat(self.time_zone or "UTC")
-        return next((one.format(column) for one in self.avro if one.column == column.name), None)
+        found = (one.format(column) for one in self.described if one.column == column.name)
+        return next(found, None)
 
     @property
     def _formats(self) -> dict[str, FormatName]:
@@ -144,20 +150,31 @@ class ColumnOptions:
 
 
 def column_options(given: Given) -> ColumnOptions:
-    key, value = given.value(KEY_FORMAT), given.value(VALUE_FORMAT)
+    formats = {"key": given.value(KEY_FORMAT), "value": given.value(VALUE_FORMAT)}
     registry = registry_access(given)
-    if registry is not None and "avro" not in (key, value):
-        raise given.clash(URL, "no format is avro", "Set value.format=avro, or leave it out")
-    avro = (
-        avro_options(given, name, form, registry) for name, form in (("key", key), ("value", value))
-    )
+    if registry is not None and not _WITH_SCHEMA.intersection(formats.values()):
+        raise given.clash(
+            URL, "no format is avro or protobuf", "Set value.format=avro, or leave it out"
+        )
+    described = [
+        options(given, name, form, registry)
+        for name, form in formats.items()
+        for options in (avro_options, protobuf_options)
+    ]
+    for name, subject in (("key", KEY_SUBJECT), ("value", VALUE_SUBJECT)):
+        if formats[name] not in _WITH_SCHEMA:
+            given.refuse(
+                (subject,),
+                f"'{name}.format' is {formats[name]}",
+                f"Set {name}.format=avro or protobuf, or leave it out",
+            )
     return ColumnOptions(
         given.value(INCLUDE_HEADERS),
-        key,
-        value,
+        formats["key"],
+        formats["value"],
         given.value(JSON_TIME_ZONE),
         given.value(BAD_RECORDS),
-        tuple(one for one in avro if one is not None),
+        tuple(one for one in described if one is not None),
     )
 
 

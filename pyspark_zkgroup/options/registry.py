@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -83,6 +84,15 @@ VALUE_SUBJECT = SECTION.optional(
 """The subject whose newest schema gives the column `value` its type, if there is no
 `.schema(...)`. Required for several topics.
 """
+
+
+def subject_of(column: str, given: str | None, topics: Collection[str]) -> str:
+    """OptionError if neither an option nor a topic names it."""
+    if given is not None:
+        return given
+    if len(topics) != 1:
+        raise OptionError.of("subject_missing", column=column)
+    return f"{next(iter(topics))}-{column}"
 
 
 def open_registry(address: str) -> RegistryAccess:

@@ -80,3 +80,16 @@ class AvroParser:
 
     def parse(self, column: tuple[bytes | None, bytes, bytes], from_: int, to: int, /) -> Parsed:
         """See `JsonParser.parse`; it stops before a row whose schema is not known."""
+
+class ProtobufParser:
+    def __init__(self, words: list[str], is_framed: bool) -> None:
+        """`words` are the type in preorder."""
+
+    def frame(self, number: int) -> tuple[int, list[int]]:
+        """The id and the message's place in its schema that `Parsed.unknown` stands for."""
+
+    def add(self, number: int, steps: list[tuple[str, list[int], list[str]]]) -> None:
+        """What records with a frame are read by; see _native/src/formats/protobuf/program.rs."""
+
+    def parse(self, column: tuple[bytes | None, bytes, bytes], from_: int, to: int, /) -> Parsed:
+        """See `JsonParser.parse`; it stops before a row whose frame is not known."""

@@ -17,7 +17,7 @@ from pyspark_zkgroup.records.decoder import Limits
 from pyspark_zkgroup.records.reference import ReferenceDecoder
 from pyspark_zkgroup.schema import COLUMNS, Column, arrow_schema
 
-_INTERFACE = 4
+_INTERFACE = 5
 if getattr(_decoder, "INTERFACE", 1) != _INTERFACE:
     raise ImportError(f"{_decoder.__file__} was built from other sources")
 

@@ -46,15 +46,17 @@ def write(checkpoint: Path, versions: Iterable[Version]) -> None:
 
 def _version(subject: str, found: Mapping[str, object]) -> Version:
     text, references, number = found["schema"], found["references"], found["version"]
+    kind = str(found.get("type", "AVRO"))
     if not isinstance(text, str) or not isinstance(references, list) or type(number) is not int:
         raise ValueError(f"what it has of {subject!r} is not a schema")
-    return Version(subject, number, RegisteredSchema(text, tuple(map(str, references))))
+    return Version(subject, number, RegisteredSchema(text, tuple(map(str, references)), kind))
 
 
 def _plain(version: Version) -> dict[str, object]:
     schema = version.schema
     return {
         "version": version.number,
+        "type": schema.kind,
         "schema": schema.text,
         "references": list(schema.references),
     }

@@ -25,7 +25,7 @@ _log = logging.getLogger("pyspark_zkgroup.source")
 
 def chosen_versions(options: Options) -> Mapping[str, Version]:
     """By column: the pinned version, or the newest one where nothing is pinned."""
-    wanted = [one for one in options.columns.avro if one.schema is None]
+    wanted = [one for one in options.columns.described if one.schema is None]
     directory = _directory(options)
     pinned = pins.read(directory) if wanted and directory is not None else {}
     found: dict[str, Version] = {}
@@ -52,7 +52,7 @@ def check_can_pin(options: Options, versions: Mapping[str, Version]) -> None:
 def pin(options: Options, versions: Iterable[Version]) -> None:
     """When a query starts. Also says which of its columns have a newer schema by now."""
     directory = _directory(options)
-    access = next((one.registry for one in options.columns.avro if one.registry), None)
+    access = next((one.registry for one in options.columns.described if one.registry), None)
     if directory is None or access is None:
         return
     pins.write(directory, versions)

@@ -160,14 +160,29 @@ BATCH_SCENES = (
                 "its topic has other values; tests/matrix/test_cases.py reads JSON like that",
             ),
             NotRun(
-                "docs/formats.md",
+                "docs/avro.md",
                 "orders = (",
                 "its topic has other values; tests/spark/test_avro_equality.py reads Avro",
             ),
             NotRun(
-                "docs/formats.md",
+                "docs/avro.md",
                 "payments = (",
                 "there is no such registry; tests/spark/test_avro_registry.py reads with one",
+            ),
+            NotRun(
+                "docs/protobuf.md",
+                "protoc --include_imports --descriptor_set_out=visit.desc visit.proto",
+                "protoc is not installed; tests/harness/compiled_proto.py runs it",
+            ),
+            NotRun(
+                "docs/protobuf.md",
+                "visits = (",
+                "its topic has other values; tests/matrix/test_cases.py reads Protobuf like that",
+            ),
+            NotRun(
+                "docs/protobuf.md",
+                "trips = (",
+                "there is no such registry; tests/broker/test_registry.py reads with one",
             ),
             NotRun(
                 "docs/formats.md",

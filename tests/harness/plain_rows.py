@@ -18,7 +18,7 @@ def plain(found: pa.Array) -> list[Any]:
 def _simple(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_date(kind):
         return pa.int32()
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         return pa.int64()
     if pa.types.is_string(kind):
         return pa.binary()
@@ -36,7 +36,7 @@ def _comparable(value: Any, kind: pa.DataType) -> Any:
             return repr(value)
         case list() if pa.types.is_map(kind):
             pairs = [[key, _comparable(one, kind.item_type)] for key, one in value]
-            return sorted(pairs, key=lambda pair: bytes(pair[0]))
+            return sorted(pairs, key=lambda pair: repr(pair[0]))
         case list():
             return [_comparable(one, kind.value_type) for one in value]
         case dict():

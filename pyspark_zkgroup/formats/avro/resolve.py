@@ -25,11 +25,11 @@ from pyspark_zkgroup.formats.avro.schema import (
     kind_of,
 )
 from pyspark_zkgroup.formats.avro.types import members_of, wider_type
+from pyspark_zkgroup.formats.words import weight
 from pyspark_zkgroup.schema import Array, Decimal, Map, Struct, Type
 
 Step = tuple[str, list[int], list[str]]
 
-_VALUE_BYTES = 9
 _PROMOTED = {
     "int": ("long", "float", "double"),
     "long": ("float", "double"),
@@ -118,7 +118,7 @@ class _Program:
     def _into_union(self, writer: Schema, reader: Union, wanted: Type, path: str) -> int:
         members = members_of(reader)
         if is_null(writer) and len(members) < len(reader.branches):
-            return self._add("null", [_weight(wanted)])
+            return self._add("null", [weight(wanted)])
         if is_null(writer):
             raise SchemaError(f"{path} is null, which its schema does not allow")
         if len(members) == 1:
@@ -139,7 +139,7 @@ class _Program:
         else:
             value = self.read(writer, members[member], wanted.fields[to].type, f"{path}.{name}")
         others = [at for at in range(len(names)) if at != to]
-        return self._add("member", [_weight(wanted), value, to, *others])
+        return self._add("member", [weight(wanted), value, to, *others])
 
     def _check_members(self, wanted: Struct, count: int, path: str) -> None:
         known = [f"member{at}" for at in range(count)]
@@ -174,7 +174,7 @@ class _Program:
             if not field.has_default:
                 raise SchemaError(f"{inner} is not in the writer's schema, and has no default")
             defaults += (self._default(field, wanted.fields[place].type, inner), place)
-        numbers = [_weight(wanted), len(writer.fields), *written]
+        numbers = [weight(wanted), len(writer.fields), *written]
         numbers += [len(defaults) // 2, *defaults, *missing]
         return self._add("record", numbers, [one.name for one in writer.fields])
 
@@ -292,13 +292,6 @@ def _fits(logical: Logical | None, wanted: Decimal) -> bool:
         and logical.scale == wanted.scale
         and logical.precision <= wanted.precision
     )
-
-
-def _weight(kind: Type) -> int:
-    """About how many bytes of columns one takes, apart from texts and elements."""
-    if isinstance(kind, Struct):
-        return sum(_weight(one.type) for one in kind.fields)
-    return _VALUE_BYTES
 
 
 def _mismatch(writer: Schema, reader: Schema, wanted: Type, path: str) -> SchemaError:

@@ -87,7 +87,7 @@ REGISTRY = {**LEAST, "value.format": "avro", "schema.registry.url": "https://r1/
 
 def test_a_registry_gives_the_schemas() -> None:
     given = {**REGISTRY, "schema.registry.basic.auth.user.info": f"ann:{PASSWORD}"}
-    (avro,) = parse({**given, "kafkaConsumer.pollTimeoutMs": "5000"}).columns.avro
+    (avro,) = parse({**given, "kafkaConsumer.pollTimeoutMs": "5000"}).columns.described
     assert avro.registry == RegistryAccess(
         ("https://r1/api", "http://r2:81"), Secret(f"ann:{PASSWORD}"), deadline_s=5.0
     )
@@ -95,9 +95,9 @@ def test_a_registry_gives_the_schemas() -> None:
     assert avro.subject_of(["orders"]) == "orders-value"
     with pytest.raises(OptionError, match=r"'value\.subject' is missing"):
         avro.subject_of([])
-    (named,) = parse({**REGISTRY, "value.subject": "o"}).columns.avro
+    (named,) = parse({**REGISTRY, "value.subject": "o"}).columns.described
     assert named.subject_of([]) == "o"
-    (bearer,) = parse({**REGISTRY, "schema.registry.bearer.auth.token": TOKEN}).columns.avro
+    (bearer,) = parse({**REGISTRY, "schema.registry.bearer.auth.token": TOKEN}).columns.described
     assert bearer.registry is not None
     assert bearer.registry.token == Secret(TOKEN)
     assert leaks_of(repr(avro), repr(bearer)) == []
@@ -119,7 +119,7 @@ def test_a_registry_gives_the_schemas() -> None:
         ),
         ({"value.avro.framing": "plain"}, "Leave one of them out"),
         ({"key.subject": "x"}, "but 'key.format' is binary"),
-        ({"value.format": "json"}, "no format is avro"),
+        ({"value.format": "json"}, "no format is avro or protobuf"),
         (
             {
                 "schema.registry.url": "http://r1",

@@ -13,7 +13,16 @@ from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.options import Options, avro, kafka_security, light, parse, registry, zookeeper
+from pyspark_zkgroup.options import (
+    Options,
+    avro,
+    kafka_security,
+    light,
+    parse,
+    protobuf,
+    registry,
+    zookeeper,
+)
 from pyspark_zkgroup.options.batch_read import BatchRead
 from pyspark_zkgroup.options.batch_size import BatchLimits
 from pyspark_zkgroup.options.columns import ColumnOptions
@@ -284,7 +293,8 @@ def test_every_option_of_the_table_is_tried_above() -> None:
     # (test_starting.py).
     elsewhere |= {"startingOffsetsByTimestampStrategy", "pushFilters"}
     elsewhere |= {"endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"}
-    elsewhere |= {option.name for one in (avro, registry) for option in one.SECTION}  # test_avro.py
+    # test_avro.py, test_protobuf.py
+    elsewhere |= {option.name for one in (avro, protobuf, registry) for option in one.SECTION}
     elsewhere |= {option.name for option in kafka_security.OPTIONS}  # test_kafka_security.py
     # test_zookeeper.py
     elsewhere |= {option.name for option in zookeeper.SECURITY}

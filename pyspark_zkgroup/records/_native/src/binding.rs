@@ -22,6 +22,7 @@ mod _decoder {
     use crate::formats::avro::{self, Step as AvroStep};
     use crate::formats::json;
     use crate::formats::parsed;
+    use crate::formats::protobuf;
     use crate::transactions::Aborted;
 
     #[pymodule_export]
@@ -29,7 +30,7 @@ mod _decoder {
 
     /// Raised with every change of what Python sees, so that an older build is not taken for this.
     #[pymodule_export]
-    const INTERFACE: u32 = 4;
+    const INTERFACE: u32 = 5;
 
     /// See array.rs.
     #[pyclass(frozen, get_all)]
@@ -143,6 +144,11 @@ mod _decoder {
         parser: avro::AvroParser,
     }
 
+    #[pyclass]
+    struct ProtobufParser {
+        parser: protobuf::ProtobufParser,
+    }
+
     /// What became of some rows.
     #[pyclass(frozen, get_all)]
     struct Parsed {
@@ -201,6 +207,40 @@ mod _decoder {
         /// See `JsonParser::parse`.
         fn parse(
             &self,
+            py: Python<'_>,
+            column: BinaryColumn,
+            from: usize,
+            to: usize,
+        ) -> PyResult<Py<Parsed>> {
+            let values = (from..to).map(|row| value(&column, row));
+            let found = py.detach(|| self.parser.parse(values));
+            parsed_of(py, &found)
+        }
+    }
+
+    #[pymethods]
+    impl ProtobufParser {
+        #[new]
+        fn new(words: Vec<String>, is_framed: bool) -> PyResult<Self> {
+            let parser = protobuf::ProtobufParser::new(words.iter().map(String::as_str), is_framed);
+            let parser = parser.ok_or_else(|| PyValueError::new_err(words.join(" ")))?;
+            Ok(Self { parser })
+        }
+
+        fn frame(&self, number: u64) -> Option<protobuf::Frame> {
+            self.parser.frame(number).cloned()
+        }
+
+        fn add(&mut self, number: u64, steps: Vec<protobuf::Step>) -> PyResult<()> {
+            if !self.parser.add(number, &steps) {
+                return Err(PyValueError::new_err("these steps are no program"));
+            }
+            Ok(())
+        }
+
+        /// See `JsonParser::parse`.
+        fn parse(
+            &mut self,
             py: Python<'_>,
             column: BinaryColumn,
             from: usize,

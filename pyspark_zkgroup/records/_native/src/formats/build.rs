@@ -35,8 +35,8 @@ impl Builder {
         let data = match kind {
             Kind::Scalar(scalar) => scalar_data(*scalar),
             Kind::Array(element) => list(Self::new(element)),
-            Kind::Map(value) => {
-                let key = Self::of(scalar_data(Scalar::String));
+            Kind::Map(key, value) => {
+                let key = Self::of(scalar_data(*key));
                 list(Self::of(Data::Struct(vec![key, Self::new(value)])))
             }
             Kind::Struct(fields) => Data::Struct(fields.kinds.iter().map(Self::new).collect()),
@@ -175,7 +175,11 @@ fn scalar_data(scalar: Scalar) -> Data {
         Scalar::TinyInt => 1,
         Scalar::SmallInt => 2,
         Scalar::Int | Scalar::Float | Scalar::Date => 4,
-        Scalar::BigInt | Scalar::Double | Scalar::Timestamp | Scalar::TimestampNtz => 8,
+        Scalar::BigInt
+        | Scalar::Double
+        | Scalar::Timestamp
+        | Scalar::TimestampNtz
+        | Scalar::Interval => 8,
         Scalar::Decimal { .. } => 16,
     };
     Data::Fixed { width, bytes: Vec::new() }

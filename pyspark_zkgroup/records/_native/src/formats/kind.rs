@@ -19,14 +19,14 @@ pub enum Scalar {
     Date,
     Timestamp,
     TimestampNtz,
+    Interval,
 }
 
 #[derive(Debug)]
 pub enum Kind {
     Scalar(Scalar),
     Array(Box<Kind>),
-    /// Keys are text.
-    Map(Box<Kind>),
+    Map(Scalar, Box<Kind>),
     Struct(Fields),
 }
 
@@ -54,12 +54,13 @@ impl Kind {
     /// See `Fields::weight`.
     pub fn weight(&self) -> usize {
         match self {
-            Self::Scalar(_) | Self::Array(_) | Self::Map(_) => VALUE_BYTES,
+            Self::Scalar(_) | Self::Array(_) | Self::Map(..) => VALUE_BYTES,
             Self::Struct(fields) => fields.weight,
         }
     }
 
-    /// From words in preorder: `struct 2 a bigint b array string`, `decimal 12 2`, `map double`.
+    /// From words in preorder: `struct 2 a bigint b array string`, `decimal 12 2`,
+    /// `map string double`.
     pub fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
         let scalar = match words.next()? {
             "boolean" => Scalar::Boolean,
@@ -74,6 +75,7 @@ impl Kind {
             "date" => Scalar::Date,
             "timestamp" => Scalar::Timestamp,
             "timestamp_ntz" => Scalar::TimestampNtz,
+            "interval" => Scalar::Interval,
             "decimal" => {
                 let precision: u8 = words.next()?.parse().ok()?;
                 let scale = words.next()?.parse().ok()?;
@@ -83,7 +85,12 @@ impl Kind {
                 Scalar::Decimal { precision, scale }
             }
             "array" => return Some(Self::Array(Box::new(Self::read(words)?))),
-            "map" => return Some(Self::Map(Box::new(Self::read(words)?))),
+            "map" => {
+                let Self::Scalar(key) = Self::read(words)? else {
+                    return None;
+                };
+                return Some(Self::Map(key, Box::new(Self::read(words)?)));
+            }
             "struct" => {
                 let count: usize = words.next()?.parse().ok()?;
                 let mut fields = Fields::default();

@@ -5,3 +5,4 @@ pub mod build;
 pub mod json;
 pub mod kind;
 pub mod parsed;
+pub mod protobuf;

@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::formats::build::{Builder, Data};
+use crate::formats::kind::Kind;
 
 /// A record that takes more is bad.
 pub const ROW_BYTES_MAX: usize = 256 * 1024 * 1024;
@@ -16,6 +17,55 @@ pub struct Parsed {
     pub bad: usize,
     /// The next row names this schema, which is not known yet.
     pub unknown: Option<u64>,
+}
+
+/// What `rows` calls for each value: why it is bad, if it is, and about how many bytes it takes; or
+/// the number of a schema that is not known yet.
+pub type Row = Result<(Option<String>, usize), u64>;
+
+/// Of the values that follow each other, until they are done, or the batch is large, or the next
+/// one has an unknown schema. A bad value leaves nothing.
+pub fn rows<'a>(
+    kind: &Kind,
+    values: impl Iterator<Item = Option<&'a [u8]>>,
+    mut read: impl FnMut(&'a [u8], &mut Builder) -> Row,
+) -> Parsed {
+    let mut out = Builder::new(kind);
+    let mut reasons = Builder::text();
+    let (mut rows, mut bad, mut bytes) = (0, 0, 0);
+    let mut unknown = None;
+    for value in values {
+        let before = out.len();
+        let reason = match value.map(|value| (value.len(), read(value, &mut out))) {
+            None => {
+                out.push_null();
+                None
+            }
+            Some((_, Err(schema))) => {
+                unknown = Some(schema);
+                break;
+            }
+            Some((length, Ok((reason, taken)))) => {
+                bytes += length + taken;
+                reason
+            }
+        };
+        rows += 1;
+        match reason {
+            None => reasons.push_null(),
+            Some(reason) => {
+                out.truncate(before);
+                push_empty(&mut out);
+                bad += 1;
+                bytes += reason.len();
+                reasons.push_bytes(reason.as_bytes());
+            }
+        }
+        if bytes >= BATCH_BYTES_MAX {
+            break;
+        }
+    }
+    Parsed { rows, values: out.finish(), reasons: reasons.finish(), bad, unknown }
 }
 
 /// Of a record that cannot be read: a struct of nulls, else null.

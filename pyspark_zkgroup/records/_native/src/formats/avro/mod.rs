@@ -6,9 +6,8 @@ mod read;
 
 use crate::formats::avro::program::Program;
 pub use crate::formats::avro::program::Step;
-use crate::formats::build::Builder;
 use crate::formats::kind::Kind;
-use crate::formats::parsed::{push_empty, Parsed, BATCH_BYTES_MAX};
+use crate::formats::parsed::{rows, Parsed};
 
 /// What stands before the encoded value, and names the schema it was written with.
 #[derive(Clone, Copy)]
@@ -45,64 +44,22 @@ impl AvroParser {
         is_one
     }
 
-    /// Of the values that follow each other, until they are done, or the batch is large, or the next
-    /// one has a schema that is not known yet.
+    /// See `rows`.
     pub fn parse<'a>(&self, values: impl Iterator<Item = Option<&'a [u8]>>) -> Parsed {
-        let mut out = Builder::new(&self.kind);
-        let mut reasons = Builder::text();
-        let (mut rows, mut bad, mut bytes, mut hint) = (0, 0, 0, 0);
-        let mut unknown = None;
-        for value in values {
-            let reason = match value.map(|value| self.framing.split(value)) {
-                None => {
-                    out.push_null();
-                    None
-                }
-                Some(Err(reason)) => {
-                    push_empty(&mut out);
-                    Some(reason.to_owned())
-                }
-                Some(Ok((schema, body))) => {
-                    if self.programs.get(hint).is_none_or(|(one, _)| *one != schema) {
-                        let found = self.programs.iter().position(|(one, _)| *one == schema);
-                        hint = found.unwrap_or(hint);
-                        if found.is_none() {
-                            unknown = Some(schema);
-                            break;
-                        }
-                    }
-                    bytes += body.len();
-                    self.programs
-                        .get(hint)
-                        .and_then(|(_, program)| row(program, body, &mut out, &mut bytes))
-                }
+        let mut hint = 0;
+        rows(&self.kind, values, |value, out| {
+            let (schema, body) = match self.framing.split(value) {
+                Ok(found) => found,
+                Err(reason) => return Ok((Some(reason.to_owned()), 0)),
             };
-            rows += 1;
-            match reason {
-                None => reasons.push_null(),
-                Some(reason) => {
-                    bad += 1;
-                    bytes += reason.len();
-                    reasons.push_bytes(reason.as_bytes());
-                }
+            if self.programs.get(hint).is_none_or(|(one, _)| *one != schema) {
+                let found = self.programs.iter().position(|(one, _)| *one == schema);
+                hint = found.ok_or(schema)?;
             }
-            if bytes >= BATCH_BYTES_MAX {
-                break;
-            }
-        }
-        Parsed { rows, values: out.finish(), reasons: reasons.finish(), bad, unknown }
+            let (_, program) = self.programs.get(hint).ok_or(schema)?;
+            Ok(read::row(program, body, out))
+        })
     }
-}
-
-/// Why the record is bad, if it is.
-fn row(program: &Program, body: &[u8], out: &mut Builder, taken: &mut usize) -> Option<String> {
-    let before = out.len();
-    let (reason, size) = read::row(program, body, out);
-    *taken += size;
-    let reason = reason?;
-    out.truncate(before);
-    push_empty(out);
-    Some(reason)
 }
 
 impl Framing {

@@ -149,7 +149,7 @@ impl<'a> Row<'a> {
             (Kind::Struct(fields), Token::StartObject) => self.object(fields, out),
             (Kind::Array(element), Token::StartArray) => self.array(element, out),
             (Kind::Array(element), Token::StartObject) => self.array_of_one(element, out),
-            (Kind::Map(value), Token::StartObject) => self.map(value, out),
+            (Kind::Map(_, value), Token::StartObject) => self.map(value, out),
             _ => Ok(self.failed(kind, first)),
         }
     }
@@ -170,7 +170,7 @@ impl<'a> Row<'a> {
             (Kind::Scalar(scalar), _) => self.scalar(*scalar, token, kind, out),
             (Kind::Struct(fields), Token::StartObject) => self.object(fields, out),
             (Kind::Array(element), Token::StartArray) => self.array(element, out),
-            (Kind::Map(value), Token::StartObject) => self.map(value, out),
+            (Kind::Map(_, value), Token::StartObject) => self.map(value, out),
             _ => Ok(self.failed(kind, token)),
         }
     }
@@ -669,7 +669,7 @@ fn expected(kind: &Kind) -> String {
     match kind {
         Kind::Struct(_) => "an object".to_owned(),
         Kind::Array(_) => "an array".to_owned(),
-        Kind::Map(_) => "an object for a map".to_owned(),
+        Kind::Map(..) => "an object for a map".to_owned(),
         Kind::Scalar(Scalar::Decimal { precision, scale }) => {
             format!("DECIMAL({precision},{scale})")
         }

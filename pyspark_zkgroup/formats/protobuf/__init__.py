@@ -1,0 +1,1 @@
+"""Protobuf, with the types and rows of Spark's from_protobuf."""
