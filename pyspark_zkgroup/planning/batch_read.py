@@ -1,8 +1,8 @@
-"""One batch read: what it takes is asked of ZooKeeper and the brokers, and nothing is written.
+"""Plans a batch read: asks ZooKeeper and the brokers which offsets to read, and writes nothing.
 
-It joins no group, owns nothing and commits nothing. The group's offsets are read first and the
-logs' ends after them, so that an offset is never taken for one beyond its log's end because the log
-grew in between.
+A batch read joins no group, owns nothing and commits nothing. It reads the group's offsets first
+and the logs' ends after them. In the other order a log that grows in between would seem to end
+below its offset.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pyspark_zkgroup.ranges.splitting import Splitting, split
 from pyspark_zkgroup.zk.session import DisconnectedError, SessionLostError
 from pyspark_zkgroup.zk.store import Store
 
-# A leader that was elected just now may name an end that is too low: only what lasts is believed.
+# A leader that was just elected may return an end that is too low: only an end that lasts counts.
 _BEYOND_S = 5.0
 _LOOK_AGAIN_S = 0.5
 _NAMED_MAX = 10
@@ -55,7 +55,7 @@ class BatchTasks:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What ZooKeeper has: the partitions that are read, and the group's offsets of them."""
+    """What ZooKeeper has: the partitions to read, and the group's offsets of them."""
 
     topics: Mapping[str, tuple[int, ...]]
     partitions: tuple[TopicPartition, ...]
@@ -108,7 +108,7 @@ def _look_at_group(options: Options, brokers: ClusterView, store: Store) -> _See
 
 
 def _look_at_kafka(options: Options, brokers: ClusterView) -> _Seen:
-    """With protocol=kafka the group and its offsets are the brokers', and there is no ZooKeeper."""
+    """With protocol=kafka the brokers keep the group and its offsets, and there is no ZooKeeper."""
     topics, partitions = _wanted(options, brokers.partitions(), options.topics.hidden)
     if not options.group.id:
         return _Seen(topics, partitions, None)
@@ -137,7 +137,7 @@ def _committed(
     lives: Mapping[str, int],
     store: Store,
 ) -> Committed:
-    """A negative offset counts as none, as JVM members take it."""
+    """Read the group's offsets. A negative one counts as none, as for JVM members."""
     offsets: dict[TopicPartition, int] = {}
     anew: set[TopicPartition] = set()
     nodes = store.nodes([paths.offset(p) for p in partitions])
@@ -160,7 +160,7 @@ def _with_kafka(
     partitions: Collection[TopicPartition],
     brokers: ClusterView,
 ) -> Committed:
-    """Where the group keeps its offsets in Kafka too: as a member would begin."""
+    """If the group keeps its offsets in Kafka too, start where a member would start."""
     if options.group.offsets_storage != "kafka" or not partitions:
         return committed
     stored = brokers.group_offsets(partitions)
@@ -227,7 +227,8 @@ def _all(
     partitions: Collection[TopicPartition],
     ask: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, T]],
 ) -> dict[TopicPartition, T]:
-    """A read that leaves out a partition whose leader is away would look like a whole one."""
+    """Refuse an incomplete answer: without the partitions whose leader is away it would look
+    whole."""
     if not partitions:
         return {}
     found = dict(ask(partitions))
@@ -246,8 +247,9 @@ def _lasting_ends(
     brokers: Brokers,
     clock: Clock,
 ) -> dict[TopicPartition, int]:
-    """Where the logs end that seem to end below the group's offset. Under read_committed they may
-    end behind what can be read.
+    """Return the ends of logs that seem to end below the group's offset.
+
+    Under read_committed a log may end behind what can be read.
     """
     ends: dict[TopicPartition, int] = {}
     give_up_at = clock.monotonic() + _BEYOND_S
@@ -279,7 +281,7 @@ def _narrowed(narrowing: Narrowing, whole: Ranges, brokers: Brokers) -> Ranges:
         try:
             found = brokers.at_times(times)
         except ServerError as error:
-            # Spark looks at every row's time all the same.
+            # Spark tests the time of every row in any case.
             _log.warning(catalogue.warning("ZKG-106", error=error))
     ranges = pushdown.narrow(narrowing, whole, found)
     _log.info(
@@ -291,7 +293,7 @@ def _narrowed(narrowing: Narrowing, whole: Ranges, brokers: Brokers) -> Ranges:
 
 
 def _tasks(options: Options, seen: _Seen, ranges: Ranges) -> tuple[TaskInput, ...]:
-    """One for each partition with something to read, and more where that is less than `threads`."""
+    """Return a task for each partition with something to read, and more if `threads` allows it."""
     name = options.group.id or options.fetch.client_id
     tasks = [
         TaskInput(f"{name}-{partition}", (TaskRange(partition, wanted),))

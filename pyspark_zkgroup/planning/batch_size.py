@@ -1,7 +1,7 @@
-"""How far the next batch reads: what the options ask for, and what has to be known for it.
+"""Decides how far the next batch reads, and gets the values that this decision needs.
 
-The count of `minOffsetsPerTrigger` is over what this member holds, and the delay is its own. A
-partition that moves to another member meanwhile has not been read here: its records count there.
+`minOffsetsPerTrigger` counts the partitions that this member holds, and the delay is this member's.
+The records of a partition that moves meanwhile were not read here: they count at the new owner.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pyspark_zkgroup.options.batch_size import BatchLimits
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.limits import backlog, is_held_back, share, share_bytes
 
-# Each request for samples brings one of at least one partition; this is for many at their first.
+# Each request returns the sample of one partition at least. Several are sent only if many
+# partitions have none yet.
 _ROUNDS_MAX = 10
 _log = logging.getLogger("pyspark_zkgroup.planner")
 
@@ -32,7 +33,8 @@ class BatchSize:
         self._last_at: float | None = None
         self._before: float | None = None
         self._said = False
-        # The oldest first: those come first in the next request, and so are sure to be answered.
+        # Oldest first: the first of a request is sure to be answered, so these come first next
+        # time.
         self._samples: dict[TopicPartition, Sample] = {}
 
     def planned(self) -> None:
@@ -40,7 +42,7 @@ class BatchSize:
         self._said = False
 
     def not_taken(self) -> None:
-        """Spark did not take the last plan, so that the next one is in its place."""
+        """Spark did not take the last plan, so the next plan replaces it."""
         self._last_at = self._before
 
     def holds_back(self, starts: Offsets, latest: Offsets) -> bool:
@@ -66,7 +68,7 @@ class BatchSize:
         return held_back
 
     def until(self, starts: Offsets, latest: Offsets) -> dict[TopicPartition, int]:
-        """Within both limits, that of offsets and that of bytes."""
+        """Return the ends within both limits, that of offsets and that of bytes."""
         until = share(self.limits.offsets_max, starts, latest)
         if self.limits.bytes_max is None:
             return until
@@ -75,7 +77,7 @@ class BatchSize:
         return share_bytes(self.limits.bytes_max, starts, until, self._samples)
 
     def _look(self, positions: Offsets) -> None:
-        """Fresh samples where there is something to read; old ones where none is to be had now."""
+        """Take a sample where there is something to read; keep the old one if none arrives now."""
         never = [p for p in positions if p not in self._samples]
         asked = {p: positions[p] for p in (*never, *self._samples) if p in positions}
         for _ in range(_ROUNDS_MAX):

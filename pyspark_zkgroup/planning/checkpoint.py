@@ -15,8 +15,9 @@ from pyspark_zkgroup.plan import Plan, decode
 def checkpoint_plan(
     offset: Mapping[str, Any], finished: Mapping[str, Any], options: Options, protocol: str
 ) -> Plan:
-    """PlanError where a query of another source, group or protocol wrote it. `finished` is the end
-    of the last finished batch.
+    """Return the newest plan in the checkpoint; `finished` is the end of the last finished batch.
+
+    PlanError if a query of another source, group or protocol wrote it.
     """
     if is_of_kafka_source(offset):
         raise PlanError.of(
@@ -38,7 +39,7 @@ def checkpoint_plan(
 
 
 def is_of_kafka_source(offset: Mapping[str, Any]) -> bool:
-    """{"topic": {"partition": offset}}, and nothing else."""
+    """Return whether the offset has the form {"topic": {"partition": offset}} and nothing else."""
     return bool(offset) and all(
         isinstance(partitions, dict)
         and all(number.isdecimal() and isinstance(at, int) for number, at in partitions.items())
@@ -48,7 +49,7 @@ def is_of_kafka_source(offset: Mapping[str, Any]) -> bool:
 
 def _import(finished: Mapping[str, Any], options: Options) -> str:
     place = json.dumps(finished, separators=(",", ":"))
-    # Offsets of a light member are in the ZooKeeper of its coordinator, which it does not know.
+    # A light member's offsets are in its coordinator's ZooKeeper, whose address it does not know.
     unknown = "ZOOKEEPER_OF_THE_COORDINATOR" if options.protocol.name == "light" else ""
     servers = {
         "--zookeeper": options.zookeeper.hosts + options.zookeeper.chroot or unknown,

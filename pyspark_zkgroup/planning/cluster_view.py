@@ -1,6 +1,4 @@
-"""The brokers as the planner and the membership ask them: from the driver, each call with its own
-deadline.
-"""
+"""The brokers as the planner and the membership see them: each call has its own deadline."""
 
 from __future__ import annotations
 
@@ -26,9 +24,9 @@ from pyspark_zkgroup.model import (
 )
 from pyspark_zkgroup.options import Options
 
-# A boundary must not hang on brokers that are away: the next one asks again.
+# A boundary must not wait for brokers that are away: the next boundary asks again.
 _TIMEOUT_S = 10.0
-# Asked at every boundary: partitions whose leader is away must not hold up the others for long.
+# Asked at every boundary: a partition whose leader is away must not delay the others for long.
 _LATEST_TIMEOUT_S = 5.0
 _IDS_AGE_MAX_S = 1.0
 
@@ -37,8 +35,9 @@ NOTHING_HELD: Final[Mapping[TopicPartition, str]] = MappingProxyType({})
 
 
 class SeenTopics:
-    """The topics of a cluster, by the rules of kafka/known_topics.py. `ask` gives one broker's
-    answer, if possible not that of a broker that it is given.
+    """The topics of a cluster, by the rules of kafka/known_topics.py.
+
+    `ask` returns one broker's answer, if possible not that of a broker that it is given.
     """
 
     def __init__(self, ask: Callable[[Collection[int]], Answer]) -> None:
@@ -46,7 +45,7 @@ class SeenTopics:
         self._known = KnownTopics()
 
     def look(self, held: Mapping[TopicPartition, str] = NOTHING_HELD) -> KnownTopics:
-        """A second broker is only asked where the first one denies what was there."""
+        """Ask one broker, and a second one only if the first denies a topic that existed before."""
         self._known = self._known.assuming(held)
         self._known = self._known.after(self._ask(()))
         denied_by = self._known.denied_by
@@ -56,14 +55,14 @@ class SeenTopics:
 
 
 def topics_answer(cluster: Cluster, last: Collection[int] = ()) -> Answer:
-    """For SeenTopics: what one broker knows of all topics now."""
+    """Ask one broker for all topics that it knows now, for SeenTopics."""
     found = metadata.read(cluster, timeout_s=_TIMEOUT_S, last=last)
     topics = {name: TopicSeen(topic.partitions, topic.id) for name, topic in found.topics.items()}
     return Answer(cluster.clock.monotonic(), found.broker, len(found.brokers), topics)
 
 
 class ClusterView:
-    """Connects when it is first asked. Addresses come from the option, or else from ZooKeeper."""
+    """Connects at the first call. Addresses come from the option, or else from ZooKeeper."""
 
     def __init__(self, options: Options, clock: Clock = SYSTEM) -> None:
         self._options = options
@@ -91,12 +90,13 @@ class ClusterView:
         return found
 
     def lacks(self, held: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, bool]:
-        # What is in doubt is perhaps what is remembered of it.
+        # What is remembered of a partition in doubt may be wrong.
         leaders.forget(self._connected(), held)
         return self._topics.look(held).lacks(held)
 
     def _refuse_hidden(self, found: Collection[str]) -> None:
-        """Who asks for all topics is not told of those that he may not know; who names one is."""
+        """A list of all topics leaves out those that the user must not read; a named one is an
+        error."""
         subscription = self._options.topics.subscription
         named = () if subscription.is_wildcard else dict(subscription.entries)
         unseen = [topic for topic in named if topic not in found]
@@ -115,9 +115,11 @@ class ClusterView:
 
     def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogEnd]:
         cluster = self._connected()
-        # A topic made anew may have the same leader in the same epoch: only its id tells, and only
-        # an answer about metadata has it. Each partition's own age counts: one that was claimed
-        # just now may have been known for long.
+        # A recreated topic may have the same leader in the same epoch: only its id differs, and
+        # only an
+        # answer about metadata has the id. Each partition's own age counts: what is known of one
+        # that
+        # was claimed just now may be old.
         old = cluster.clock.monotonic() - _IDS_AGE_MAX_S
         known = cluster.leaders
         leaders.forget(cluster, [p for p in partitions if p in known and known[p].learnt_at <= old])
@@ -129,7 +131,7 @@ class ClusterView:
         return offsets.epoch_ends(self._connected(), epochs, timeout_s=_LATEST_TIMEOUT_S)
 
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        # Asked where an end seems too low, and the leader may be one that leads no more.
+        # The end that seems too low may come from a former leader.
         leaders.forget(self._connected(), partitions)
         return offsets.ends(self._connected(), partitions, timeout_s=_LATEST_TIMEOUT_S)
 

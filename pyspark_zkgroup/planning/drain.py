@@ -1,12 +1,13 @@
-"""How a driver asks its planner to drain: files in a private directory of the machine that both run
-on.
+"""Lets a driver ask its planner to drain, through files in a private directory of the machine.
 
-The planner is a child of the driver's JVM, which gives it no other way in. Under
-`<temp>/zkgroup-<uid>/<pid of the JVM>/`, one file per planner says that it is there; `<name>.drain`
-asks it to plan nothing more, and may hold the end of the newest batch that Spark has reported as
-finished; `<name>.drained` is the answer: all that is finished is committed. `<name>.settled` stands
-there while nothing is on its way. The other way round `<name>.asked` tells the driver that an
-operator wants the query to end.
+The planner is a child of the driver's JVM, which gives it no other input. The directory is
+`<temp>/zkgroup-<uid>/<pid of the JVM>/`, with one file for each running planner:
+
+- `<name>.drain` asks the planner to plan nothing more. It may hold the end of the newest batch that
+  Spark has reported as finished.
+- `<name>.drained` is the answer: everything that is finished is committed.
+- `<name>.settled` exists while no batch is under way.
+- `<name>.asked` is for the driver: an operator wants the query to end.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def directory_of(jvm_pid: int) -> Path:
 
 
 def is_private(directory: Path) -> bool:
-    """Ours alone: a directory of somebody else under that name must not stop or mislead a query."""
+    """Return whether only this user can write there: another user's files must have no effect."""
     try:
         found = os.lstat(directory.parent)
     except OSError:
@@ -42,29 +43,30 @@ def is_private(directory: Path) -> bool:
 
 
 class Drain(Protocol):
-    """What a planner asks of it."""
+    """The planner's view of requests to drain."""
 
     def open(self) -> None:
-        """The planner is there."""
+        """Announce that the planner runs."""
 
     def requested(self) -> bool:
-        """Whether nothing more is to be planned."""
+        """Return whether to plan nothing more."""
 
     def finished(self, end: dict[str, Any]) -> bool: ...
 
     def acknowledge(self) -> None:
-        """All that is finished is committed."""
+        """Report that everything that is finished is committed."""
 
     def settle(self, settled: bool) -> None: ...
 
     def ask_driver(self, by: str) -> None:
-        """Somebody outside of the driver wants the query to end."""
+        """Report that an operator wants the query to end."""
 
     def close(self) -> None: ...
 
 
 class DrainBox:
-    """The planner's side. Opened at the first boundary, closed when the planner leaves."""
+    """The planner's side. It is opened at the first boundary, and closed when the planner
+    leaves."""
 
     def __init__(self, member: str, group: str, load: str = "") -> None:
         self.name = f"{member}.{os.getpid()}"
@@ -85,10 +87,11 @@ class DrainBox:
             self._file("json").write_text(json.dumps({**card, "pid": os.getpid()}))
             self._open = True
         except OSError:
-            # Without it stop() cannot drain and says so; reading goes on.
+            # Without the directory stop() cannot drain and reports it; reading continues.
             self._open = False
             return
-        # Only now: of two that begin at once, one at least sees the other.
+        # Look only after the own file exists: of two that start at once, at least one sees the
+        # other.
         if twins := self._twins():
             _log.warning(
                 catalogue.warning(
@@ -100,7 +103,7 @@ class DrainBox:
         return self._open and self._file("drain").exists()
 
     def finished(self, end: dict[str, Any]) -> bool:
-        """Whether the driver has seen Spark report the batch that ends at `end`."""
+        """Return whether the driver has seen Spark report the batch that ends at `end`."""
         if not self._open:
             return False
         try:
@@ -113,9 +116,8 @@ class DrainBox:
             self._file("drained").write_text("")
 
     def settle(self, settled: bool) -> None:
-        """Whether all that was read is committed: then a stop need not wait for another
-        boundary.
-        """
+        """Record whether all that was read is committed: if so, stop need not wait for a
+        boundary."""
         if not self._open or settled == self._settled:
             return
         if not settled:
@@ -124,7 +126,7 @@ class DrainBox:
             try:
                 self._file("settled").write_text("")
             except OSError:
-                # A stop then waits for the next boundary; reading goes on.
+                # A stop then waits for the next boundary; reading continues.
                 return
         self._settled = settled
 
@@ -149,7 +151,8 @@ class DrainBox:
             return
 
     def _twins(self) -> list[str]:
-        """Spark makes a source of each side of a self-join, out of one load()."""
+        """Return other planners of the same load(): Spark makes one for each side of a
+        self-join."""
         found = []
         for path in sorted(self._directory.glob("*.json")):
             try:
@@ -159,7 +162,7 @@ class DrainBox:
                     os.kill(int(card["pid"]), 0)
                     found.append(str(card["member"]))
             except (OSError, ValueError, KeyError, AttributeError):
-                continue  # gone meanwhile, or not ours
+                continue  # deleted meanwhile, or not ours
         return found
 
     def _file(self, kind: str) -> Path:

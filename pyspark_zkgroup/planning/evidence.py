@@ -1,5 +1,6 @@
-"""Spark's own word that a batch is finished: `commits/N` of the query's checkpoint, for the N whose
-offsets hold our end.
+"""Finds Spark's own evidence that a batch is finished: `commits/N` in the query's checkpoint.
+
+N is the batch whose offsets have our end.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from urllib.parse import unquote, urlparse
 
 from pyspark_zkgroup import catalogue
 
-# A SIGTERM that reaches the whole process group finds the JVM perhaps just about to log the batch.
+# A SIGTERM to the whole process group may arrive just before the JVM logs the batch.
 _WAIT_S = 1.0
 _LOOK_AGAIN_S = 0.05
 _log = logging.getLogger("pyspark_zkgroup.planner")
 
 
 def local_directory(location: str) -> Path | None:
-    """The directory of a checkpointLocation, where this process can read it itself."""
+    """Return the directory of a checkpointLocation if this process can read it itself."""
     url = urlparse(location)
     if url.scheme == "file":
         return Path(unquote(url.path))
@@ -31,8 +32,9 @@ def local_directory(location: str) -> Path | None:
 
 
 def batch_is_committed(location: str, end: dict[str, Any]) -> bool:
-    """Whether Spark has logged the batch that ends at `end`. Waits a moment for it while Spark
-    lives.
+    """Return whether Spark has logged the batch that ends at `end`.
+
+    Waits a moment for the log while Spark is alive.
     """
     directory = local_directory(location)
     if directory is None:
@@ -52,8 +54,9 @@ def batch_is_committed(location: str, end: dict[str, Any]) -> bool:
 
 
 def _batch_ending_at(directory: Path, end: dict[str, Any]) -> int | None:
-    """The newest batch whose offset log holds exactly this end, on any line: a query may have
-    several sources.
+    """Return the newest batch whose offset log has exactly this end.
+
+    Any line may have it: a query can have several sources.
     """
     try:
         batches = sorted(

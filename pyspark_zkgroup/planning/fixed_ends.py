@@ -1,10 +1,10 @@
-"""The ends that an available-now job reads up to: those it saw first, and what became of them.
+"""The ends that an available-now job reads up to: those of its first look, minus what was lost.
 
-Such a job ends when nothing is left before these ends. A partition of which nothing can be read any
-more looks the same, so why that is must be known before the job may end. A log that was cut, or
-made anew, ends too early: what it has lost is a loss, after a while in which a leader that was
-elected just now may find out how far the log is committed. A partition of which no broker tells the
-end may be gone, which is a loss too, or its leader is away, which is waited for.
+Such a job ends when nothing is left before these ends. A partition that cannot be read any more
+looks the same, so the job may end only once the reason is known. A log that was cut, or whose topic
+was recreated, ends too early: the missing records are a loss, after some time in which a newly
+elected leader may learn how far the log is committed. A partition whose end no broker returns may
+be deleted, which is a loss, or its leader is away, and the job waits for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class FixedEnds:
     def __init__(
         self, brokers: Brokers, clock: Clock, partitions: Collection[TopicPartition]
     ) -> None:
-        """`partitions`: all there are now, whoever reads them; later ones are for a later job."""
+        """`partitions` are all that exist now, whichever member reads them; later ones belong to a
+        later job."""
         self.brokers = brokers
         self.clock = clock
         self._ends = dict(brokers.latest(partitions))
@@ -42,18 +43,20 @@ class FixedEnds:
 
     @property
     def unsure(self) -> bool:
-        """Whether something that was to be read cannot be, and it is too early to tell why."""
+        """Return whether something that was to be read cannot be, for a reason not known yet."""
         return bool(self._short_since or self._silent_since)
 
     def within(self, starts: Offsets, latest: Offsets) -> dict[TopicPartition, int]:
-        """How far each may be read now: in a log that ends too early not at all until it is known
-        why, lest records of a topic made anew are taken for those of the old one.
+        """Return how far each partition may be read now.
+
+        A log that ends too early is not read until the reason is known: records of a recreated
+        topic would be taken for those of the old one.
         """
         ends = {p: at for p, at in self._ends.items() if p not in self._short_since}
         return {p: min(latest[p], ends.get(p, at)) for p, at in starts.items() if p in latest}
 
     def look(self, starts: Offsets, latest: Offsets) -> list[Gap]:
-        """What is certain by now, each once; ServerError where no broker has told for too long."""
+        """Return new certain losses, each once; ServerError if an end is unknown for too long."""
         now = self.clock.monotonic()
         for partition in self._unanswered & latest.keys():
             self._ends[partition] = latest[partition]
@@ -73,12 +76,12 @@ class FixedEnds:
         return found
 
     def told(self, found: Iterable[Gap]) -> None:
-        """Losses that are known: what they tell of is not looked for any more."""
+        """Take note of reported losses: the job no longer waits for what they name."""
         for gap in found:
             partition = gap.partition
             if gap.kind == "passed" or partition not in self._ends:
                 continue
-            left = gap.end if gap.kind in ("beyond", "truncated", "anew") else gap.start
+            left = gap.end if gap.kind in ("beyond", "truncated", "recreated") else gap.start
             self._ends[partition] = min(self._ends[partition], left)
             self._short_since.pop(partition, None)
             self._silent_since.pop(partition, None)
@@ -100,7 +103,7 @@ class FixedEnds:
         self._short_since = {p: self._short_since.get(p, now) for p in short}
 
     def _gone(self, now: float) -> list[TopicPartition]:
-        """Of those that no broker tells the end of, the ones that the cluster does not have."""
+        """Return the partitions that the cluster does not have, of those whose end is unknown."""
         asked = [p for p, at in sorted(self._silent_since.items()) if now - at >= _DOUBTED_S]
         if not asked:
             return []

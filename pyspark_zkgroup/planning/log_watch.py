@@ -1,8 +1,9 @@
-"""Whether what is held can still be read: positions against the starts and ends of their logs, and
-logs against what was seen of them before.
+"""Detects that held partitions have lost records: compares positions with starts and ends of logs,
+and each log with what was seen of it before.
 
-Ends are asked for at every boundary anyway. Starts are asked for when a partition with a backlog is
-first held, and then now and again: in between the task that reads there finds out by itself.
+Ends are asked for at every boundary in any case. Starts are asked for when a partition with a
+backlog is first held, and then from time to time: in between the task that reads there detects the
+loss itself.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.ranges.log_marks import Change, SeenEnd, change, cut
 
 _STARTS_EVERY_S = 30.0
-# A leader that was elected just now may not know yet how far the log is committed, and names an
-# end that is too low: only what lasts is believed.
+# A leader that was just elected may not know yet how far the log is committed, and returns an end
+# that is too low: only an end that lasts counts.
 _BEYOND_S = 5.0
-# Before 2.2 it does not say so, and followers that lag keep it from learning for as long as
+# Before 2.2 such a leader does not report this, and followers that lag delay it by up to
 # replica.lag.time.max.ms (10 s by default then, 30 s later).
 _BEYOND_OLD_S = 35.0
 _VANISHED_EVERY_S = 1.0
@@ -39,8 +40,9 @@ class LogWatch:
         self.brokers = brokers
         self.clock = clock
         self.doubted: frozenset[TopicPartition] = frozenset()
-        """Those of which the last look could not tell whether their log is still the same one: they
-        are not to be read before that is known.
+        """Partitions whose log may or may not be the one seen before. They must not be read until
+        the
+        brokers have answered.
         """
         self._beyond_since: dict[TopicPartition, float] = {}
         self._earlier_since: dict[TopicPartition, float] = {}
@@ -54,21 +56,24 @@ class LogWatch:
         self._patience_s = _BEYOND_S
 
     def trust(self, positions: Mapping[TopicPartition, tuple[int, Mark]]) -> None:
-        """From a checkpoint: so far these logs were read, or will be, as they were then."""
+        """From a checkpoint: take the logs as they were when they were read, or planned to be."""
         for partition, (position, mark) in positions.items():
             self._positions[partition] = position
             self._seen[partition] = SeenEnd(position, mark)
 
     def mark(self, partition: TopicPartition, until: int) -> Mark:
-        """For a plan: the log that is read up to there."""
+        """Return the mark for a plan: the log that is read up to `until`."""
         seen = self._seen.get(partition)
         return seen.mark if seen is not None and until <= seen.offset else NO_MARK
 
     def old_ends(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int | None]:
-        """See Losses: only the topic's id tells the old log from the new one. What was told here
-        by the id is not told again, however late ZooKeeper comes with it.
+        """Return the ends of the old logs, see Losses: only the topic's id tells them from new
+        ones.
+
+        A loss that was reported here by the id is not reported again, however late ZooKeeper shows
+        it.
         """
         told = self._begun_anew & set(partitions)
         partitions = [p for p in partitions if p not in told]
@@ -76,7 +81,7 @@ class LogWatch:
         ids = {p: topic_id for p, topic_id in ids.items() if topic_id}
         lacking = self.brokers.lacks(ids) if ids else {}
         self._begun_anew -= told
-        # It is told now, and not once more when the logs are looked at.
+        # It is reported now, and not once more when the logs are compared.
         ends = {p: self._seen.pop(p).offset for p in ids if p in lacking}
         return {p: ends.get(p) for p in partitions if p not in ids or p in lacking}
 
@@ -86,8 +91,9 @@ class LogWatch:
         ends: Mapping[TopicPartition, LogEnd],
         withheld: Collection[TopicPartition] = (),
     ) -> list[Gap]:
-        """What is certain by now; a broker that does not answer puts it off. `withheld`: see
-        Standing.
+        """Return new certain losses. If a broker does not answer, a later look finds them.
+
+        `withheld`: see Standing.
         """
         now = self.clock.monotonic()
         self._patience_s = max(map(_patience_s, ends.values()), default=_BEYOND_S)
@@ -104,9 +110,11 @@ class LogWatch:
     def _forget(
         self, positions: Mapping[TopicPartition, int], withheld: Collection[TopicPartition]
     ) -> None:
-        """What was seen of a log is of no use where somebody else has moved the position: set back,
-        it is an operator's; moved on, others have read, perhaps in a later epoch. Of what is
-        withheld nothing is forgotten: it is held, and its position is looked at later.
+        """Forget what was seen of a log whose position another client has moved.
+
+        A position that was set back is an operator's. One that was moved on was read by another
+        member, perhaps in a later epoch. Nothing is forgotten of what is withheld: it is held, and
+        its position is compared later.
         """
         seen, before = self._seen, self._positions
         positions = {p: before[p] for p in withheld if p in before} | dict(positions)
@@ -126,11 +134,12 @@ class LogWatch:
         ends: Mapping[TopicPartition, LogEnd],
         now: float,
     ) -> list[Gap]:
-        """With what was seen of the logs: ranges/log_marks.py says what may have happened."""
+        """Compare logs with what was seen of them; ranges/log_marks.py lists what may have
+        happened."""
         changes = {p: change(self._seen[p].mark, ends[p].mark) for p in ends if p in self._seen}
         later = [p for p, what in changes.items() if what == "later"]
         doubted = {p for p, what in changes.items() if what != "same"}
-        # Until the brokers have answered: an error leaves them in doubt.
+        # Until the brokers have answered: an error leaves these partitions in doubt.
         self.doubted = frozenset(doubted)
         for partition in ends.keys() - doubted:
             self._adopt(partition, ends[partition])
@@ -165,7 +174,7 @@ class LogWatch:
         ends: Mapping[TopicPartition, LogEnd],
         now: float,
     ) -> list[TopicPartition]:
-        """Partitions whose topic was made anew, for certain."""
+        """Return the partitions whose topic was certainly recreated."""
         earlier = [p for p, what in changes.items() if what == "earlier"]
         self._earlier_since = {p: self._earlier_since.get(p, now) for p in earlier}
         found = [p for p in earlier if now - self._earlier_since[p] >= _patience_s(ends[p])]
@@ -207,16 +216,18 @@ class LogWatch:
         ]
 
     def let_go(self, unread: Mapping[TopicPartition, int]) -> None:
-        """Not held any more, and in no topic that is read: deleted perhaps, or denied by one broker
-        alone. Judged by the newest ends that any look has seen: of a topic that is being deleted no
-        broker tells the end any more, some time before the group learns of it.
+        """Take note of partitions that are no longer held and whose topic is no longer read.
+
+        The topic may be deleted, or one broker alone denies it. The newest ends that any look has
+        seen decide: a topic that is being deleted has no ends any more, some time before the group
+        sees that it is deleted.
         """
         ends = {p: seen.offset for p, seen in self._seen.items()}
         found = gaps.deleted(unread, ends, set(unread))
         self._vanished |= {gap.partition: gap for gap in found}
 
     def deleted(self, held: Collection[TopicPartition]) -> list[Gap]:
-        """Of what was let go, that which the cluster does not have for certain, each once."""
+        """Return what the cluster certainly does not have, of released partitions, each once."""
         if not self._vanished:
             return []
         self._vanished = {p: gap for p, gap in self._vanished.items() if p not in held}
@@ -230,31 +241,34 @@ class LogWatch:
             _log.warning(catalogue.warning("ZKG-186", error=error))
             return []
         found = [gap for p, gap in self._vanished.items() if lacking.get(p)]
-        # What the cluster has was only taken from this member.
+        # A partition that the cluster still has was only taken from this member.
         self._vanished = {p: g for p, g in self._vanished.items() if lacking.get(p) is False}
         return found
 
     def put_off(self, found: Iterable[Gap]) -> None:
-        """Not told, but found again by the next look, and not read before."""
+        """Do not report these losses now: the next look finds them again, and nothing is read
+        before."""
         partitions = {gap.partition for gap in found}
         self.doubted |= partitions
         self._asked_at = {p: at for p, at in self._asked_at.items() if p not in partitions}
 
     def told(self, found: Iterable[Gap]) -> None:
-        """Deletions that are known before the group has learnt of them, and logs of which all that
-        was seen is void.
+        """Take note of reported losses: what was seen of these logs no longer counts.
+
+        A deletion may be known here before the group sees it.
         """
         for gap in found:
-            if gap.kind in ("deleted", "truncated", "anew", "beyond"):
+            if gap.kind in ("deleted", "truncated", "recreated", "beyond"):
                 self._seen.pop(gap.partition, None)
                 self._vanished.pop(gap.partition, None)
-            if gap.kind == "anew":
+            if gap.kind == "recreated":
                 self._begun_anew.add(gap.partition)
 
     @property
     def unsure(self) -> bool:
-        """Whether some log ends below its position, or a partition has vanished, and it is too
-        early to tell why.
+        """Return whether a loss is possible but not certain yet.
+
+        Some log ends below its position, or a partition has vanished.
         """
         if self._vanished or self.doubted:
             return True
@@ -268,9 +282,10 @@ class LogWatch:
         log_ends: Mapping[TopicPartition, LogEnd],
         now: float,
     ) -> dict[TopicPartition, int]:
-        """Those that were so before, and still are. What is readable may also end before the log
-        does, at a transaction that is still open: another member, which reads on there, has
-        committed behind it.
+        """Return the logs that ended below their position before, and still do.
+
+        What is readable may also end before the log does, at an open transaction: another member,
+        which could read further, has committed behind it.
         """
         if not beyond:
             self._beyond_since, self._open_until = {}, {}

@@ -1,4 +1,4 @@
-"""Tells of brokers that do not answer: at once, then every 30 s, and when they answer again."""
+"""Logs an outage of the brokers: at once, then every 30 s, and when they answer again."""
 
 from __future__ import annotations
 

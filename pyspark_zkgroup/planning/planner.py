@@ -3,7 +3,7 @@
 Spark calls `latest_offset(start)` only when the batch that ended at `start` is finished and logged,
 so the call itself proves that everything up to `start` is done. `commit` comes a batch late and
 never for the last one, so it proves nothing. After a crash the first call is `partitions(start,
-end)`, the replay of an unfinished batch, or `latest_offset(start)`. Spark 4.0 and 4.1 give no
+end)`, the replay of an unfinished batch, or `latest_offset(start)`. Spark 4.0 and 4.1 pass no
 start; there a restart begins with `partitions(end, end)`.
 """
 
@@ -31,11 +31,11 @@ from pyspark_zkgroup.protocols.port import Brokers, Membership, Position, Standi
 from pyspark_zkgroup.ranges.limits import share
 from pyspark_zkgroup.ranges.splitting import split
 
-# How often an idle query asks the brokers for the log ends: Spark's default trigger would ask a
-# hundred times a second.
+# How often an idle query asks the brokers for log ends: Spark's default trigger would ask a hundred
+# times a second.
 _IDLE_ASK_S = 0.25
 _JOIN_LOOK_S = 0.2
-# A driver that heeds requests looks for them once a second.
+# A driver that stops queries on request looks for requests once a second.
 _DRIVER_STOPS_S = 10.0
 _PROOFS_MAX = 5
 _log = logging.getLogger("pyspark_zkgroup.planner")
@@ -89,7 +89,7 @@ class Planner:
         self._available_now = True
 
     def latest_offset(self, start: Offset | None, once: bool) -> Offset:
-        """The next plan, or `start` itself where there is nothing to read."""
+        """Return the next plan, or `start` itself if there is nothing to read."""
         with self.silence.call():
             if start is None:
                 self._check_begun()
@@ -100,7 +100,7 @@ class Planner:
             return offset
 
     def partitions(self, start: Offset, end: Offset) -> list[TaskInput]:
-        """The tasks of one batch: the same answer however often Spark asks."""
+        """Return the tasks of one batch: always the same ones, however often Spark asks."""
         with self.silence.call():
             return self._partitions(start, end)
 
@@ -123,8 +123,9 @@ class Planner:
         return self._tasks
 
     def report_latest(self) -> Offset:
-        """For `sources[].latestOffset` of the progress: log ends, lag, and what the member waits
-        for.
+        """Return log ends, lag and what the member waits for.
+
+        Spark shows it as `sources[].latestOffset` of the progress.
         """
         lag = 0
         latest: dict[str, dict[str, int]] = {}
@@ -137,9 +138,7 @@ class Planner:
         return {"version": 1, **self.membership.status(), "lag": lag, "latest": latest}
 
     def stop(self) -> None:
-        """Leave the group. Commits the last batch only on evidence that Spark has logged it as
-        finished.
-        """
+        """Leave the group. Commit the last batch only with evidence that Spark has logged it."""
         if self._stopped:
             return
         self._stopped = True
@@ -162,17 +161,22 @@ class Planner:
         return self._start if self._start is not None else self.initial_offset()
 
     def _check_begun(self) -> None:
-        """Spark 4.0 and 4.1 show no start, so there a call proves that the last batch is done only
-        if that batch has begun. It has not where Spark's wrapper for available-now asks: first for
-        the plan of its one batch, then, before that batch is even logged, for the newest offset to
-        show in the progress. Taken for a boundary, that would commit what nobody has read.
+        """Refuse a second call before the batch has begun.
+
+        Spark 4.0 and 4.1 pass no start, so there a call proves that the last batch is done only if
+        that batch has begun. It has not when Spark's wrapper for available-now asks: first for the
+        plan of its one batch, then, before that batch is even logged, for the newest offset to show
+        in the progress. If that call counted as a boundary, it would commit records that were never
+        read.
         """
         if not self._is_begun:
             raise PlanError.of("batch_not_started")
 
     def _arrive(self, start: Offset) -> None:
-        """Learn from `start` what is done. It is the last plan's end, or, where Spark did not take
-        that plan, the start it was made from.
+        """Learn from `start` what is done.
+
+        `start` is the last plan's end, or, if Spark did not take that plan, the start it was made
+        from.
         """
         if self._end is not None:
             if start != self._end:
@@ -208,7 +212,7 @@ class Planner:
         self.membership.skip(self.logs.deleted(now))
 
     def _drained(self, start: Offset, done: Mapping[TopicPartition, int]) -> Offset:
-        """Commit, plan nothing: the query is about to be stopped."""
+        """Commit and plan nothing: the query is about to be stopped."""
         self._boundary(done)
         if not self.membership.unsettled:
             self.drain.acknowledge()
@@ -216,9 +220,11 @@ class Planner:
         return start
 
     def _end_query(self, start: Offset, by: str) -> Offset:
-        """An operator has asked for it, everything is committed, and the group is left. A driver
-        that heeds it stops the query; under any other one the query ends with an error. One that
-        ends by itself needs neither: it has no new data.
+        """End the query for an operator: everything is committed, and the member has left the
+        group.
+
+        A driver that reads requests stops the query; with any other driver it ends with an error. A
+        query that ends by itself needs neither: it has no new data.
         """
         self.drain.ask_driver(by)
         give_up_at = self.clock.monotonic() + _DRIVER_STOPS_S
@@ -284,7 +290,7 @@ class Planner:
         return start
 
     def _plan_when_sure(self, once: bool) -> Plan | None:
-        """Or the query would end by itself before what is unread was known."""
+        """Plan only what is certain: else the query could end before it knows what is unread."""
         plan = self._plan(once)
         while plan is None and self._is_unsure(once) and not self.drain.requested():
             self.membership.wait(_JOIN_LOOK_S)
@@ -306,7 +312,7 @@ class Planner:
         positions = self._standing.positions
         starts = {p: position.start for p, position in positions.items()}
         ends = self._latest if self._fixed is None else self._fixed.within(starts, self._latest)
-        # A job that ends by itself cannot wait for more: what is there now is all there will be.
+        # A job that ends by itself cannot wait for more: it reads what exists now.
         if not (once or self._available_now) and self.batch_size.holds_back(starts, ends):
             return None
         # Spark's trigger(once) asks for one batch of everything, whatever the options say.
@@ -345,8 +351,9 @@ class Planner:
             self._boundary({})
 
     def _ask_log_ends(self, positions: Mapping[TopicPartition, Position]) -> bool:
-        """False where they are not to be had now: brokers that are away make a query wait, not
-        fail.
+        """Return False if the log ends are not available now.
+
+        A query waits for brokers that are away, and does not fail.
         """
         self._asked_at = self.clock.monotonic()
         if not positions:

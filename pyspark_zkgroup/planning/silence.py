@@ -1,15 +1,16 @@
-"""A bound on the driver's silence: `max.poll.interval.ms`.
+"""Limits how long the driver may be silent: `max.poll.interval.ms`.
 
-The planner's ZooKeeper session lives as long as the planner's process, whatever becomes of the
-driver's JVM: one that is stopped, hangs, or never ends its batch keeps its partitions for ever. A
-thread beside the planner ends the session when no call has come for so long; then all is as after
-an expiry. The fences keep what the driver does when it is back from being committed where somebody
-else has read on, and its next call finds the session lost and joins again.
+The planner's ZooKeeper session lives as long as the planner's process, whatever happens to the
+driver's JVM: a JVM that is stopped, hangs, or never ends its batch would keep its partitions
+permanently. A thread next to the planner ends the session when no call has come for that long; the
+result is the same as after an expiry. What the driver does when it is back is not committed if
+another member has read further: the fences prevent it. Its next call finds the session lost and
+joins again.
 
-The session is only ever ended between two calls. Without that: the thread finds the time over; the
-driver's call begins, claims, proves; the thread closes the session; another member claims; the plan
-goes out all the same. So whether a call is under way is known under the lock under which the
-session is ended, and a call that comes meanwhile waits until that is done.
+The session is only ever ended between two calls. Otherwise: the thread finds that the time is over;
+the driver's call begins, claims, proves; the thread closes the session; another member claims; the
+plan is returned all the same. So the lock under which the session is ended also guards whether a
+call is under way, and a call that comes meanwhile waits until the session has ended.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from typing import Protocol
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import SYSTEM, Clock
 
-# Leaving waits no longer than this for a session that is being ended this very moment.
+# Leaving waits no longer than this for a session that is just being ended.
 _END_WAIT_S = 10.0
 _log = logging.getLogger("pyspark_zkgroup.planner")
 
 
 class Lock(AbstractContextManager[object], Protocol):
-    """In a simulated world one that hands on the turn."""
+    """A lock; in a simulated world, one that passes the turn to another thread."""
 
     def acquire(self, *, timeout: float) -> bool: ...
     def release(self) -> None: ...
 
 
 class Silence:
-    """`give_up` ends the claims and says how many there were. A limit of 0 watches nothing."""
+    """`give_up` ends the claims and returns how many there were. A limit of 0 means no limit."""
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class Silence:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Around each call of the driver."""
+        """Wrap each call of the driver."""
         if not self.limit_s:
             yield
             return
@@ -71,9 +72,9 @@ class Silence:
                 self._since = self._clock.monotonic()
 
     def look(self) -> float:
-        """Warn at half of the time, give up at the whole; then how long to wait for the next look.
+        """Warn at half of the limit, give up at the limit; return when to look next.
 
-        From another thread than the calls, or from none at all.
+        Called from another thread than the calls, or not at all.
         """
         half_s = self.limit_s / 2
         with self._lock:
@@ -96,7 +97,8 @@ class Silence:
 
     @contextmanager
     def leaving(self) -> Iterator[None]:
-        """Around the planner's own end: never at the same time, and never afterwards."""
+        """Wrap the planner's own end: never at the same time as giving up, and never followed by
+        it."""
         self.ended.set()
         got = bool(self.limit_s) and self._lock.acquire(timeout=_END_WAIT_S)
         try:

@@ -18,7 +18,7 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class _Progress(Protocol):
-    """What each protocol knows of a partition, a frozen dataclass: finished up to `done`."""
+    """The part of each protocol's frozen dataclass about a partition: finished up to `done`."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -30,7 +30,7 @@ K = TypeVar("K", bound=_Progress)
 
 
 class Losses:
-    """`place` tells where the group's offset of a partition is kept, for messages."""
+    """Handles losses; `place` returns where the group's offset of a partition is, for messages."""
 
     def __init__(self, place: Callable[[TopicPartition], str], *, fail: bool) -> None:
         self.place = place
@@ -38,13 +38,14 @@ class Losses:
         self.events = 0
         self.records = 0
         self.old_ends: OldEnds = dict.fromkeys
-        """Asked where ZooKeeper tells that a topic was made anew. Partitions whose log, as it was
-        last read, the cluster still has are left out; of the others the newest end that was seen,
-        if it is known.
+        """Called if ZooKeeper shows that a topic was recreated. Returns the newest end that was
+        seen,
+        or None, of each partition whose log the cluster no longer has as it was last read.
         """
 
     def skip(self, found: Collection[Gap], known: dict[TopicPartition, K]) -> None:
-        """Where losses are allowed the next boundary commits the new position; else an error."""
+        """Let the next boundary commit the new position if losses are allowed; else raise an
+        error."""
         if found and self.fail:
             raise self._refusal(list(found))
         for gap in found:

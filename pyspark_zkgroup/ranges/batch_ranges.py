@@ -1,7 +1,7 @@
-"""What one batch read takes of each partition: where it starts, where it ends, what is gone.
+"""Decides what one batch read takes of each partition: its start, its end, and what is gone.
 
-It starts at the group's committed offset, and where there is none as the options say. Nothing that
-is decided here is written anywhere: a batch read leaves the group as it is.
+It starts at the group's committed offset or, if there is none, where the options say. The result is
+not written anywhere: a batch read leaves the group as it is.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ NO_TIMES: Final[FoundTimes] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """The partitions that are read, each with where its log starts, up to where it can be read, and
-    where it ends (behind that, under read_committed, while a transaction is open).
+    """The logs of the partitions to read: where each starts, up to where it can be read, and where
+    it ends. Under read_committed an open transaction can make the end larger than what can be read.
     """
 
     starts: Offsets
@@ -47,8 +47,9 @@ class Logs:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The group's offsets. `anew`: those that count the records of a topic that is no more.
-    `paths` are their nodes, if ZooKeeper has them.
+    """The group's offsets. The set has those committed before their topic was recreated.
+
+    `paths` are their nodes, if they are in ZooKeeper.
     """
 
     paths: GroupPaths | None
@@ -58,7 +59,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Records that were asked for and are not there; `going_on` is what is read all the same."""
+    """Records that should be read and do not exist; `going_on` says what is read instead."""
 
     partition: TopicPartition
     what: str
@@ -68,7 +69,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class BatchRanges:
-    """The ranges are those that are left where `losses` are allowed."""
+    """The ranges to read if `losses` are allowed."""
 
     ranges: Mapping[TopicPartition, OffsetRange]
     losses: tuple[Loss, ...] = ()
@@ -82,7 +83,7 @@ def batch_ranges(
     start_times: FoundTimes = NO_TIMES,
     end_times: FoundTimes = NO_TIMES,
 ) -> BatchRanges:
-    """`start_times` are of the partitions without a committed offset, `end_times` of all."""
+    """`start_times` are for the partitions without a committed offset, `end_times` for all."""
     losses: list[Loss] = []
     untils = _untils(ending, logs, end_times, losses)
     starts = {} if committed is None else _committed_starts(committed, logs, losses)
@@ -90,7 +91,7 @@ def batch_ranges(
     if isinstance(starting, StartingTimes):
         latest = {p: logs.latest[p] for p in free}
         found = first_positions(starting, False, free, latest, start_times)
-        # A record that came after the ends were asked for belongs to the next read.
+        # A record that arrived after the ends were read belongs to the next batch read.
         given = {p: min(start, latest[p]) for p, start in found.items()}
     else:
         given = _given_starts(dict(starting.partitions), free, losses)
@@ -140,7 +141,7 @@ def _committed_starts(
         start, end = logs.starts[partition], logs.ends[partition]
         kind: Kind
         if partition in committed.anew and position > start:
-            kind = "anew"
+            kind = "recreated"
         elif position > end:
             kind = "beyond"
         elif position < start:
@@ -158,7 +159,7 @@ def _committed_starts(
 
 
 def _given_starts(given: Offsets, free: Offsets, losses: list[Loss]) -> dict[TopicPartition, int]:
-    """Of those that are free to start where the option says; EARLIEST needs no saying."""
+    """Return the starts that an option gives, of partitions without an offset; omit EARLIEST."""
     starts = {p: given[p] for p in free if given.get(p, EARLIEST) != EARLIEST}
     for partition, position in starts.items():
         start = free[partition]
@@ -170,7 +171,7 @@ def _given_starts(given: Offsets, free: Offsets, losses: list[Loss]) -> dict[Top
                     f"now starts at {start}: {start - position} records are gone",
                     f"reading from the log's start, {start}",
                     "Give an offset that the log still has, or -2 for earliest, or set "
-                    "failOnDataLoss to false to go on from the log's start",
+                    "failOnDataLoss to false to continue at the log's start",
                 )
             )
             starts[partition] = start

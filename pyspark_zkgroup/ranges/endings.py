@@ -1,4 +1,4 @@
-"""Where a batch read ends: given by offsets or by time, or else where each log ends."""
+"""Where a batch read ends: at given offsets, at given times, or at the end of each log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pyspark_zkgroup.ranges.times import Times
 
 @dataclass(frozen=True, slots=True)
 class EndingOffsets:
-    """The first record that is not read, or LATEST; nothing given means LATEST everywhere."""
+    """For each partition the first offset that is not read, or LATEST. Not given: LATEST for
+    all."""
 
     partitions: tuple[tuple[TopicPartition, int], ...] = ()
 
@@ -28,7 +29,7 @@ class EndingOffsets:
 
 @dataclass(frozen=True, slots=True)
 class EndingTimes(Times):
-    """Before the first record of this time or later; where there is none, at the log's end."""
+    """Ends before the first record of this time or later, or at the log's end if there is none."""
 
     @property
     def option(self) -> str:
@@ -45,7 +46,7 @@ def option_of(ending: Ending) -> str:
 
 
 def check_ending_partitions(ending: Ending, topics: Mapping[str, Sequence[int]]) -> None:
-    """Both ways, as with starting offsets: what is named exists, and what exists is named."""
+    """Check that each named partition exists, and each existing one is named, as for starts."""
     named = {partition for partition, _ in ending.partitions}
     if not named:
         return
@@ -72,8 +73,10 @@ def ends(
     latest: Mapping[TopicPartition, int],
     at_times: Mapping[TopicPartition, int | None],
 ) -> dict[TopicPartition, int]:
-    """The end of each partition of `latest`. A given offset is taken as it stands: whether the log
-    reaches it is looked at elsewhere. `at_times` is what was found for `EndingTimes.of`.
+    """Return the end of each partition of `latest`.
+
+    A given offset is taken unchanged: whether the log reaches it is checked elsewhere. `at_times`
+    has the offsets found for `EndingTimes.of`.
     """
     given: Mapping[TopicPartition, int | None] = (
         at_times if isinstance(ending, EndingTimes) else dict(ending.partitions)
@@ -84,6 +87,6 @@ def ends(
         if offset is None or offset == LATEST:
             found[partition] = end
         else:
-            # By time, a record that came after the ends were asked for may be the first one.
+            # By time, a record that arrived after the ends were read may be the first one.
             found[partition] = min(offset, end) if isinstance(ending, EndingTimes) else offset
     return found

@@ -1,18 +1,22 @@
 """Records that are gone before they were read: what a position outside its log means.
 
-Six ways lead there. *Passed*: retention, or a deletion of records, has moved the log's start
-beyond the position. *Beyond*: the log ends before the position, so the topic was made anew, or its
-log was cut when a broker that lagged was elected. *Anew*: ZooKeeper, or the topic's id, shows that
-the topic was made after the offset was written, so the offset means nothing in it, however long its
-log is by now. *Truncated*: leader epochs show that the log was cut before the newest end that was
-seen of it, however far it has grown since. *Deleted*: the partition is no more, and its newest end
-that we saw was not read. *Cut*: the log ends after the position, but before the end that a job
-which ends by itself set out to read to.
+There are six kinds:
 
-A truncated log is read on from where it was cut. In the first three going on means the log's start.
-For a log that was cut that is more than needed, and what was read comes twice; for a topic made
-anew anything else would lose what nobody has read, and without epochs the two look alike. Waiting
-for the log to grow up to the position, as if nothing had happened, would lose just that in silence.
+- *passed*: retention, or a deletion of records, has moved the log's start beyond the position.
+- *beyond*: the log ends before the position. Either the topic was recreated, or the log was cut
+  when a broker that lagged was elected.
+- *recreated*: ZooKeeper, or the topic's id, shows that the topic was created after the offset was
+  written. So the offset means nothing in it, however long its log is by now.
+- *truncated*: leader epochs show that the log was cut before the newest end that was seen of it,
+  however far it has grown since.
+- *deleted*: the partition does not exist any more, and its newest end that was seen was not read.
+- *cut*: the log ends after the position, but before the end up to which a job that ends by itself
+  has to read.
+
+Reading of a truncated log continues where it was cut. For the first three kinds it continues at the
+log's start. For a log that was cut that is more than needed, and some records are read twice; for a
+recreated topic anything else would lose unread records, and without epochs the two look alike.
+Waiting for the log to grow up to the position would lose exactly those records silently.
 """
 
 from __future__ import annotations
@@ -27,16 +31,18 @@ from pyspark_zkgroup.model import TopicPartition
 
 _NAMED_MAX = 10
 
-Kind = Literal["passed", "beyond", "anew", "deleted", "truncated", "cut"]
+Kind = Literal["passed", "beyond", "recreated", "deleted", "truncated", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """`start` and `end` of the log as it is; of a partition that is no more, as it was last seen
-    (a start that nobody has asked for is the position). Of a log that was cut, `end` is what it was
-    once, position and start are where it ends now. Of one that was truncated, `start` is where
-    reading goes on. `seen` is the newest end of the log before it was truncated, at `cut_at`, or
-    made anew.
+    """A loss in one partition. `start` and `end` are those of the log now. Exceptions:
+
+    - deleted: as last seen; a start that was never asked for equals the position.
+    - cut: `end` is the former end; position and start are the present end.
+    - truncated: `start` is where reading continues.
+
+    `seen` is the newest end of the log before it was truncated, at `cut_at`, or recreated.
     """
 
     partition: TopicPartition
@@ -49,7 +55,8 @@ class Gap:
 
     @property
     def lost(self) -> int:
-        """Offsets that nobody will read. Where no end was seen nobody can tell."""
+        """Return how many offsets will never be read. 0 if no end was seen: it is not known
+        then."""
         if self.kind == "passed":
             return self.start - self.position
         if self.seen is not None:
@@ -73,7 +80,7 @@ class Gap:
 
 
 def together(whats: Sequence[str]) -> str:
-    """What happened to several partitions, in one sentence of bearable length."""
+    """Describe several partitions in one sentence of limited length."""
     return first_few(whats, _NAMED_MAX, kind="partition", separator="; ")
 
 

@@ -1,9 +1,9 @@
-"""How much of the backlog one batch takes: `maxOffsetsPerTrigger` and `maxBytesPerTrigger`, shared
-over partitions, and whether it is held back until there is more: `minOffsetsPerTrigger`.
+"""How much of the backlog one batch takes, and whether the batch is held back.
 
-A broker does not say how many bytes a range of offsets takes. So bytes are reckoned from a sample
-of each partition, read where the range begins: the limit is kept as well as the sample speaks for
-what follows it.
+`maxOffsetsPerTrigger` and `maxBytesPerTrigger` are shared over partitions; `minOffsetsPerTrigger`
+holds a batch back until there is more. Brokers do not report how many bytes a range of offsets
+takes. So bytes are estimated from a sample of each partition, read where the range begins: the
+limit is kept as far as the sample represents what follows it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from pyspark_zkgroup.model import Sample, TopicPartition
 def backlog(
     starts: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Offsets that wait in each partition of `starts`. None where the end is not known, or lies
-    below the start (a topic made anew).
+    """Return how many offsets wait in each partition of `starts`.
+
+    None if the end is not known, or is less than the start (the topic was recreated).
     """
     return {
         partition: max(0, latest.get(partition, start) - start)
@@ -30,19 +31,20 @@ def share(
     starts: Mapping[TopicPartition, int],
     latest: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
-    """`until` of each partition of `starts`: start <= until, and until <= latest wherever start is.
+    """Return `until` of each partition of `starts`: start <= until, and until <= latest wherever
+    start is.
 
-    Without a limit, or with one that the whole backlog fits into, everything goes. Otherwise each
-    partition gets its part pro rata to its backlog, rounded down, but one offset at least, so that
-    a small partition beside a huge one still moves: the sum exceeds the limit by at most the number
-    of partitions so raised.
+    If there is no limit, or the whole backlog fits, everything is taken. Otherwise each partition
+    gets a part proportional to its backlog, rounded down, but one offset at least, so that a small
+    partition next to a huge one still moves. The sum exceeds the limit by at most the number of
+    partitions that were raised to one.
     """
     _check(limit, "offsets")
     waiting = backlog(starts, latest)
     total = sum(waiting.values())
     if limit is None or total <= limit:
         return {partition: start + waiting[partition] for partition, start in starts.items()}
-    # Whole numbers throughout: a float would lose offsets above 2**53.
+    # Integers throughout: a float would lose offsets above 2**53.
     return {
         partition: start + min(waiting[partition], max(1, waiting[partition] * limit // total))
         for partition, start in starts.items()
@@ -55,9 +57,10 @@ def share_bytes(
     latest: Mapping[TopicPartition, int],
     samples: Mapping[TopicPartition, Sample],
 ) -> dict[TopicPartition, int]:
-    """As `share`, with the bytes that the backlog takes by the samples, and as fair: all partitions
-    get the same part of what waits in them, and one offset at least. A partition of which there is
-    no sample gets just that, and takes no part in the reckoning.
+    """Share bytes like `share`, with the bytes that each backlog takes according to its sample.
+
+    Every partition gets the same part of its backlog, and one offset at least. A partition without
+    a sample gets one offset, and does not count in the calculation.
     """
     _check(limit, "bytes")
     waiting = backlog(starts, latest)
@@ -83,8 +86,10 @@ def share_bytes(
 def is_held_back(
     offsets: int, offsets_min: int | None, *, since_last_s: float | None, delay_max_s: float
 ) -> bool:
-    """Whether a batch waits for more offsets: not the first one, for which `since_last_s` is None,
-    and none for longer than the delay.
+    """Return whether a batch waits for more offsets.
+
+    The first batch, for which `since_last_s` is None, never waits; no batch waits longer than the
+    delay.
     """
     if offsets_min is None or offsets >= offsets_min:
         return False

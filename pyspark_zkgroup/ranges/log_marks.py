@@ -1,15 +1,15 @@
-"""Whether the log that a position was read in is still the log that the brokers have.
+"""Decides whether the log of a position is still the log that the brokers have.
 
-What was seen of a log is the newest end that its leader has named, and the mark of it: the topic's
-id and the leader epoch. Everything before that end was committed in this epoch or an earlier one.
-So with the next answer one of these holds.
+What was seen of a log is the newest end that its leader has returned, and its mark: the topic's id
+and the leader epoch. Everything before that end was committed in this epoch or an earlier one. The
+next answer is one of these:
 
-- *same*: the same epoch of the same topic, or brokers that do not tell.
-- *later*: another leader was elected. Whether it had all of the log tells the end of the old epoch
-  in its log: an end before what was seen means that the log was cut there (unclean election), and
-  records from there on are others than those that were seen, if there are any.
-- *earlier*: epochs of one topic only grow. Either the answer is of a broker that lags, or the topic
-  was made anew on brokers that keep no topic ids.
+- *same*: the same epoch of the same topic, or the brokers do not report epochs.
+- *later*: another leader was elected. The end of the old epoch in the new leader's log shows
+  whether it had the whole log: if that is before the end that was seen, the log was cut there
+  (unclean election), and any records from there on are different ones.
+- *earlier*: epochs of one topic only grow. Either the answer comes from a broker that lags, or the
+  topic was recreated on brokers that keep no topic ids.
 - *other*: the topic has another id, in an answer that may be the older one of the two.
 """
 
@@ -30,13 +30,17 @@ class SeenEnd:
     mark: Mark
 
     def and_then(self, end: LogEnd) -> SeenEnd:
-        """Of one log, or of one that still holds all that was seen."""
+        """Return what is seen after `end`, of the same log or one that still has all that was
+        seen."""
         told, known = end.mark, self.mark
         mark = Mark(max(told.epoch, known.epoch), told.topic_id or known.topic_id)
         return SeenEnd(max(self.offset, end.offset), mark)
 
     def certainly_holds(self, position: int, end: LogEnd) -> bool:
-        """However low the end seems: its leader has yet to learn how far the log is committed."""
+        """Return whether the log has the position, even if `end` is lower.
+
+        Its leader may still have to learn how far the log is committed.
+        """
         return (
             position <= self.offset
             and self.mark.is_known
@@ -56,7 +60,7 @@ def change(seen: Mark, told: Mark) -> Change:
 def cut(
     partition: TopicPartition, position: int, seen: SeenEnd, end: LogEnd, epoch_end: int
 ) -> Gap | None:
-    """What a later epoch has cost. `epoch_end`: where the epoch that was seen ends in its log."""
+    """Return what a later epoch has lost. `epoch_end` is where the epoch seen ends in its log."""
     if epoch_end >= seen.offset:
         return None
     start = min(position, epoch_end)
@@ -66,7 +70,7 @@ def cut(
 def anew(
     partition: TopicPartition, position: int, seen: SeenEnd, end: LogEnd, start: int
 ) -> Gap | None:
-    """`start` and `end` are of the new log. Nothing was lost where nothing was there."""
+    """Return the loss; `start` and `end` are of the new log. None if the old log had no more."""
     if position <= start and seen.offset <= position:
         return None
-    return Gap(partition, "anew", position, start, end.offset, seen.offset)
+    return Gap(partition, "recreated", position, start, end.offset, seen.offset)

@@ -1,8 +1,8 @@
 """Where a partition starts for which the group has no committed offset.
 
-Everywhere else the group's offset decides (or the checkpoint's, when the group's nodes were lost).
-What comes out of here is written to the group at once, for all partitions of the topic together, so
-it is computed once per topic.
+In all other cases the group's offset decides (or the checkpoint's, if the group's nodes were lost).
+The results are written to the group at once, for all partitions of the topic together, so they are
+computed once per topic.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NAMED_MAX: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class StartingOffsets:
-    """`default` is for what `partitions` does not name; None there means that all must be named.
+    """`default` applies to partitions that `partitions` does not name; None: all must be named.
 
     An offset is the next record to read, or EARLIEST or LATEST.
     """
@@ -50,13 +50,13 @@ class StartingOffsets:
 
 @dataclass(frozen=True, slots=True)
 class StartingTimes(Times):
-    """`unmatched` is for a partition that has no record of its time or later."""
+    """`unmatched` applies to a partition that has no record of its time or later."""
 
     unmatched: Unmatched = "error"
 
     @property
     def option(self) -> str:
-        """The option it was given by, for messages."""
+        """Return the name of the option that gave it, for messages."""
         return "startingOffsetsByTimestamp" if self.partitions else "startingTimestamp"
 
 
@@ -74,14 +74,14 @@ def first_positions(
     *,
     may_lose: bool = False,
 ) -> dict[TopicPartition, int]:
-    """The first position of each of these partitions; the two mappings cover the same ones.
+    """Return the first position of each of these partitions; both mappings have the same keys.
 
-    Give all partitions of a topic when the group has no offset for any of them. `known_topic` is
-    true when the query (or the group) has already planned without these partitions: they have
-    appeared later, and what was produced to them before anybody looked must not be skipped, so they
-    start at earliest whatever the option says. `at_times` is what was found for `StartingTimes.of`:
-    the first offset of that time or later, None where there is none. `may_lose`: an offset that is
-    gone is taken all the same; what is missing behind it is then told like any other loss.
+    Give all partitions of a topic if the group has no offset for any of them. `known_topic` is
+    true if the query (or the group) has already planned without these partitions. Then they
+    appeared later, and records produced to them before the first look must not be skipped: they
+    start at earliest, whatever the option says. `at_times` has the offsets found for
+    `StartingTimes.of`: the first of that time or later, or None. `may_lose`: an offset that is gone
+    is accepted; what is missing behind it is then reported like any other loss.
     """
     if earliest.keys() != latest.keys():
         raise ValueError("earliest and latest offsets are of different partitions")
@@ -112,9 +112,9 @@ def skipped(
     positions: Mapping[TopicPartition, int],
     earliest: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
-    """Return how many existing records `latest` skips, of each of these first positions.
+    """Return for each of these first positions how many existing records `latest` skips.
 
-    An offset or a timestamp that a user names for a partition skips on purpose, and does not count.
+    An offset or a timestamp that a user gives for a partition skips on purpose, and does not count.
     """
     if not isinstance(starting, StartingOffsets):
         return {}
@@ -149,7 +149,7 @@ def _positions_at_times(
     positions = {}
     for partition in sorted(earliest):
         offset = at_times[partition]
-        # The log's start may have moved on since the time was looked up.
+        # The log's start may have moved since the time was looked up.
         positions[partition] = (
             latest[partition] if offset is None else max(offset, earliest[partition])
         )
@@ -157,10 +157,11 @@ def _positions_at_times(
 
 
 def check_partitions(starting: Starting, topics: Mapping[str, Sequence[int]]) -> None:
-    """Of a new query, before anything is written: both ways, like Spark's Kafka source.
+    """Check the partitions that a new query names, before anything is written.
 
-    A slip in a number must not start a partition somewhere unmeant. Give the topics whole: a
-    partition without a leader is there, although its offsets cannot be asked for now.
+    Like in Spark's Kafka source each named partition must exist, and each existing one be named: a
+    wrong number must not start a partition at an unintended place. Pass all partitions of the
+    topics: one without a leader exists, although its offsets cannot be asked for now.
     """
     present = {TopicPartition(topic, n) for topic, numbers in topics.items() for n in numbers}
     given = dict(starting.partitions)
@@ -174,7 +175,7 @@ def check_partitions(starting: Starting, topics: Mapping[str, Sequence[int]]) ->
 
 
 def option_of_start(starting: Starting) -> str:
-    """The option it was given by, for messages."""
+    """Return the name of the option that gave it, for messages."""
     return starting.option if isinstance(starting, StartingTimes) else "startingOffsets"
 
 

@@ -1,11 +1,11 @@
-"""Conditions on topic, partition, offset and timestamp, as less to read.
+"""Narrows a batch read by conditions on topic, partition, offset and timestamp.
 
-A condition is taken over from Spark only where what is read then is exactly what it lets through;
-the others go back to Spark, which looks at each row. Times go back always: records are not in the
-order of their times, so a time says where reading may begin, and no more.
+A condition is taken over from Spark only if reading less gives exactly the rows that it accepts;
+Spark applies the others to each row. Conditions on time always stay with Spark: records are not in
+the order of their times, so a time only says where reading may begin.
 
-None of the four columns is ever null. SQL's null comes in by a condition's own value: what compares
-with null is neither true nor false, negated or not, and lets nothing through.
+None of the four columns is ever null. SQL's null enters through the value of a condition: a
+comparison with null is neither true nor false, negated or not, and accepts no row.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ _INVERTED: Mapping[str, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One value to compare with, several for `in`, none for the tests for null. A time is in
-    microseconds since 1970.
+    """A condition: one value to compare with, several for `in`, none for tests for null.
+
+    A time is in microseconds since 1970.
     """
 
     column: str
@@ -49,8 +50,8 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """Records that are read: of partitions for which all `of_partition` hold, with offsets from
-    `start` up to `until`, from the first record of `at_ms` or later on.
+    """What is read: partitions for which all `of_partition` hold; of these, offsets from `start` up
+    to `until`, beginning with the first record of `at_ms` or later.
     """
 
     of_partition: tuple[Condition, ...] = ()
@@ -61,7 +62,7 @@ class Narrowing:
 
 
 def push(conditions: Sequence[Condition]) -> tuple[Narrowing, tuple[int, ...]]:
-    """How all of them narrow what is read, and which of them, by place, Spark has to look at."""
+    """Return how the conditions narrow what is read, and the indexes of those left to Spark."""
     narrowing = Narrowing()
     left: list[int] = []
     for place, condition in enumerate(conditions):
@@ -74,7 +75,7 @@ def push(conditions: Sequence[Condition]) -> tuple[Narrowing, tuple[int, ...]]:
 def times_wanted(
     narrowing: Narrowing, ranges: Mapping[TopicPartition, OffsetRange]
 ) -> dict[TopicPartition, int]:
-    """Which time to look up in each of the ranges, as they are narrowed without it."""
+    """Return the time to look up in each range, as narrowed without it."""
     if narrowing.at_ms <= 0:  # a record without a time has -1, and lower numbers mean other things
         return {}
     return {p: narrowing.at_ms for p, r in narrow(narrowing, ranges).items() if len(r) > 0}
@@ -85,8 +86,10 @@ def narrow(
     ranges: Mapping[TopicPartition, OffsetRange],
     at_times: Mapping[TopicPartition, int | None] | None = None,
 ) -> dict[TopicPartition, OffsetRange]:
-    """`at_times` is what was found for `times_wanted`, after the ranges were decided: the first
-    offset of that time or later, None where no record up to the end has it.
+    """Narrow the ranges.
+
+    `at_times` has the offsets found for `times_wanted` after the ranges were decided: the first of
+    that time or later, or None if no record up to the end has it.
     """
     narrowed = {}
     for partition, whole in ranges.items():
@@ -121,7 +124,7 @@ def _pushed(narrowing: Narrowing, condition: Condition) -> tuple[Narrowing, bool
 
 
 def _lets_nothing_through(condition: Condition, known: Sequence[Value]) -> bool:
-    """Of a column that is never null, whatever it holds."""
+    """Return whether the condition accepts no value at all of a column that is never null."""
     has_null = len(known) < len(condition.values)
     if condition.operator == "is null":
         return not condition.negated
@@ -159,7 +162,7 @@ def _offsets(
 
 
 def _time(narrowing: Narrowing, condition: Condition, numbers: Sequence[int]) -> Narrowing:
-    """Records have milliseconds: the first one that can pass is at the next whole one."""
+    """Narrow by time. Records have milliseconds: the first possible one is the next whole one."""
     operator = condition.operator
     if condition.negated:
         if operator not in _INVERTED:
@@ -175,7 +178,7 @@ def _time(narrowing: Narrowing, condition: Condition, numbers: Sequence[int]) ->
 
 
 def _is_kept(condition: Condition, partition: TopicPartition) -> bool:
-    """For conditions without null, of a partition's own columns."""
+    """Return whether the partition passes a condition, without null, on its own columns."""
     column: int | str
     column = partition.topic if condition.column == "topic" else partition.partition
     known = [value for value in condition.values if value is not None]
@@ -188,7 +191,7 @@ def _is_kept(condition: Condition, partition: TopicPartition) -> bool:
 
 def _compares(column: int | str, operator: Operator, value: Value) -> bool:
     if isinstance(column, str) and isinstance(value, str):
-        # Spark compares bytes of UTF-8, which are in the order of the characters' numbers.
+        # Spark compares bytes of UTF-8, which are in the order of the code points.
         texts = {
             "starts with": column.startswith(value),
             "ends with": column.endswith(value),

@@ -1,8 +1,8 @@
-"""More tasks than there would be: `maxRecordsPerPartition` and `minPartitions`.
+"""Splits tasks into more tasks: `maxRecordsPerPartition` and `minPartitions`.
 
-A task's ranges are taken as one row of offsets, which is cut into pieces of nearly equal size. So
-nothing is read twice or left out, the order stays, and a task of several small ranges is not torn
-apart more than its size asks for. Tasks of one range each come out as in Spark's own source.
+The ranges of a task count as one row of offsets, which is cut into pieces of nearly equal size. So
+nothing is read twice or omitted, the order stays, and a task of several small ranges is split no
+more than its size requires. Tasks of one range are split as in Spark's own source.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark_zkgroup.plan import TaskInput, TaskRange
 class Splitting:
     tasks_min: int | None = None
     rows_max: int | None = None
-    """Of one task. Counted in offsets: there may be fewer rows than that, never more."""
+    """Limit per task. It counts offsets: there may be fewer rows than that, never more."""
 
     def __post_init__(self) -> None:
         for name in ("tasks_min", "rows_max"):
@@ -28,11 +28,12 @@ class Splitting:
 
 
 def split(tasks: Sequence[TaskInput], splitting: Splitting) -> list[TaskInput]:
-    """The same offsets in the same order, each task's pieces under its name.
+    """Return the same offsets in the same order, each task's pieces under its name.
 
-    First no task is left with more than `rows_max` offsets. If there are fewer than `tasks_min`
-    then, the large ones are cut further, pro rata to their size; a small one stays whole, and so
-    there may be a few more or fewer in the end. Empty ranges go, and tasks that hold nothing else.
+    First, every task with more than `rows_max` offsets is split. If there are fewer than
+    `tasks_min` tasks then, the large ones are split further, in proportion to their size. A small
+    one stays whole, so the result may have a few tasks more or fewer. Empty ranges, and tasks
+    without any other, are dropped.
     """
     found = [task for task in map(_without_empty, tasks) if task.ranges]
     if splitting.rows_max is not None:
@@ -47,7 +48,7 @@ def _raised(tasks: Sequence[TaskInput], tasks_min: int) -> list[TaskInput]:
     sizes = [_size(task) for task in tasks]
     total = sum(sizes)
     large = [_part(size, total, tasks_min) > 1 for size in sizes]
-    # What the small ones hold is nobody else's: the rest of the tasks is for the large ones.
+    # The small tasks stay as they are: the number of the other tasks is for the large ones.
     large_total = sum(size for size, is_large in zip(sizes, large) if is_large)
     left = max(1, tasks_min - large.count(False))
     return [
@@ -58,7 +59,7 @@ def _raised(tasks: Sequence[TaskInput], tasks_min: int) -> list[TaskInput]:
 
 
 def _part(size: int, total: int, tasks_min: int) -> int:
-    """`tasks_min` pro rata, rounded to the nearest, in whole numbers; one at least."""
+    """Return the part of `tasks_min` proportional to `size`: the nearest integer, at least 1."""
     return max(1, (2 * size * tasks_min + total) // (2 * total))
 
 

@@ -10,7 +10,7 @@ from pyspark_zkgroup.model import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """`every` for all partitions, or `partitions`, which then names all of them."""
+    """`every` is for all partitions; otherwise `partitions` names all of them."""
 
     every: int | None = None
     partitions: tuple[tuple[TopicPartition, int], ...] = ()
@@ -25,7 +25,7 @@ class Times:
             raise ValueError("a time is below 0")
 
     def of(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Which time to look up in each; what is not named is left out."""
+        """Return the time to look up in each partition, without those that are not named."""
         if self.every is not None:
             return dict.fromkeys(partitions, self.every)
         given = dict(self.partitions)

@@ -1,4 +1,4 @@
-"""What a decoder is: raw record batches of any partitions in, Arrow batches of bounded size out."""
+"""The interface of decoders: raw record batches in, Arrow batches of bounded size out."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ COLUMN_BYTES_MAX = 2**31 - 1
 """Arrow counts the bytes of a column in 32 bits."""
 
 HEADER_BYTES = 8
-"""What a header takes besides its key and value: a place in the column of each."""
+"""What a header takes in addition to its key and value: an entry in the column of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     rows_max: int
     bytes_max: int
-    """Of keys, values and headers together. A larger record is a batch of its own."""
+    """Limit on keys, values and headers together. A larger record becomes a batch alone."""
     unpacked_bytes_max: int
-    """Of one record batch once it is unpacked, and of the headers of one record: what claims to be
-    larger is refused.
+    """Limit on one record batch after decompression, and on the headers of one record: a larger
+    one is refused.
     """
 
     def __post_init__(self) -> None:
@@ -33,8 +33,8 @@ class Limits:
 
 
 class Decoder(Protocol):
-    """Rows come out in the order in which they were fed. Not all of them at once: what does not
-    fill a batch waits for more, of the same partition or another, until `finish`.
+    """Returns rows in the order in which they were fed, but not at once: what does not fill a batch
+    waits for more, of the same partition or another, until `finish`.
     """
 
     def feed(
@@ -44,11 +44,12 @@ class Decoder(Protocol):
         data: memoryview,
         aborted: Sequence[AbortedTransaction] = (),
     ) -> Iterator[pa.RecordBatch]:
-        """Whole record batches as a broker sent them; rows outside `wanted` are left out, and so
-        are those of the transactions that the same answer names as aborted.
+        """Decode whole record batches as a broker sent them.
 
-        FetchError, with topic, partition and offset, when the bytes are not what a broker keeps.
+        Rows outside `wanted` are left out, and so are those of the transactions that the same
+        answer names as aborted. FetchError, with topic, partition and offset, if the bytes are not
+        what a broker stores.
         """
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """What is still held back."""
+        """Return the rows that still wait."""

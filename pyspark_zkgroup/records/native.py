@@ -1,7 +1,8 @@
-"""The native decoder: written in Rust, and as fast as a task can take it.
+"""The native decoder, written in Rust.
 
-It reads record batches of magic 2. Old message sets, and what it cannot unpack, it leaves to the
-reference, batch by batch. So both say the same of what is damaged, and their rows are the same.
+It reads record batches of magic 2. Old message sets, and batches that it cannot decompress, are
+decoded by the reference decoder, batch by batch. So both report damage alike, and their rows are
+equal.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ class NativeDecoder:
             limits.rows_max, limits.bytes_max, limits.unpacked_bytes_max, names
         )
         self._schema = arrow_schema(columns)
-        # What it holds back is always older than what the native one does.
+        # Rows that wait in the reference decoder are always older than those in the native one.
         self._reference = ReferenceDecoder(limits, columns)
         self.referred = 0
-        """How many pieces went to the reference, for tests to tell who did the work."""
+        """How many pieces the reference decoder read; tests check which decoder did the work."""
 
     def feed(
         self,
@@ -89,8 +90,8 @@ class NativeDecoder:
 
 
 def _bytes(data: memoryview) -> tuple[bytes, int]:
-    """An object that no one can change while it is read without Python's lock, and where in it the
-    data begins. Not a copy if the data is a part of one already.
+    """Return an object that cannot change while it is read without Python's lock, and the offset of
+    the data in it. The data is not copied if it is a part of such an object already.
     """
     whole = data.obj
     if isinstance(whole, bytes) and data.contiguous:

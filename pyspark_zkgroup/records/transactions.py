@@ -1,7 +1,8 @@
-"""Which record batches of an answer belong to transactions that were aborted.
+"""Finds the record batches of an answer that belong to aborted transactions.
 
-A broker names them by their producer and first offset. A producer's batches are left out from there
-to its next abort marker, which is a control batch of its own; it may begin again behind that.
+A broker names a transaction by its producer and first offset. The producer's batches are left out
+from there to its next abort marker, which is a separate control batch. The producer may begin
+another transaction after it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ class Aborted:
         self._producers: set[int] = set()
 
     def leaves_out(self, head: Head, data: bytes) -> bool:
-        """Asked once for every batch of magic 2, in the order of their offsets. `data` is what
-        follows the head.
+        """Return whether to leave out a batch. Call once for every batch of magic 2, in the order
+        of
+        offsets. `data` is what follows the head.
         """
         if not head.has_producer:
             return False

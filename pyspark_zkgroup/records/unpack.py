@@ -1,4 +1,4 @@
-"""Unpacks what a record batch is compressed with, and never more than it is allowed to."""
+"""Decompresses the records of a batch, up to a limit of bytes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pyspark_zkgroup.records.xxhash import xxh32_short
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 _NAMES = {GZIP: "gzip", SNAPPY: "snappy", LZ4: "lz4", ZSTD: "zstd"}
 
-# Snappy as Java writes it: this header, two version numbers, then blocks that each follow their
-# length.
+# Snappy as Java writes it: this header, two version numbers, then blocks, each after its length.
 _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEAD_SIZE = 16
 
@@ -23,7 +22,7 @@ _LZ4_FRAME = b"\x04\x22\x4d\x18"
 
 
 class UnpackError(Exception):
-    """These bytes are not what they are said to be, or would become too many."""
+    """The bytes are not in the announced format, or would decompress to too many."""
 
 
 def unpack(codec: int, data: memoryview, bytes_max: int) -> bytes:
@@ -39,7 +38,7 @@ def unpack(codec: int, data: memoryview, bytes_max: int) -> bytes:
 
 
 def _stream(name: str, data: memoryview, bytes_max: int) -> Iterator[bytes]:
-    # A read takes the memory for all it asks for, before it knows how much there is.
+    # A read allocates all that it asks for before the real size is known.
     step = max(_STEP_MIN, 4 * len(data))
     left = bytes_max
     with pa.CompressedInputStream(pa.BufferReader(pa.py_buffer(data)), name) as stream:
@@ -51,10 +50,10 @@ def _stream(name: str, data: memoryview, bytes_max: int) -> Iterator[bytes]:
 
 
 def unpack_old_lz4(data: memoryview, bytes_max: int) -> bytes:
-    """LZ4 in messages of magic 0, whose writers counted the frame's magic number into the checksum
-    of its head.
+    """Decompress LZ4 of messages of magic 0.
 
-    Frames that are right (some writers were) are left as they are.
+    Their writers included the frame's magic number in the checksum of its head. Frames with a
+    correct checksum (of some writers) are read unchanged.
     """
     frame = bytearray(data)
     if len(frame) > 7 and bytes(frame[:4]) == _LZ4_FRAME:
@@ -84,7 +83,7 @@ def _snappy(data: memoryview, bytes_max: int) -> bytes:
 
 
 def _snappy_block(data: memoryview, left: int, bytes_max: int) -> bytes:
-    """A block begins with its unpacked size, so a lie is known before any memory is taken."""
+    """Decompress a block. It begins with its size, so a false size is found before allocation."""
     size = shift = at = 0
     while True:
         if at >= len(data) or at == 5:

@@ -29,7 +29,7 @@ class LossChecks(NodeChecks):
         partition = gap.partition
         self.of(partition).unlooked = None
         owed = [one for one in sorted(self.cuts_owed) if one[1] == partition]
-        if gap.kind == "anew" and not owed and (driver.name, partition) in self.misled:
+        if gap.kind == "recreated" and not owed and (driver.name, partition) in self.misled:
             # Planned in the second in which it was not seen, after ZooKeeper had told.
             self.counts["a topic made anew told twice"] += 1
             self.misled.discard((driver.name, partition))
@@ -52,7 +52,7 @@ class LossChecks(NodeChecks):
             self.counts["loss told by the next holder"] += 1
             self.cuts_owed.remove(owed[0])
             return
-        if gap.kind not in ("truncated", "anew") or not owed or owed[0][0] != driver.name:
+        if gap.kind not in ("truncated", "recreated") or not owed or owed[0][0] != driver.name:
             self.world.fail(f"P1: {driver.name} tells of {gap}, but owed is {owed}")
             return
         self.counts[f"loss told: {gap.kind}"] += 1
@@ -61,7 +61,7 @@ class LossChecks(NodeChecks):
         if self.world.now < self.made_at.get(partition.topic, 0.0) + UNSEEN_S:
             self.misled.add((driver.name, partition))
         unread = self._never_planned(partition, at, seen)
-        if gap.kind == "anew" and seen < (gap.seen or 0):
+        if gap.kind == "recreated" and seen < (gap.seen or 0):
             # In the second in which it was not seen, the new log was taken for the old one.
             self.counts["a loss told with the new log's end"] += 1
         elif gap.lost > unread and (gap.cut_at, gap.lost) == (

@@ -1,4 +1,4 @@
-"""Nobody decides: the partitions are those that the option `assign` names."""
+"""Decides the assignment of the option `assign`: exactly the partitions that the option names."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ class FixedTarget:
             moved.waiting[partition] = "the cluster does not have it"
             pending.remove(partition)
         Claiming(context, mine, self.first, moved, TAKEN).run(pending)
-        # What is not to be had now is looked for again, but not at every call.
+        # Look again for partitions that are not available now, but not at every call.
         moved.again |= bool(moved.waiting)
         return moved
 
     def conclude(self, context: MemberContext, waiting: Collection[TopicPartition]) -> None:
-        """Nothing that is not there already."""
+        """There is nothing more to do."""
 
     def outlook(self, plan: Plan | None) -> Outlook:
         del plan
@@ -86,7 +86,7 @@ class FixedTarget:
 
 
 def _threads(options: Options, consumer: str) -> dict[TopicPartition, ThreadId]:
-    """Each topic's partitions in turn, as many threads as it was given."""
+    """Return each topic's partitions in turn, dealt to as many threads as the topic was given."""
     threads = dict(options.topics.subscription.entries)
     at: dict[str, int] = {}
     found: dict[TopicPartition, ThreadId] = {}

@@ -1,6 +1,7 @@
 """Builds the membership of the option `assign`: named partitions, without joining the group.
 
-It registers nothing and owns nothing, so nobody shares with it and nobody takes over from it.
+The query registers nothing and owns nothing, so it shares with no other query, and none takes over
+from it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,6 @@ def assigned_membership(
         Entry(lambda *_: None, precedes_replay=lambda *_: False),
         tenure=OffsetFences(),
         heeds_requests=False,
-        # Whoever sets an offset beside us ends this query at its next proof.
+        # A client that sets an offset meanwhile ends this query at its next proof.
         looks_every_s=None,
     )

@@ -1,9 +1,8 @@
-"""Committing, proving and replaying partitions that are read without being owned.
+"""Commits, proves and replays partitions that are read without being owned.
 
-What keeps this query from reading beside others is proved at each boundary: the group has no
-members, nobody owns the partitions, and no fence has moved. Where that does not hold the query ends
-with an error: there is no telling whether somebody else reads them now, or has set the offset by
-hand.
+Three conditions are proved at each boundary: the group has no members, the partitions have no
+owner, and no fence has moved. If one does not hold, the query ends with an error: another client
+may be reading the partitions now, or may have set the offset by hand.
 """
 
 from __future__ import annotations
@@ -29,13 +28,14 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class OffsetFences:
-    """By the fences of offset nodes alone: nobody waits for what is not owned."""
+    """Holds partitions by the fences of offset nodes alone, so there is no owner to wait for."""
 
     owns = False
 
     def commit(self, context: MemberContext) -> None:
-        """What is finished, taken already or still known from the checkpoint. Of what is not taken
-        the group's offset counts from here, where it was refused.
+        """Commit what is finished, of partitions already taken or still known from the checkpoint.
+
+        If the commit of a partition that is not taken is refused, the group's offset counts.
         """
         known, held = context.holdings.known, context.holdings.held
         _resolve(context, [p for p, k in known.items() if k.doubt is not None])
@@ -63,7 +63,7 @@ class OffsetFences:
         offsets = read_offsets(context, partitions)
         refuse_members(context)
         demand_answers(outcomes, "proofs")
-        # A node that was made anew may have come back to the version that we know.
+        # A node that was recreated may have reached the version that we know.
         moved = [
             p
             for p, outcome in zip(partitions, outcomes, strict=True)
@@ -77,7 +77,7 @@ class OffsetFences:
     def replay(
         self, context: MemberContext, plan: Plan, wait: Callable[[float], None]
     ) -> frozenset[TopicPartition]:
-        del wait  # nobody is waited for
+        del wait  # there is no owner to wait for
         undecided = {r.partition: r for r in plan.ranges if len(r.range) > 0}
         _ensure(context, undecided)
         included: set[TopicPartition] = set()
@@ -134,7 +134,8 @@ def _resolve(context: MemberContext, doubtful: Collection[TopicPartition]) -> No
 
 
 def _end_if(context: MemberContext, refused: Sequence[TopicPartition]) -> None:
-    """By a transaction: somebody owns these partitions, or has moved their fences."""
+    """End the query, by a transaction: these partitions have an owner, or their fences have
+    moved."""
     if not refused:
         return
     refuse_members(context)

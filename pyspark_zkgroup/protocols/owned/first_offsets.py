@@ -149,7 +149,7 @@ class FirstOffsets:
             return {}
         both = sorted(starts.keys() & ends.keys() & seen.keys())
         behind = [p for p in both if positions[p] > starts[p]]
-        found = [Gap(p, "anew", positions[p], starts[p], ends[p], seen[p]) for p in behind]
+        found = [Gap(p, "recreated", positions[p], starts[p], ends[p], seen[p]) for p in behind]
         self.losses.skip(found, context.holdings.known)
         same = positions.keys() - seen.keys()
         return {p: starts[p] if p in behind else positions[p] for p in (*both, *same)}

@@ -1,4 +1,4 @@
-"""Each member decides for itself: all of them compute the same target from the same nodes."""
+"""Computes the assignment in each member: all compute the same target from the same nodes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ class ComputedTarget:
         return bool(view.topics_from)
 
     def look(self, context: MemberContext) -> Look:
-        """Undecided where no broker is there to say which partitions exist, or the pattern of
+        """Read the group. UNDECIDED if no broker is available to list the partitions, or the
+        pattern of
         another member is not supported.
         """
         view = self.reader.look(context.store, self.agenda.changed_meanwhile)
@@ -103,8 +104,10 @@ class ComputedTarget:
         )
 
     def _compare_rules(self, consumer: str, snapshot: Snapshot) -> None:
-        """Whoever joins beside a living member of another rule is refused. Not so one that comes
-        back after a pause, while others have joined by theirs; nor two that join at one moment.
+        """Warn if another member assigns by another rule.
+
+        A member that joins while one of another rule lives is refused. This cannot stop one that
+        comes back after a pause in which others joined, nor two that join at the same moment.
         """
         before = self._conflict
         others = {c: r for c, r in snapshot.members.items() if c != consumer}
@@ -116,7 +119,7 @@ class ComputedTarget:
         members = self.snapshot.members
         outwait_readers(self.agenda, mine.keys(), members)
         moved = claims.rebalance(context, mine, self.snapshot.topics, self.first, members)
-        # What keeps us from claiming is said as such.
+        # What keeps us from claiming is reported as the reason.
         taken = {*moved.owned, *moved.waiting}
         self.unread.look(self.target, taken, context.holdings.held, members)
         missing = notes.missing_topics(

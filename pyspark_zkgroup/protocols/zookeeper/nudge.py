@@ -1,11 +1,11 @@
-"""Waking JVM members that have given up.
+"""Wakes JVM members that have given up.
 
-A JVM member that finds its share still owned by us, because our batch outlasts its four attempts,
-lets go of everything and waits for the next change of ids/ or of a topic; that we let go at our
-boundary is no such change, since it does not watch owners/. Its whole share would stay unread until
-somebody joins or leaves. A node made and deleted under ids/ in one transaction is seen by nobody
-and fires everybody's watch. A member that assigns by another strategy is not mended by it, so the
-pause between two nudges doubles.
+A JVM member finds its share still owned by us, because our batch outlasts its four attempts. It
+releases everything and waits for the next change of ids/ or of a topic. Our release at the boundary
+is no such change, since it does not watch owners/. So its whole share would stay unread until a
+member joins or leaves. A node that is created and deleted under ids/ in one transaction is visible
+to no client and fires every watch. It does not help with a member that assigns by another strategy,
+so the pause between two nudges doubles.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Nudge:
         target: Mapping[TopicPartition, ThreadId],
         members: Mapping[str, Registration],
     ) -> set[str]:
-        """The JVM members whose partitions nobody reads, if it is time to wake them."""
+        """Return the JVM members whose partitions have no reader, if it is time to wake them."""
         if not suspects:
             self._pause_s = _PAUSE_S_MIN
             return set()

@@ -1,8 +1,7 @@
-"""Partitions that stay unread though the target gives them to someone: counted per boundary, said
-once, with time.
+"""Logs partitions that have no reader although the target assigns them, once each.
 
-Three boundaries alone can pass within milliseconds; a JVM member needs up to 4 x 2 s to settle, so
-that much must have passed too.
+Three boundaries alone can pass within milliseconds. A JVM member needs up to 4 x 2 s to settle, so
+that much time must have passed too.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class UnreadPartitions:
 
     def boundary(self) -> None:
         if not self._unowned and not self._unread.boundaries:
-            # As at the last boundary.
+            # The same as at the last boundary.
             return
         now = self._clock.monotonic()
         self._unread = self._unread.after(self._unowned, ())

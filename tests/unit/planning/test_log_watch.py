@@ -226,7 +226,7 @@ def test_a_topic_made_anew_is_not_told_again_by_zookeeper(
     coordinator learns of the topic's new node with its next assignment.
     """
     watch = LogWatch(brokers, clock)
-    watch.told([Gap(P0, "anew", 9, 0, 4, 12)])
+    watch.told([Gap(P0, "recreated", 9, 0, 4, 12)])
     assert watch.old_ends([P0, P1]) == {P1: None}
     # Another one, later, may be one that no id has told of.
     assert watch.old_ends([P0]) == {P0: None}
@@ -236,7 +236,7 @@ def test_what_was_told_of_a_partition_let_go_since_is_forgotten(
     clock: StillClock, brokers: Brokers
 ) -> None:
     watch = LogWatch(brokers, clock)
-    watch.told([Gap(P0, "anew", 9, 0, 4, 12)])
+    watch.told([Gap(P0, "recreated", 9, 0, 4, 12)])
     watch.look({P1: 9}, {P1: LogEnd(9)})
     assert watch.old_ends([P0]) == {P0: None}
 
@@ -250,7 +250,7 @@ def test_what_was_told_is_kept_while_the_partition_is_held_and_withheld(
     """
     watch = LogWatch(brokers, clock)
     watch.look({P0: 9, P1: 9}, {P0: LogEnd(12), P1: LogEnd(9)})
-    watch.told([Gap(P0, "anew", 9, 0, 4, 12)])
+    watch.told([Gap(P0, "recreated", 9, 0, 4, 12)])
     watch.look({P0: 0, P1: 9}, {P0: LogEnd(4), P1: LogEnd(9)})
     watch.look({P1: 9}, {P1: LogEnd(9)}, withheld=frozenset([P0]))
     assert watch.old_ends([P0]) == {}

@@ -75,7 +75,9 @@ def test_an_error_names_partition_offsets_gap_and_remedy() -> None:
 
 def test_an_error_of_a_topic_made_anew() -> None:
     with pytest.raises(DataLossError) as caught:
-        Losses(GroupPaths("g").offset, fail=True).skip([Gap(P0, "anew", 5, 0, 9)], Holdings().known)
+        Losses(GroupPaths("g").offset, fail=True).skip(
+            [Gap(P0, "recreated", 5, 0, 9)], Holdings().known
+        )
     told = str(caught.value)
     assert told.startswith("[ZKG-013] The topic of orders-0 was recreated after the group's offset")
     assert "its log starts at 0 and ends at 9" in told

@@ -94,7 +94,7 @@ def test_what_is_said_of_a_log_that_was_cut() -> None:
 
 def test_a_topic_made_anew_loses_what_was_seen_and_not_read() -> None:
     gap = anew(P0, 70, SeenEnd(100, E1), LogEnd(500, Mark(0, "b")), 0)
-    assert gap == Gap(P0, "anew", 70, 0, 500, 100)
+    assert gap == Gap(P0, "recreated", 70, 0, 500, 100)
     assert gap.lost == 30
     assert "30 records of the old topic were not read" in gap.what
     assert anew(P0, 0, SeenEnd(0, E1), LogEnd(5, Mark(0, "b")), 0) is None
@@ -169,7 +169,7 @@ def test_a_topic_made_anew_is_told_by_its_id_however_long_its_log_is(
     assert watch.doubted == {P0}
     brokers.denied = True
     clock.now += 1
-    assert watch.look({P0: 100}, {P0: new}) == [Gap(P0, "anew", 100, 0, end, 120)]
+    assert watch.look({P0: 100}, {P0: new}) == [Gap(P0, "recreated", 100, 0, end, 120)]
     assert brokers.asked[-1] == {P0: "a"}
     assert not watch.doubted
 
@@ -192,7 +192,7 @@ def test_without_topic_ids_an_epoch_that_goes_back_for_long_is_another_topic(
     assert watch.doubted == {P0}
     clock.now += 6
     found = watch.look({P0: 100}, {P0: LogEnd(500, Mark(0))})
-    assert found == [Gap(P0, "anew", 100, 0, 500, 100)]
+    assert found == [Gap(P0, "recreated", 100, 0, 500, 100)]
 
 
 def test_brokers_before_2_2_are_doubted_as_long_as_they_may_lag(

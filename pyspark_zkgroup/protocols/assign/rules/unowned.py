@@ -1,9 +1,9 @@
-"""Reading partitions of a group without being a member of it (the option `assign`): which
-transactions keep two readers apart where nobody owns anything.
+"""Transactions of a query that reads partitions without being a member (the option `assign`).
 
-The offset node's fence does it alone. Taking a partition moves its fence; every commit and every
-plan needs it unmoved. Each request also makes and deletes the owner node, which succeeds only where
-no member of the group owns the partition; nobody ever sees that node.
+There are no owners, so the fence of the offset node alone keeps two readers apart. Taking a
+partition moves its fence; every commit and every plan needs the fence unmoved. Each transaction
+also creates and deletes the owner node, which succeeds only if no member of the group owns the
+partition. Other clients never see that node.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ def prove(paths: GroupPaths, tp: TopicPartition, thread: ThreadId, known: Known)
 def replay(
     paths: GroupPaths, planned: PlannedRange, thread: ThreadId, offset: OffsetRead | None
 ) -> tuple[bool, Transaction]:
-    """Whether the range is read again, once the transaction has proved it. As everywhere: by its
-    fence alone, a replay only checks, and what is left out once is left out for ever.
+    """Return whether the range is read again, once the transaction has proved it.
+
+    As in every protocol: the fence alone decides, a replay only checks, and a range that is left
+    out once is left out permanently.
     """
     node = paths.offset(planned.partition)
     if offset is None:

@@ -1,8 +1,8 @@
-"""Partitions that nobody reads although our target gives them to someone.
+"""Finds partitions that have no reader although our target assigns them to a thread.
 
-JVM members do not publish their strategy. One that assigns differently gives a partition to a
-member that, by its own count, has nothing to do with it: no one claims it, at every boundary anew.
-That is all that can be seen of it, so after a few boundaries the partition is named.
+JVM members do not publish their strategy. One that assigns differently leaves a partition to a
+member that, by its own calculation, must not read it. So no member claims the partition, at any
+boundary. Nothing else can be seen of it, so the partition is logged after a few boundaries.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ BOUNDARIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """For how many boundaries in a row each partition had a thread in our target and no owner."""
+    """How many boundaries in a row each partition had a thread in our target and no owner."""
 
     boundaries: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def after(
         self, target: Mapping[TopicPartition, ThreadId], owned: Collection[TopicPartition]
     ) -> Unread:
-        """One boundary later. A partition that got an owner, or left the target, starts anew."""
+        """Count one more boundary. A partition that got an owner, or left the target, restarts at
+        0."""
         return Unread(
             {
                 partition: self.boundaries.get(partition, 0) + 1
@@ -35,21 +36,21 @@ class Unread:
 
     @property
     def suspects(self) -> tuple[TopicPartition, ...]:
-        """Unread for three boundaries or more."""
+        """Return what was unread for three boundaries or more."""
         return tuple(
             sorted(partition for partition, n in self.boundaries.items() if n >= BOUNDARIES)
         )
 
     @property
     def newly_suspect(self) -> tuple[TopicPartition, ...]:
-        """Unread for exactly three boundaries: those to name now, so that each is named once."""
+        """Return what was unread for exactly three boundaries: so each is logged once."""
         return tuple(
             sorted(partition for partition, n in self.boundaries.items() if n == BOUNDARIES)
         )
 
 
 def text(partition: TopicPartition, thread: ThreadId, strategy: str, order: str) -> str:
-    """The line that names one suspect."""
+    """Return the line about one suspect."""
     rule = f"{strategy} ({order} order)" if strategy == "roundrobin" else strategy
     return (
         f"{partition} has had no owner for {BOUNDARIES} boundaries. The strategy {rule} assigns it "
@@ -60,7 +61,7 @@ def text(partition: TopicPartition, thread: ThreadId, strategy: str, order: str)
 
 
 def busy_text(partition: TopicPartition, thread: ThreadId) -> str:
-    """The line where the target's member is a zkgroup one: its strategy is known to be ours."""
+    """Return the line if the target's member is a zkgroup one: its strategy is known to be ours."""
     return (
         f"{partition} has had no owner for {BOUNDARIES} boundaries. It is assigned to {thread}, "
         f"which claims it when its current batch ends. That batch takes long or is stuck, or the "
