@@ -119,7 +119,7 @@ def test_a_coordinator_of_another_authority_is_not_trusted(
         (Rejected("taken over", retriable=False, fenced=True), FencedError, "taken over"),
         (Rejected("full", retriable=True), ServerError, "full"),
         (Elsewhere("", "c2"), ServerError, "the coordinator c2 serves no light members"),
-        (Elsewhere(""), ServerError, "nobody is in office"),
+        (Elsewhere(""), ServerError, "no coordinator is in office"),
     ],
 )
 def test_who_cannot_be_served_is_told_why(

@@ -1,4 +1,4 @@
 """The `coordinator` protocol: an elected coordinator assigns, members follow its commands.
 
-Both sides are here: the candidate, its term of office and registry, and the member.
+This room has both sides: the candidate with its term of office and registry, and the member.
 """

@@ -1,7 +1,7 @@
-"""A candidate: stands for election whenever nobody is in office, and serves while it is elected.
+"""A candidate: stands for election when there is no coordinator, and serves while it is elected.
 
-Runs in a thread of its own with a session of its own, so that a member beside it that is slow, or
-fenced, takes nothing from the groups, and the other way round.
+It has a separate thread and a separate session, so that a slow or fenced member in the same driver
+takes nothing from the groups, and a slow candidate takes nothing from the member.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pyspark_zkgroup.zk.port import (
     SessionSettings,
 )
 
-# A watch tells of everything; this only bounds what a lost one costs.
+# Watches report every change; this limits what a lost watch costs.
 _LOOK_S = 60.0
 _AGAIN_S = 1.0
 _CLOSE_S = 10.0
@@ -42,8 +42,9 @@ _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """How topics are asked of Kafka, where brokers do not register in ZooKeeper, how often, and how
-    that ends.
+    """If brokers do not register in ZooKeeper: how to ask Kafka for the topics, how often, and how
+    to
+    close that connection.
     """
 
     poll: Callable[[], Topics] | None = None
@@ -77,7 +78,7 @@ class Candidate:
         return self.term is not None
 
     def whereabouts(self) -> Candidacy | None:
-        """Who is in office, for light members that ask here. Any thread may ask."""
+        """Return the coordinator in office, for light members that ask here. For any thread."""
         store = self.store
         if store is None or not store.session.connected:
             return None
@@ -114,7 +115,7 @@ class Candidate:
             except SessionLostError:
                 _log.warning(catalogue.warning("ZKG-151", candidate=self.candidacy.name))
             except Exception:  # noqa: BLE001 - shown with its trace, and stood up from
-                # A fault of ours in the one thread that serves all groups must not end with it.
+                # A fault of ours must not end the one thread that serves all groups.
                 _log.exception(catalogue.warning("ZKG-152", candidate=self.candidacy.name))
                 self._wait(_AGAIN_S)
 
@@ -137,7 +138,7 @@ class Candidate:
                 if not store.session.connected:
                     raise DisconnectedError("suspended")
                 while not self._events.empty():
-                    # All that they could tell is looked at now.
+                    # Everything is read again now, whatever the events say.
                     self._events.get()
                 epoch = self._elected(store)
                 if epoch is None:
@@ -162,7 +163,7 @@ class Candidate:
                 self._wait(_AGAIN_S)
 
     def _elected(self, store: NodeStore) -> int | None:
-        """The epoch, or None while another is in office: its node is watched."""
+        """Return the epoch, or None while another candidate is in office: its node is watched."""
         (node,) = store.stats([COORDINATOR], watch=True)
         if node is None:
             store.ensure([COORDINATED], world_open=True)
@@ -181,7 +182,7 @@ class Candidate:
         return node.node.czxid
 
     def _serve(self, store: NodeStore, term: Term) -> None:
-        """Until the connection breaks, or the node of the election is gone."""
+        """Serve until the connection breaks, or the node of the election is gone."""
         while not self._closing:
             while not self._events.empty():
                 if not self._note(store, term, self._events.get()):
@@ -200,7 +201,7 @@ class Candidate:
         return True
 
     def _wake(self) -> None:
-        """A light member has answered. Comes from another thread."""
+        """Wake the candidate: a light member has answered. Called from another thread."""
         self._events.put(SessionEvent("changed", ANSWERS))
 
     def _wait(self, timeout_s: float) -> None:

@@ -1,8 +1,7 @@
-"""The member's end of its command channel: what it was told, and what it has answered.
+"""The member's end of its command channel: its commands and its answers.
 
-A command is taken away and its answer put in place in one transaction: as long as the member lives
-exactly one of the two is there, so neither is lost, and a coordinator that is elected in between
-finds one or the other.
+One transaction deletes a command and writes its answer. As long as the member lives, exactly one of
+the two exists, so neither is lost, and a newly elected coordinator finds one or the other.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class Channel(Protocol):
-    """`echo`: nothing has come, the look is owed to our own last answer."""
+    """`echo`: no command has come; the look is due to our own last answer."""
 
     orders: Orders
 
@@ -32,25 +31,25 @@ class Channel(Protocol):
     def echo(self) -> bool: ...
 
     def prepare(self, context: MemberContext) -> None:
-        """Before the registration, so that a coordinator finds the channel of whom it finds."""
+        """Make the channel before the registration, so it exists for each registered member."""
 
     def begin(self, context: MemberContext) -> None:
-        """After it: a new registration is another life."""
+        """Note the registration: a new one is another life."""
 
     def live(self, life: int) -> None: ...
 
     def listen(self, context: MemberContext) -> bool:
-        """Which commands there are. False where another look must follow by itself."""
+        """List the commands. False if another look must follow without an event."""
 
     def obey(self, context: MemberContext) -> None:
-        """Read them, and make them the share. Nothing is released or claimed here."""
+        """Read the commands, and make them the share. Nothing is released or claimed here."""
 
     def answer(self, context: MemberContext) -> None:
-        """What is done by now."""
+        """Answer what is done by now."""
 
 
 class CommandChannel:
-    """In nodes of ZooKeeper."""
+    """The channel in nodes of ZooKeeper."""
 
     def __init__(self, paths: CoordinatedPaths) -> None:
         self.paths = paths
@@ -73,13 +72,11 @@ class CommandChannel:
             self._answered = False
 
     def listen(self, context: MemberContext) -> bool:
-        """With a watch for more. Where the channel is removed as often as it is made nothing is
-        watched.
-        """
+        """Arm a watch for more commands, unless the channel is removed as often as it is made."""
         path = self.paths.channel(context.consumer)
         (listed,) = context.store.children([path], watch=True)
         if listed is None:
-            # A coordinator has taken us for gone.
+            # A coordinator has removed the channel, as if we were gone.
             self.prepare(context)
             (listed,) = context.store.children([path], watch=True)
             self._answered = False
@@ -88,7 +85,7 @@ class CommandChannel:
 
     @property
     def echo(self) -> bool:
-        """That answer took a command away."""
+        """Return whether our own answer has deleted a command."""
         return self._answered and not self._numbers
 
     def obey(self, context: MemberContext) -> None:

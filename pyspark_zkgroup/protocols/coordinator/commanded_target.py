@@ -1,4 +1,4 @@
-"""A coordinator decides: a member's target is what its commands told it.
+"""The target of a member with a coordinator: what its commands assign.
 
 It reads nothing of the other members.
 """
@@ -35,8 +35,8 @@ _UNTOLD = "no coordinator has told this member yet what to read"
 
 @dataclass(eq=False, repr=False)
 class CommandedTarget:
-    """`read_topics`: which topics there are when it joins. `watches`: whether watches tell when
-    another member's owner node goes.
+    """`read_topics` returns the topics that exist when the member joins. `watches`: whether watches
+    show when another member's owner node goes.
     """
 
     options: Options
@@ -67,8 +67,9 @@ class CommandedTarget:
 
     def begin(self, context: MemberContext, first: bool) -> None:
         if first:
-            # Two that join in the same moment, one here and one there, have both looked before
-            # either was to be seen.
+            # Two members that join at the same moment, one in each registry, have both looked
+            # before
+            # either was visible.
             self._refuse_others(context)
         self.channel.begin(context)
 
@@ -89,7 +90,7 @@ class CommandedTarget:
         self.channel.obey(context)
         start = self.orders.start
         if start is None:
-            # What was taken over or is replayed stays held until we are told otherwise.
+            # What was taken over or is replayed stays held until a command says otherwise.
             self.notes = (_UNTOLD,)
             self.channel.answer(context)
             return Look.UNDECIDED
@@ -104,8 +105,9 @@ class CommandedTarget:
         return Look.DECIDED
 
     def _examine_share(self, context: MemberContext, share: Collection[TopicPartition]) -> None:
-        """Once, before anything is claimed. What others read, in a large group nearly all there is,
-        is theirs to judge.
+        """Examine the share once, before anything is claimed.
+
+        What other members read, nearly everything in a large group, is theirs to examine.
         """
         if self._share_examined or not share:
             return
@@ -118,14 +120,15 @@ class CommandedTarget:
         if node is None:
             return False
         commits.refuse_another_holder(context, node.ephemeral_owner)
-        # What was to be asked right after the registration may not have been answered.
+        # What was asked right after the registration may not have been answered.
         self.channel.live(node.node.czxid)
         return True
 
     def move(self, context: MemberContext, mine: Mapping[TopicPartition, int]) -> Moved:
         held = set(context.holdings.held)
-        # That a node of ours was deleted by somebody shows at the proof; that one is another's
-        # shows at the claim.
+        # If another client deleted a node of ours, the proof shows it; if another member owns one,
+        # the
+        # claim shows it.
         moved = claims.rebalance(context, mine, (), self.first, (), owned=held)
         if moved.waiting:
             paths = [context.paths.owner(p) for p in moved.waiting]
@@ -139,9 +142,11 @@ class CommandedTarget:
         return moved
 
     def conclude(self, context: MemberContext, waiting: Collection[TopicPartition]) -> None:
-        """An owner node that somebody deletes, or an offset that is set by hand: the commit is
-        refused, the partition dropped, and no watch tells, as only this member's commands are
-        watched. The coordinator goes on to count it as ours, so nobody else would take it up.
+        """Look again if a part of the share is not held.
+
+        An operator deletes an owner node or sets an offset: the commit is refused, the partition is
+        dropped, and no watch fires, as only this member's commands are watched. The coordinator
+        continues to count the partition as ours, so no other member would take it.
         """
         if self.orders.start is None:
             self.emptiness.untold()
@@ -168,8 +173,8 @@ class CommandedTarget:
 
 
 def _lives_of(context: MemberContext, topics: Collection[str]) -> dict[str, int]:
-    """The transaction that made each topic, where brokers register in ZooKeeper: an offset that is
-    older counts the records of another topic of that name.
+    """Return the transaction that created each topic, if brokers register in ZooKeeper: an older
+    offset belongs to a former topic of the same name.
     """
     names = sorted(topics)
     nodes = context.store.nodes([topic_path(name) for name in names])

@@ -1,7 +1,7 @@
-"""Where members without ZooKeeper are served, as a coordinator's term of office sees that place.
+"""The interface through which a coordinator's term of office serves members without ZooKeeper.
 
-The light protocol has one. A coordinator that does not listen still keeps, and ends, the sessions
-of members that others have let in.
+The light protocol implements it. A coordinator that does not listen still keeps, and ends, the
+sessions of members that other coordinators have admitted.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class Desk(Protocol):
     answers: queue.SimpleQueue[Answered]
 
     def begin(self, store: NodeStore, epoch: int, wake: Callable[[], None]) -> None:
-        """A term of office; `wake` is called when there is an answer."""
+        """Begin a term of office; call `wake` when there is an answer."""
 
     def end(self) -> None: ...
 
     def note(self, group: str, registered: Mapping[str, tuple[int, float]]) -> None:
-        """What the group's registry shows of such members: life and timeout of each."""
+        """Note the light members in the group's registry: life and timeout of each."""
 
     def tell(self, group: str, consumer: str, command: Command) -> bool:
-        """False where the member is not served here."""
+        """Send a command. False if the member is not served here."""
 
     def due_in_s(self) -> float: ...
 
     def expire(self) -> bool:
-        """End the sessions that are over; False if none is."""
+        """End the sessions that are over; False if there is none."""

@@ -1,7 +1,7 @@
 """Builds members of the `coordinator` protocol.
 
-Owner nodes, offsets and fences are those of the `zookeeper` protocol; what differs is where a
-member registers, and that its target is what it was told.
+Owner nodes, offsets and fences are those of the `zookeeper` protocol. Members register elsewhere,
+and commands set their target.
 """
 
 from __future__ import annotations

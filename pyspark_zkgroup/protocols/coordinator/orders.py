@@ -1,4 +1,4 @@
-"""What a member was told in its present life, and what it answers."""
+"""The commands that a member has obeyed in its present life, and its answers to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pyspark_zkgroup.protocols.owned.holdings import Holdings
 
 
 class Orders:
-    """`start`: the newest one obeyed in this life. `share`: what is left of it after the stops."""
+    """`start` is the newest one obeyed in this life; `share` is what the stops have left of it."""
 
     def __init__(self) -> None:
         self.life = 0
@@ -28,7 +28,7 @@ class Orders:
         self.newest = Generation(0)
 
     def live(self, life: int) -> bool:
-        """Whether that is another life: what an earlier one was told is nothing to it."""
+        """Return whether that is another life: commands to an earlier one do not apply to it."""
         is_new = life != self.life
         if is_new:
             self.life = life
@@ -49,7 +49,7 @@ class Orders:
             self.share = {p: n for p, n in self.share.items() if p not in command.partitions}
 
     def answer_to(self, command: Command, holdings: Holdings) -> Answer | None:
-        """A stop is done when nothing of it is held, or may be, any more."""
+        """Answer. A stop is done when nothing of it is held, or may be held, any more."""
         generation, life = command.generation, command.life
         if isinstance(command, Start):
             return Started(generation, life)
@@ -57,7 +57,8 @@ class Orders:
             return Holding(generation, life, _positions(holdings, holdings.held))
         busy = holdings.held.keys() | holdings.doubtful
         if command.partitions & busy:
-            # Of an earlier epoch, and started again in this one: nobody waits for its answer.
+            # The stop is of an earlier epoch, and this epoch has started the partitions again: no
+            # coordinator waits for its answer.
             if generation.epoch == self.newest.epoch:
                 return None
             return Stopped(generation, life)

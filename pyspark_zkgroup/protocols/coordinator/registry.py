@@ -19,14 +19,14 @@ from pyspark_zkgroup.protocols.coordinator.rules.rebalance import GroupRead, Mem
 from pyspark_zkgroup.zk.port import Children, Node, NodeStore, partitions_below
 
 _ANY_VERSION = -1
-# Of owner nodes whose member's registration, which would say it, is gone.
+# The timeout for owner nodes whose member's registration, which would name it, is gone.
 _LEFT_TIMEOUT_S = 10.0
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRead:
-    """`answer` is None where the node holds none."""
+    """`answer` is None if the node has none."""
 
     path: str
     consumer: str
@@ -42,9 +42,10 @@ class Registered:
 
 
 class Registry:
-    """`members_of`, `answers_of`: which group each watched path belongs to. Of the group that was
-    read last, `light` has the light members' lives and timeouts; `left` those whose owner nodes are
-    there without their registration.
+    """Reads groups. `members_of` and `answers_of` map each watched path to its group.
+
+    Of the group that was read last, `light` has the lives and timeouts of the light members, and
+    `left` those whose owner nodes exist without their registration.
     """
 
     def __init__(self, store: NodeStore) -> None:
@@ -61,9 +62,9 @@ class Registry:
         return frozenset(filter(_is_group, listed.names)) if listed else frozenset()
 
     def read(self, group: str, *, first: bool) -> GroupRead:
-        """`first`: who owns what is asked as well, and whom a command names that is not done yet.
+        """Read a group. `first`: also read the owners and the starts that are not obeyed yet.
 
-        In this order: a start that is obeyed between the two reads has made its node by then.
+        The starts come first: one that is obeyed between the two reads has made its node by then.
         """
         paths = CoordinatedPaths(group)
         self.members_of[paths.ids] = self.members_of[paths.other_ids] = group
@@ -97,11 +98,11 @@ class Registry:
         return found
 
     def take_away(self, answers: Collection[AnswerRead]) -> None:
-        """Those that are gone already went with their member's session."""
+        """Delete the answers. Those that are gone already went with their member's session."""
         self.store.commit([(Delete(answer.path, _ANY_VERSION),) for answer in answers])
 
     def _watched(self, paths: Sequence[str]) -> list[Children | None]:
-        """A missing node takes no watch on its children; one on its coming it does."""
+        """List nodes with watches. For a missing node the watch waits for its creation."""
         listed = self.store.children(paths, watch=True)
         missing = [p for p, found in zip(paths, listed, strict=True) if found is None]
         made = self.store.stats(missing, watch=True) if missing else []
@@ -110,8 +111,9 @@ class Registry:
         return listed
 
     def _members(self, paths: CoordinatedPaths, ids: Children | None) -> dict[str, Member]:
-        """A registration says the same as long as it is there, so only those are read that were
-        not, or may have been made anew.
+        """Return the members, and read only registrations that are new or may be new.
+
+        A registration does not change while it exists.
         """
         before = self._known.pop(paths.group, None)
         same = surely_the_same(before.listed, ids) if before and ids else frozenset[str]()
@@ -141,8 +143,9 @@ class Registry:
         }
 
     def _clean(self, paths: CoordinatedPaths, gone: Collection[str]) -> None:
-        """The channels of members that are gone. One that is about to register, and finds its
-        channel taken away, makes it again.
+        """Delete the channels of members that are gone.
+
+        A member that is about to register, and finds its channel deleted, makes it again.
         """
         if not gone:
             return
@@ -159,7 +162,8 @@ class Registry:
     def _told(
         self, paths: CoordinatedPaths, members: dict[str, Member], channels: Collection[str]
     ) -> dict[TopicPartition, ThreadId]:
-        """Whom a start names that was not taken yet: it may be obeyed at any moment."""
+        """Return the threads of starts that were not taken yet: they may be obeyed at any
+        moment."""
         consumers = sorted(channels & members.keys())
         listed = self.store.children([paths.channel(c) for c in consumers])
         commands = [
@@ -202,8 +206,10 @@ class Registry:
 
 
 def surely_the_same(before: Children, now: Children) -> frozenset[str]:
-    """Below which names the node is the one that it was. Servers count each that comes or goes: one
-    that went and came back under its name is counted twice, and no name tells of it.
+    """Return the names below which the node is certainly the same as before.
+
+    Servers count each child that comes or goes. A child that went and came back under its name
+    counts twice, and no name shows it.
     """
     count = now.children_version - before.children_version
     if now.czxid != before.czxid or count != len(now.names ^ before.names):

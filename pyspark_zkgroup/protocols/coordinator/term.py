@@ -1,7 +1,7 @@
-"""One term of office: watches stir, what they watch is read, the core decides, commands are sent.
+"""One term of office: watches fire, what they watch is read, the core decides, commands are sent.
 
 Nothing here waits for an answer. A connection that breaks ends the term, since watches do not
-outlive it and a command may be in doubt; the next term begins with nothing known, under the same
+outlive it and a command may be in doubt. The next term begins without any state, under the same
 epoch if the session lives.
 """
 
@@ -29,7 +29,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.rebalance import Commands
 from pyspark_zkgroup.protocols.coordinator.topics import TopicList, Topics
 from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore
 
-# The server's limit of a packet is 1 MiB unless it was set otherwise.
+# The server's limit of a packet is 1 MiB by default.
 _COMMAND_BYTES_MAX = 1_000_000
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
@@ -62,7 +62,7 @@ class Term:
         return min(poll_s, self.desk.due_in_s())
 
     def note(self, path: str) -> None:
-        """A watch has fired."""
+        """Note that a watch has fired."""
         if self.topics.concerns(path):
             self._topics_stirred.add(path)
         elif path == COORDINATED:
@@ -73,12 +73,12 @@ class Term:
             self._feed(MembersChanged(self.registry.members_of[path]))
 
     def work(self) -> bool:
-        """One piece of it; False if there is none."""
+        """Do one piece of work; False if there is none."""
         now = self.clock.monotonic()
         if not self.desk.answers.empty():
             self._feed(self.desk.answers.get())
         elif self.desk.expire():
-            # The watch on its registration tells the rest.
+            # The watch on its registration reports the rest.
             return True
         elif self._topics_stirred or now >= self.topics.poll_at:
             stirred, self._topics_stirred = self._topics_stirred, set()
@@ -94,7 +94,7 @@ class Term:
         elif self._answers_stirred:
             self._hear(self._answers_stirred.pop())
         else:
-            # While nobody can tell which topics there are, everything would be stopped.
+            # While the topics are unknown, a decision would stop everything.
             return self._topics_known and self._serve()
         return True
 
@@ -106,7 +106,7 @@ class Term:
         self.registry.take_away(found)
 
     def _serve(self) -> bool:
-        """The next request of the queue."""
+        """Serve the next request of the queue."""
         self.state, group = core.take(self.state)
         if group is None:
             return False
@@ -144,7 +144,7 @@ class Term:
         outcomes = self.store.commit([(create,) for create in requests.values()])
         missing = [n for n, o in zip(requests, outcomes, strict=True) if _is_missing(o)]
         if missing:
-            # Taken away as the channel of a member that was gone, which came back just then.
+            # Deleted as the channel of a member that was gone, which came back just then.
             channels = {paths.channel(commands[n][0]) for n in missing}
             self.store.ensure(sorted(channels), world_open=True)
             again = self.store.commit([(requests[n],) for n in missing])

@@ -1,5 +1,5 @@
-"""All topics with their partitions, as they are now: from ZooKeeper by watches, or from Kafka by
-asking now and then where brokers do not register.
+"""Lists all topics with their partitions: from ZooKeeper by watches, or, if brokers do not register
+there, from Kafka by asking at intervals.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Topics = Mapping[str, tuple[int, ...]]
 
 
 class TopicList:
-    """`poll` asks Kafka; None where nobody can, and ZooKeeper alone is looked at."""
+    """`poll` asks Kafka; None if there is no way to ask, so that only ZooKeeper is read."""
 
     def __init__(self, store: NodeStore, poll: Callable[[], Topics] | None, poll_s: float) -> None:
         self.store = store
@@ -32,7 +32,7 @@ class TopicList:
         return path.startswith((BROKER_IDS, BROKER_TOPICS))
 
     def read(self, stirred: Collection[str], now: float) -> Topics | None:
-        """What `stirred` names by its path is read again; None where Kafka cannot tell now."""
+        """Read again what the paths in `stirred` name; None if Kafka does not answer now."""
         if BROKER_IDS in stirred or now >= self.poll_at:
             (ids,) = self.store.children([BROKER_IDS], watch=True)
             if ids is None:

@@ -1,5 +1,5 @@
 """The `light` protocol: members without ZooKeeper, served by the coordinator over gRPC.
 
-Both sides are here: the member's session and store, and the coordinator's desk and seats. `call`,
-`server` and `access` are the only importers of grpc.
+This room has both sides: the member's session and store, and the coordinator's desk and seats. Only
+`call`, `server` and `access` import grpc.
 """

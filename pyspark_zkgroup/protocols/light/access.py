@@ -1,4 +1,4 @@
-"""The two ends of a stream in gRPC's words: ports, certificates, and the token in the metadata."""
+"""The gRPC settings of both ends of a stream: ports, certificates, the token in the metadata."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OPTIONS: list[tuple[str, Any]] = [
 
 
 def open_channel(address: str, access: StreamAccess) -> grpc.Channel:
-    # Reconnecting is the search's business, which begins anew each time.
+    # gRPC must not reconnect: the search does, each time with a new channel.
     options = [*_OPTIONS, ("grpc.enable_retries", 0), ("grpc.use_local_subchannel_pool", 1)]
     if not access.tls:
         return grpc.insecure_channel(address, options)
@@ -41,7 +41,7 @@ def open_channel(address: str, access: StreamAccess) -> grpc.Channel:
 
 
 def add_port(server: grpc.Server, address: str, access: StreamAccess) -> int:
-    """The port that was taken; 0 where none could be."""
+    """Return the port that was taken; 0 if none was available."""
     if not access.tls:
         return int(server.add_insecure_port(address))
     pair = (access.key.text.encode(), access.certificates.encode())
@@ -54,8 +54,10 @@ def add_port(server: grpc.Server, address: str, access: StreamAccess) -> int:
 
 
 def server_options(connections_max: int) -> list[tuple[str, Any]]:
-    """A connection costs a file, and whoever opens one need not have a token: it is closed where
-    nothing comes on it. A member has one, with one stream.
+    """Close connections on which nothing arrives.
+
+    A connection uses a file descriptor, and a client can open one without a token. A member has one
+    connection, with one stream.
     """
     return [
         *_OPTIONS,
@@ -71,7 +73,7 @@ def server_options(connections_max: int) -> list[tuple[str, Any]]:
 
 
 def metadata(access: StreamAccess) -> list[tuple[str, bytes | str]]:
-    """Metadata is ASCII; a token need not be."""
+    """Return the metadata of a stream. Metadata is ASCII; a token need not be."""
     token = access.token.text
     return [(f"{TOKEN}-bin", token.encode())] if token else []
 
@@ -79,8 +81,9 @@ def metadata(access: StreamAccess) -> list[tuple[str, bytes | str]]:
 def caller_of(
     access: StreamAccess, given: Iterable[Any], shown: Mapping[str, Iterable[bytes]]
 ) -> Caller | None:
-    """Who has come, by the metadata of a stream and what its certificate says; None if it is not
-    let in. All tokens are compared, in a time that tells nothing of them.
+    """Return the caller, by the metadata and certificate of its stream; None if it is not admitted.
+
+    All tokens are compared, in a time that does not depend on them.
     """
     subject = b",".join(shown.get("x509_subject", ())).decode("utf-8", "replace")
     if not access.token.text and not access.group_tokens:

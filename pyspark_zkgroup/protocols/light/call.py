@@ -1,4 +1,4 @@
-"""A stream as a gRPC call, in threads of gRPC's and one of ours."""
+"""A stream as a gRPC call, in threads of gRPC and one of ours."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Call:
 
 
 def _sent(outgoing: queue.SimpleQueue[ToCoordinator | None]) -> Iterator[bytes]:
-    """What gRPC takes in a thread of its own; ends with the stream."""
+    """Yield what gRPC sends, in one of its threads; ends with the stream."""
     while (message := outgoing.get()) is not None:
         yield encode(message)
 

@@ -1,4 +1,4 @@
-"""One light member's stream at its coordinator: what comes in, and what waits to be sent."""
+"""One light member's stream at its coordinator: what arrives, and what waits to be sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _QUEUE_MAX = 1000
 
 
 class Outbox:
-    """What one member is to be sent. Full: nobody takes it, and the stream ends."""
+    """The messages to one member. If it is full, the member does not read, and the stream ends."""
 
     def __init__(self) -> None:
         self._messages: queue.Queue[ToMember | None] = queue.Queue(_QUEUE_MAX)
@@ -31,12 +31,12 @@ class Outbox:
             self.cut()
 
     def cut(self) -> None:
-        """At once, whether the member takes what is left or not: its thread is freed."""
+        """End at once, even if the member has not read everything: its thread is freed."""
         self.close()
         self.cancel()
 
     def close(self) -> None:
-        """What was put before is still sent, as far as the stream takes it."""
+        """End after sending what was put before, as far as the stream accepts it."""
         self.closed.set()
         try:
             self._messages.put_nowait(None)
@@ -55,7 +55,7 @@ class Outbox:
 
 
 class Conversation(Protocol):
-    """One member's side of the talk, at the coordinator."""
+    """One member's side of the stream, at the coordinator."""
 
     def take(self, message: ToCoordinator) -> None: ...
 
@@ -66,7 +66,7 @@ Greet: TypeAlias = Callable[[Hello, Outbox, Caller], "Conversation | None"]
 
 
 class NotAdmittedError(Exception):
-    """What has come may not enter the group that it names."""
+    """The caller may not join the group that it names."""
 
 
 def converse(
@@ -76,7 +76,10 @@ def converse(
     caller: Caller,
     begun: Callable[[], None] = lambda: None,
 ) -> None:
-    """Until no more comes. `begun`: the first message is there. Who calls closes the outbox."""
+    """Serve a stream until no more arrives. `begun`: the first message is there.
+
+    The caller closes the outbox.
+    """
     talk: Conversation | None = None
     try:
         for message in messages:

@@ -1,9 +1,8 @@
-"""Where light members are served while their coordinator is in office: who they are, until when
-they live, and what they are told.
+"""Serves light members while their coordinator is in office: their identities, lives and commands.
 
 A candidate has one desk for all its terms. Each member's requests are served in the thread of its
-own stream, one at a time; the desk's lock only guards what they share, and is never held while
-ZooKeeper is asked.
+stream, one at a time. The desk's lock guards only what they share, and is never held during a
+request to ZooKeeper.
 """
 
 from __future__ import annotations
@@ -55,15 +54,16 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.protocols.light.conversation import Outbox
 
 _BEAT_S = 0.1
-# A member registers in the first boundary, after a look at the brokers.
+# A member registers in its first boundary, after a request to the brokers.
 _REGISTER_S = 30.0
 _ANSWERED_BY: Mapping[type[Answer], type[Command]] = {Started: Start, Stopped: Stop, Holding: Ping}
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 
 class LightDesk:
-    """`bootstrap`: the brokers that members are told of; none: those that have registered with an
-    address for `protocol`. `members_max`: how many streams are served at a time.
+    """`bootstrap` has the brokers that members receive; if empty: those that have registered with
+    an
+    address for `protocol`. `members_max` limits the streams served at a time.
     """
 
     def __init__(
@@ -85,21 +85,21 @@ class LightDesk:
         self.clock = clock
         self.threads = threads
         self.is_served = False
-        """Whether anybody listens; else nodes are looked after, and nobody is spoken to."""
+        """Whether the coordinator listens. If not, nodes are cleaned up and no member is served."""
         self.whereabouts: Callable[[], Candidacy | None] = lambda: None
         self.answers: queue.SimpleQueue[Answered] = queue.SimpleQueue()
         self.sessions = Sessions()
         self._lock = threading.Lock()
         self._office: Office | None = None
         self._wake: Callable[[], None] = lambda: None
-        # As a set, in the order of their coming.
+        # Used as a set, in the order of arrival.
         self._seats: dict[Seat, None] = {}
         self._by_name: dict[tuple[str, str], Seat] = {}
         self._gates: WeakValueDictionary[tuple[str, str], AbstractContextManager[object]]
         self._gates = WeakValueDictionary()
         self._mail: dict[Life, list[Command]] = {}
         self._ended: set[Life] = set()
-        # What the process of each life has shown, as far as it has come in this term.
+        # The proof of identity that each life has shown, as far as its stream came in this term.
         self._holders: dict[Life, str] = {}
 
     # -- one term of office, in the candidate's thread
@@ -116,7 +116,7 @@ class LightDesk:
             self.threads.start(lambda: self._beat(office), "zkgroup-light-beat")
 
     def end(self) -> None:
-        """Members find out by the end of their streams."""
+        """End the term. Members notice it by the end of their streams."""
         with self._lock:
             office, self._office = self._office, None
             seats, self._seats, self._by_name = self._seats, {}, {}
@@ -126,8 +126,9 @@ class LightDesk:
             seat.close()
 
     def note(self, group: str, registered: Mapping[str, tuple[int, float]]) -> None:
-        """What a look at the group's registry has found: life and timeout of each light member, and
-        0 for one whose owner nodes are there without it.
+        """Note what a look at the group's registry has found: life and timeout of each light
+        member, and
+        0 for one whose owner nodes exist without it.
         """
         lives = {Life(group, c, life): timeout for c, (life, timeout) in registered.items()}
         with self._lock:
@@ -136,9 +137,10 @@ class LightDesk:
             self.sessions = keeping.seen(self.sessions, new, self.clock.monotonic())
 
     def _forget_ended(self, group: str, seen: Collection[Life]) -> None:
-        """Those that a look does not show any more, while no stream has their name: looks come one
-        after another, so none shows them again. A stream may have read the registration before it
-        was deleted, and be about to take up that life.
+        """Forget lives that a look no longer shows, while no stream has their name.
+
+        Looks come one after another, so none shows them again. But a stream may have read the
+        registration before it was deleted, and be about to take up that life.
         """
         names = {seat.name for seat in self._seats}
         over = {
@@ -152,7 +154,7 @@ class LightDesk:
             self._holders.pop(life, None)
 
     def tell(self, group: str, consumer: str, command: Command) -> bool:
-        """False where this is no light member: it is told through its channel."""
+        """Send a command. False if it is not for a light member: those have another channel."""
         life = Life(group, consumer, command.life)
         with self._lock:
             if life not in self.sessions.heard and life not in self._ended:
@@ -172,7 +174,7 @@ class LightDesk:
             return max(0.0, self.sessions.next_end() - self.clock.monotonic())
 
     def expire(self) -> bool:
-        """End the sessions that are over; False if none is."""
+        """End the sessions that are over; False if there is none."""
         with self._lock:
             office = self._office
             ended = self.sessions.expired(self.clock.monotonic())
@@ -183,12 +185,14 @@ class LightDesk:
                 self._mail.pop(life, None)
         if not ended or office is None:
             return False
-        # Nothing of them is executed any more before their nodes are deleted.
+        # Cut their streams first: no request of theirs may be executed while nodes are deleted.
         for seat in seats:
             seat.cut()
         for life in ended:
-            # Else: the registration is read, and is this life's; a successor takes the name over,
-            # and owner nodes with it, of the same versions; they would go as this life's.
+            # Without the gate: the registration is read, and belongs to this life; a successor
+            # takes
+            # over the name and its owner nodes, with the same versions; they are deleted as this
+            # life's.
             with self.gate_of((life.group, life.consumer)):
                 with self._lock:
                     until = self.sessions.following(life)
@@ -202,7 +206,7 @@ class LightDesk:
     # -- in the threads of the streams
 
     def gate_of(self, name: tuple[str, str]) -> AbstractContextManager[object]:
-        """Held while anything is done for who goes by that name, or a life of it is ended."""
+        """Hold it while serving a member of that name, or ending a life of it."""
         with self._lock:
             gate = self._gates.get(name)
             if gate is None:
@@ -233,12 +237,14 @@ class LightDesk:
         return None
 
     def _seat(self, office: Office, hello: Hello, outbox: Outbox, caller: Caller) -> Seat | None:
-        """An earlier stream of the same process ends first: what it has sent is executed before
-        anything that comes on this one, or never.
+        """Give the stream a seat, or refuse it.
+
+        An earlier stream of the same process ends first: what it has sent is executed before
+        anything that arrives on this one, or never.
         """
         seat = Seat(self, office, hello, outbox, caller, register)
         with self._lock:
-            # Known before its node is read: whoever ends that life meanwhile ends this seat too.
+            # Listed before its node is read: if that life is ended meanwhile, this seat ends too.
             self._seats[seat] = None
             others = [s for s in self._seats if s is not seat]
         self._end_earlier([s for s in others if s.is_same_process(seat)])
@@ -260,13 +266,13 @@ class LightDesk:
 
     def _end_earlier(self, streams: Collection[Seat]) -> None:
         for other in streams:
-            # It may be asking for its own life still. When it has it, it would be taken for the
-            # newest stream, and with its end nothing would be told to the one that is.
+            # It may still be asking for its own life. When it gets it, it would count as the newest
+            # stream, and after its end the real newest one would receive no commands.
             self.leave(other)
             other.cut()
 
     def settle(self, seat: Seat, life: int) -> int:
-        """The seat is that of this life from now on; 0 where its time was over."""
+        """Give the seat this life from now on; 0 if the life has ended."""
         named = Life(seat.hello.group, seat.hello.consumer, life)
         now = self.clock.monotonic()
         with self._lock:
@@ -281,19 +287,19 @@ class LightDesk:
         return life
 
     def deliver(self, seat: Seat) -> None:
-        """What its life was told before this stream was known to be its own."""
+        """Send the commands to its life from before this stream was known to belong to it."""
         with self._lock:
             mail = list(self._mail.get(seat.named, ()))
         for command in mail:
             seat.outbox.put(Tell(command))
 
     def heard(self, seat: Seat) -> bool:
-        """False where nothing of it counts any more."""
+        """Return False if messages of this stream no longer count."""
         now = self.clock.monotonic()
         with self._lock:
             if seat not in self._seats or (seat.life and seat.named in self._ended):
-                # Its time was over while a request of it was served. What came in after that stays
-                # unread: an answer would lengthen a lease of which the coordinator knows nothing.
+                # Its time was over while a request of it was served. What arrived after that stays
+                # unread: an answer would extend a lease that the coordinator no longer counts.
                 return False
             if seat.life:
                 self.sessions = keeping.heard(self.sessions, seat.named, now)
@@ -311,7 +317,7 @@ class LightDesk:
         self._wake()
 
     def lives(self, group: str) -> dict[str, int]:
-        """The newest life of each light member of the group."""
+        """Return the newest life of each light member of the group."""
         with self._lock:
             found: dict[str, int] = {}
             for life in self.sessions.heard:
@@ -320,8 +326,9 @@ class LightDesk:
             return found
 
     def has_rival(self, seat: Seat) -> bool:
-        """Whether another process has a life under this name whose time is not over, although its
-        registration is gone: somebody has deleted that, and its owner nodes may stand.
+        """Return whether another process has a live life under this name without a registration.
+
+        The registration was deleted from outside, and owner nodes of that life may exist.
         """
         with self._lock:
             return any(
@@ -331,12 +338,12 @@ class LightDesk:
             )
 
     def supersede(self, life: Life) -> None:
-        """Another process has shown that it succeeds this one."""
+        """Note that another process has proved to be the successor of this life."""
         with self._lock:
             self._holders.pop(life, None)
 
     def made_by(self, seat: Seat, czxid: int) -> bool:
-        """Whether this very process made a node of its name then, in a life that it has lost."""
+        """Return whether this process made a node of its name then, in a life that it has lost."""
         with self._lock:
             number, holder = max(
                 (
@@ -353,25 +360,25 @@ class LightDesk:
             return (group, consumer) in self._by_name
 
     def others_of(self, seat: Seat) -> list[Seat]:
-        """Streams of other processes under the same name."""
+        """Return the streams of other processes under the same name."""
         with self._lock:
             return [s for s in self._seats if s is not seat and s.name == seat.name]
 
     def leave(self, seat: Seat) -> None:
-        """Its stream is over; its session may live."""
+        """Its stream is over; its session may live on."""
         with self._lock:
             self._seats.pop(seat, None)
             if self._by_name.get(seat.name) is seat:
                 del self._by_name[seat.name]
 
     def end_life(self, life: Life) -> None:
-        """The member has said that it leaves."""
+        """The member has announced that it leaves."""
         with self._lock:
             self._ended.add(life)
             self.sessions = keeping.gone(self.sessions, [life])
             self._mail.pop(life, None)
 
-    # -- in a thread of its own
+    # -- in the desk's thread
 
     def _beat(self, office: Office) -> None:
         while not office.over.is_set():
@@ -386,7 +393,7 @@ class LightDesk:
                     seat.beat(now)
 
     def _turn_out(self, seat: Seat) -> None:
-        """It may come again, and holds nothing that it could lose."""
+        """End a stream without a registration. It may come again, and holds nothing to lose."""
         why = f"it did not register within {self.register_within_s:.0f} s"
         if self.refusals.may_say("late"):
             _log.warning(catalogue.warning("ZKG-196", member=seat.hello.consumer, reason=why))

@@ -1,4 +1,4 @@
-"""How a light member gets its registration, or its predecessor's. Under the gate of its name."""
+"""Registers a light member, or makes it its predecessor's successor. Under the gate of its name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def register(seat: Seat, asked: Register) -> Reply:
     hello, path = seat.hello, seat.paths.id(seat.hello.consumer)
     if len(asked.registration) > _REGISTRATION_BYTES_MAX:
         return Failed(asked.number, "forbidden", "its registration is too large")
-    # Who waits for the end of a predecessor asks again and again.
+    # A member that waits for the end of a predecessor asks again and again.
     seat.asked_at = seat.desk.clock.monotonic()
     registration = parse_registration(path, asked.registration)
     light = registration.light
@@ -39,7 +39,7 @@ def register(seat: Seat, asked: Register) -> Reply:
     request: Transaction = (Create(path, data, world_open=True),)
     seat.is_static = asked.static and registration.static_id
     if node is not None:
-        # Not read again: it may be gone by then, and what is gone is nobody's.
+        # The node is not read again: it may be gone by then.
         found = light_of(path, node)
         if found is not None and identity.holds(found.seat, seat.shown, seat.caller):
             return seat.registered(asked, found.life)
@@ -55,7 +55,7 @@ def register(seat: Seat, asked: Register) -> Reply:
         return Failed(asked.number, "taken", f"{path} was that of another process just now")
     (outcome,) = seat.store.commit([request])
     if not isinstance(outcome, Done):
-        # Somebody else was faster, or the answer is lost: asked again, its node is found.
+        # Another process was faster, or the answer is lost: the next attempt finds the node.
         return Failed(asked.number, "offline", f"{path} was not made: {outcome}")
     made = read_light(seat.store, seat.paths, hello.consumer)
     if made is None or not identity.holds(made.seat, seat.shown, seat.caller):
@@ -64,8 +64,9 @@ def register(seat: Seat, asked: Register) -> Reply:
 
 
 def _succeeds(seat: Seat, asked: Register, found: LightNode) -> bool:
-    """A static member that is started anew, as the same one: with the certificate that its
-    predecessor has shown, and with the plan that it has logged.
+    """Return whether a static member is the restart of the registered one.
+
+    It must show the certificate of its predecessor, and the plan that the predecessor has logged.
     """
     return (
         seat.is_static
@@ -76,8 +77,10 @@ def _succeeds(seat: Seat, asked: Register, found: LightNode) -> bool:
 
 
 def _is_predecessor(seat: Seat, asked: Register) -> bool:
-    """Only the process that has logged that plan can have made an owner node of its own name
-    under a fence that the plan carries, and Spark runs one query on a checkpoint.
+    """Return whether an owner node of its name was made under a fence of its plan.
+
+    Only the process that has logged that plan can have made it, and Spark runs one query on a
+    checkpoint.
     """
     partitions = sorted(p for p in asked.evidence if legal_name(p.topic))
     owners = seat.store.nodes([seat.paths.owner(p) for p in partitions])

@@ -1,4 +1,4 @@
-"""A coordinator that serves light members: a candidate, its desk, and the port they come to."""
+"""A coordinator that serves light members: a candidate, its desk, and the port it listens on."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pyspark_zkgroup.protocols.light.server import Listener
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import SessionSettings
 
-# Streams beyond those of the members: they are told that there are too many.
+# Streams beyond those of the members: they receive the error that there are too many.
 _REFUSALS = 16
 
 
 class LightOffice:
-    """`listen` is host:port, and port 0 takes a free one; `advertised` is what members are told,
-    `listen` itself where it is empty. Candidates that are not in office answer who is.
+    """`listen` is host:port; port 0 takes a free one. `advertised` is the address that members
+    receive, `listen` itself if it is empty. A candidate that is not in office names the
+    coordinator.
     """
 
     def __init__(

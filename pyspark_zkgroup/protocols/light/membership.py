@@ -1,7 +1,7 @@
-"""Builds members of the `light` protocol, which a coordinator tells what to read by network.
+"""Builds members of the `light` protocol, whose coordinator sends them commands by network.
 
-Its session, its nodes and its commands are the coordinator's affair; which transactions it asks
-for, and what their outcomes mean, is what it is for every member that owns by nodes.
+The coordinator keeps their sessions, nodes and commands. The transactions they ask for, and the
+meaning of the outcomes, are those of every member with owner nodes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka
 from pyspark_zkgroup.zk.port import SessionEvent
 
-_LOOKS_EVERY_S = 5.0  # at what watches would tell of
+_LOOKS_EVERY_S = 5.0  # at what watches would report
 OpenLight = Callable[[LightSettings, "queue.SimpleQueue[SessionEvent]"], LightSession]
 
 
@@ -65,7 +65,7 @@ def light_membership(
     entry = Entry(registration.register, begin=decider.begin, precedes_replay=lambda *_: True)
     return base.membership(
         *("light", keeper, decider, entry),
-        # What an operator asks of members lies in nodes that a light member does not read.
+        # An operator's requests to members are in nodes that a light member does not read.
         heeds_requests=False,
         looks_every_s=_LOOKS_EVERY_S,
         more_status=status,
@@ -74,7 +74,7 @@ def light_membership(
 
 @dataclass(slots=True)
 class _Sessions:
-    """One after another; none after one that another process has fenced."""
+    """Opens sessions one after another; none after one that another process has fenced."""
 
     options: Options
     hello: Hello
@@ -82,7 +82,7 @@ class _Sessions:
     last: LightSession | None = None
 
     def open(self, events: queue.SimpleQueue[SessionEvent], former: Collection[int]) -> LightStore:
-        """Taken in by a coordinator, or the error that says why not."""
+        """Return a session that a coordinator has accepted, or raise the reason of the refusal."""
         if self.last is not None and isinstance(self.last.refused, FencedError):
             raise self.last.refused
         settings = LightSettings(

@@ -1,6 +1,6 @@
-"""The nodes of light members in ZooKeeper, which the coordinator makes and deletes for them.
+"""The nodes of light members in ZooKeeper, which the coordinator creates and deletes for them.
 
-They are persistent. Whose an owner node is shows by its text and its age: it was made after the
+They are persistent. The text and age of an owner node show its life: it was created after the
 registration of its life, and before that of the next one.
 """
 
@@ -17,14 +17,14 @@ from pyspark_zkgroup.jvm.registration import LightSeat, parse_registration
 from pyspark_zkgroup.protocols.light.rules.sessions import Life
 from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, partitions_below
 
-# A transaction of ZooKeeper has the size of a packet at most, 1 MiB.
+# A transaction of ZooKeeper is at most as large as a packet, 1 MiB.
 _AT_ONCE = 2000
 _TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class LightNode:
-    """A light member's registration: its node, and what it says of the session."""
+    """A light member's registration: its node, and what it says about the session."""
 
     node: Node
     seat: LightSeat
@@ -36,7 +36,7 @@ class LightNode:
 
 
 def light_of(path: str, node: Node | None) -> LightNode | None:
-    """None where there is no node, or one of a member that has a session with ZooKeeper."""
+    """Return None if there is no node, or one of a member that has a session with ZooKeeper."""
     if node is None or node.ephemeral_owner:
         return None
     try:
@@ -54,8 +54,10 @@ def read_light(store: NodeStore, paths: CoordinatedPaths, consumer: str) -> Ligh
 
 
 def owner_of(node: Node, lives: Mapping[str, int]) -> int:
-    """Whose this owner node is, for comparison with a member's own session: the session of an
-    ephemeral node, the life of a light member, or what nobody's session or life is.
+    """Return the owner of this node, to compare with a member's own session.
+
+    That is the session of an ephemeral node, the life of a light member, or a value that equals no
+    session or life.
     """
     if node.ephemeral_owner:
         return node.ephemeral_owner
@@ -65,7 +67,7 @@ def owner_of(node: Node, lives: Mapping[str, int]) -> int:
 
 
 def light_owners(store: NodeStore, paths: CoordinatedPaths) -> dict[str, Node]:
-    """All owner nodes of light members, by path."""
+    """Return all owner nodes of light members, by path."""
     (listed,) = store.children([paths.owners])
     topics = sorted(listed.names) if listed else []
     below = store.children([paths.owner_topic(t) for t in topics])
@@ -83,13 +85,17 @@ def consumer_of_owner(node: Node) -> str:
 
 
 def delete_life(store: NodeStore, life: Life, until: float = float("inf")) -> int:
-    """What a life leaves behind, how many owner nodes it was: in one transaction, as the end of a
-    session is. Should we die in between, and the owner nodes be gone first, its member would be
-    taken in again under that life, and count on owner nodes that others have by then; with the
-    registration gone first, it would find its own name on nodes of somebody else.
+    """Delete the nodes of a life in one transaction, like the end of a session; return how many of
+    them were owner nodes.
 
-    `until`: the next life under that name that is not over. It may have lost the name as well, to a
-    third one, and may read on with what it holds for as long as its own time lasts.
+    In two transactions the coordinator could die in between. If the owner nodes were gone first,
+    the
+    member would be accepted again under that life, and rely on owner nodes that other members have
+    by then. If the registration were gone first, it would find its own name on nodes of another
+    process.
+
+    `until`: the next life under that name that is not over. It may have lost the name too, to a
+    third one, and may continue to read what it holds until its own time is over.
     """
     paths = CoordinatedPaths(life.group)
     at = paths.id(life.consumer)
@@ -115,5 +121,5 @@ def delete_life(store: NodeStore, life: Life, until: float = float("inf")) -> in
             raise DisconnectedError(f"the nodes of {life.consumer} may not have been deleted")
         if not is_its or isinstance(outcomes[0], Done):
             return len(owned)
-        # Somebody from outside has changed one of them meanwhile.
+        # Another client has changed one of them meanwhile.
     raise DisconnectedError(f"the nodes of {life.consumer} change faster than they are deleted")

@@ -1,7 +1,7 @@
-"""How many nodes light members of a group may have made, in one term of office.
+"""Limits the nodes that light members of a group can create in one term of office.
 
-The nodes of topics and offsets stay when their member goes, so what one may make is bounded by
-group, whoever makes it.
+The nodes of topics and offsets stay when their member goes, so the limit applies to the group,
+whichever member creates them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Quota:
             self._made = {}
 
     def refusal_of_topics(self, group: str, paths: Iterable[str]) -> str:
-        """Of nodes that only hold others; they count as made. Empty if they may be."""
+        """Refuse nodes that only have children, and count them as created. Empty if allowed."""
         with self._lock:
             made = self._made.setdefault(group, _Made())
             new = set(paths) - made.topics
@@ -57,7 +57,7 @@ class Quota:
     def count(
         self, group: str, transactions: Sequence[Transaction], outcomes: Sequence[Outcome]
     ) -> None:
-        """What was executed, or may have been."""
+        """Count what was executed, or may have been."""
         with self._lock:
             made = self._made.setdefault(group, _Made())
             for transaction, outcome in zip(transactions, outcomes, strict=True):
@@ -68,7 +68,7 @@ class Quota:
                     made.size += _size(created) - _size(deleted)
 
     def freed(self, group: str, nodes: int) -> None:
-        """Owner nodes that went with the life of a member."""
+        """Subtract owner nodes that went with the life of a member."""
         with self._lock:
             made = self._made.get(group)
             if made is not None:

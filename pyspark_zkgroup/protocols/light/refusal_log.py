@@ -1,4 +1,4 @@
-"""Says who was refused, and does not let whoever is refused fill the log."""
+"""Logs refusals, at a limited rate, so that refused clients cannot fill the log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 
 class RefusalLog:
-    """So many lines of a kind a minute; how many more there were is said before the next one."""
+    """Limits lines of each kind per minute; the next line says how many were left out."""
 
     def __init__(self, clock: Clock = SYSTEM) -> None:
         self._clock = clock

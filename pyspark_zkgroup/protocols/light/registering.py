@@ -1,4 +1,4 @@
-"""How a light member gets into its group: through a coordinator, which registers it."""
+"""Registers a light member in its group, through a coordinator."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StreamRegistration:
         before = context.session
         self._register(context, plan, first)
         if before >= 0 and context.session != before:
-            # Somebody deleted our registration. What was claimed under it is nobody's by now.
+            # Another client deleted our registration. What was claimed under it is lost by now.
             raise SessionLostError("our registration was deleted")
 
     def _find_brokers(self, context: MemberContext) -> None:
@@ -59,7 +59,7 @@ class StreamRegistration:
 
     def _register(self, context: MemberContext, plan: Plan | None, first: bool) -> None:
         data = encode_registration(stamped(self.registration, context))
-        # Evidence is for a process that begins: one that has been a member never takes back.
+        # Evidence is for a process that starts: a former member never takes anything back.
         fences = {r.partition: version_of(r.fence) for r in plan.ranges} if plan and first else {}
         evidence = {p: fence for p, fence in fences.items() if fence is not None}
         patience_s = context.store.session.negotiated_timeout_s * _PREDECESSOR_SHARE

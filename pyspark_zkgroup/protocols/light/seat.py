@@ -1,8 +1,8 @@
-"""One light member's stream at its coordinator: what it asks is done for it, if it may.
+"""One light member's stream at its coordinator: executes its requests, if it may make them.
 
-Its gate, one for all streams under a name, is held while something is done; it is closed before the
-member's nodes are given away or another stream takes its place: then nothing of it is executed any
-more.
+All streams under a name share one gate, which is held while a request is executed. It is closed
+before the member's nodes are given away or another stream takes its place: after that no request of
+this stream is executed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from pyspark_zkgroup.protocols.light.rules.sessions import Life
 from pyspark_zkgroup.zk.port import DisconnectedError, Node, NodeStore, SessionLostError
 
 if TYPE_CHECKING:
-    # A candidate that listens to nobody needs no gRPC.
+    # A candidate that does not listen needs no gRPC.
     from pyspark_zkgroup.protocols.light.conversation import Outbox
 
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
@@ -79,8 +79,9 @@ _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 @dataclass(frozen=True, slots=True)
 class Office:
-    """One term. Everything is asked under the session that was elected: when that ends, no request
-    of it is executed any more.
+    """One term. Every request runs under the session that was elected: when that ends, no request
+    of
+    the term is executed any more.
     """
 
     store: NodeStore
@@ -89,7 +90,7 @@ class Office:
 
 
 class Desk(Protocol):
-    """What a stream asks of those that it shares its coordinator with."""
+    """What a stream needs of the other streams at its coordinator."""
 
     clock: EventClock
     quota: Quota
@@ -155,12 +156,12 @@ class Seat:
         if now >= self._beat_at:
             self._beat_at = now + self._beat_s
             self._pings += 1
-            # An operator may have deleted one meanwhile, and another member have made it again.
+            # An operator may have deleted one meanwhile, and another member have created it again.
             self._owned = set()
             self.outbox.put(Ping(self._pings, self._pongs))
 
     def is_late(self, now: float) -> bool:
-        """Whether it should have registered by now. Until then it takes a place, and holds
+        """Return whether it should have registered by now. Until then it has a place, and holds
         nothing.
         """
         return not self.life and now - self.asked_at > self.desk.register_within_s
@@ -215,13 +216,14 @@ class Seat:
     def registered(self, asked: Register, life: int) -> Reply:
         if not self.desk.settle(self, life):
             return Failed(asked.number, "offline", "its last session has not quite ended yet")
-        # The node was seen, and the member told what to read, before we knew its life.
+        # The node was seen, and commands to the member sent, before we knew its life.
         self.desk.deliver(self)
         return Registered(asked.number, life)
 
     def fence(self, why: str) -> None:
-        """By another stream under this name. The gate is that one's as well, and held by it: with a
-        gate each, two that fence each other would wait for ever.
+        """End it for another stream under this name, which holds the gate that both share.
+
+        With a gate each, two streams that fence each other would wait permanently.
         """
         self._closed = True
         reason = f"Another process has taken over the member id {self.hello.consumer}: {why}"
@@ -229,7 +231,7 @@ class Seat:
         self.outbox.close()
 
     def _note_generation(self, told: Told) -> None:
-        """The node says which decision its member has obeyed."""
+        """Write the decision that the member has obeyed into its node."""
         answer = told.answer
         if not isinstance(answer, Started) or answer.life != self.life:
             return
@@ -270,7 +272,7 @@ class Seat:
     def _ensure(self, asked: Read) -> Reply:
         paths = asked.paths
         if not self.life:
-            # To settle: what has an offset may lack the topic's node below owners/, and no other.
+            # For settling: the topic's node below owners/ may be missing, and no other.
             topics = [path.rpartition("/")[2] for path in paths]
             offsets = self.store.nodes([self.paths.offset_topic(t) for t in topics])
             paths = tuple(p for p, node in zip(paths, offsets, strict=True) if node is not None)
@@ -313,7 +315,7 @@ class Seat:
         return Executed(asked.number, tuple(found))
 
     def _barred(self, transactions: Sequence[Transaction]) -> set[Transaction]:
-        """Those that touch what another member owns. Versions fence all others."""
+        """Return those that touch what another member owns. Versions fence all others."""
         written = {t: set(owners_written(self.paths, t)) for t in transactions}
         beside = {t: set(owners_beside(self.paths, t)) - self._owned for t in transactions}
         paths = sorted({p for found in (written, beside) for t in found for p in found[t]})
@@ -328,8 +330,9 @@ class Seat:
         }
 
     def _is_its_own(self, node: Node | None) -> bool:
-        """Made by its life; or left to it by the predecessor that a static member was let succeed.
-        Its name alone proves nothing: whoever has it may be another process.
+        """Return whether its life made the node, or a predecessor that it was allowed to succeed.
+
+        The name alone proves nothing: another process may have the same name.
         """
         if node is None:
             return True
@@ -338,7 +341,9 @@ class Seat:
         return self.is_static or node.node.czxid > self.life
 
     def _may_move_offset(self, node: Node | None) -> bool:
-        """Of a partition that nobody owns, or a predecessor that is gone; or beside what this very
+        """Return whether the member may move the offset of a partition with this owner node.
+
+        The partition must have no owner, or a predecessor that is gone, or a node that this very
         process has left there in a life that it has lost.
         """
         if node is None or self._is_its_own(node):
@@ -359,7 +364,8 @@ class Seat:
 
 
 def _persistent(transaction: Transaction) -> Transaction:
-    """No session of the member's own would end an ephemeral node; the coordinator does."""
+    """Make ephemeral nodes persistent: no session of the member would end them; the coordinator
+    does."""
     return tuple(
         replace(op, ephemeral=False) if isinstance(op, Create) else op for op in transaction
     )

@@ -1,8 +1,8 @@
-"""Where light members are listened to: one stream for each, whose messages another room answers.
+"""Listens to light members: one stream for each, whose messages another room answers.
 
-Who is not let in gets a refusal before a word of his is read. A stream that sends what is no
-message of ours, more than one may, or nothing in time ends alone; one that does not take what it is
-sent fills its own bounded queue, and ends too.
+A client that is not admitted is refused before any of its messages is read. A stream that sends
+invalid messages, sends more than it may, or sends nothing in time ends alone. A stream whose client
+does not read fills its own bounded queue, and ends too.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from pyspark_zkgroup.protocols.light.rules.wire import BadMessageError, decode_f
 from pyspark_zkgroup.security.stream_access import StreamAccess
 
 _HELLO_S = 10.0
-# Streams on which nobody has said yet who it is.
+# Streams whose client has not identified itself yet.
 _UNHEARD_MAX = 64
-# Connections beyond those of the members: of whoever is refused, or says nothing.
+# Connections beyond those of the members: of clients that are refused, or send nothing.
 _CONNECTIONS_MORE = 512
 _FILES_KEPT = 96
 _SHOWN = 100
@@ -38,8 +38,8 @@ _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 
 class Listener:
-    """`greet` is given the first message, and answers with what takes the others; None where the
-    stream ends with what has been put into the outbox.
+    """`greet` takes the first message and returns the object that takes the others; None if the
+    stream ends after what is in the outbox.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Listener:
         if caller is None:
             if self.refusals.may_say("no token of ours"):
                 _log.warning(catalogue.warning("ZKG-168", peer=context.peer()))
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, "not let in")
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "not admitted")
             return
         if not self._unheard.acquire(blocking=False):
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many come at once")
@@ -92,17 +92,18 @@ class Listener:
         for message in outbox.messages():
             yield encode(message)
         if reader.is_foreign:
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, "not let in")
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "not admitted")
         if reader.bad:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, reader.bad)
 
     def heard(self) -> None:
-        """One of those that had not said who they are."""
+        """One more client has identified itself."""
         self._unheard.release()
 
 
 def _connections_max(members_max: int) -> int:
-    """Fewer than there are files: without one for ZooKeeper its office would be lost."""
+    """Return fewer than the limit on files: without a file for ZooKeeper its office would be
+    lost."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         with suppress(OSError, ValueError):
@@ -113,7 +114,7 @@ def _connections_max(members_max: int) -> int:
 
 
 class _Reader:
-    """Takes what comes in on one stream. gRPC wakes it when the stream is over."""
+    """Takes what arrives on one stream. gRPC wakes it when the stream is over."""
 
     def __init__(
         self,
@@ -133,7 +134,7 @@ class _Reader:
         self._is_heard = False
 
     def run(self) -> None:
-        # Who opens a stream and says nothing would keep its place for ever.
+        # A client that opens a stream and sends nothing would keep its place permanently.
         silent = threading.Timer(_HELLO_S, self.outbox.close)
         silent.daemon = True
         silent.start()

@@ -1,6 +1,6 @@
 """A light member's session: the stream to its coordinator, and the search for another one.
 
-A thread of its own answers pings whatever the planner is doing, and looks for the coordinator when
+A separate thread answers pings whatever the planner is doing, and searches for the coordinator when
 the stream breaks. It decides nothing about the group: commands and changes of the connection only
 go into queues.
 """
@@ -50,13 +50,13 @@ from pyspark_zkgroup.zk.port import (
 )
 
 _LEAVING = 0
-"""The number of a request that nobody waits for."""
+"""The number of a request whose answer is not awaited."""
 COMMAND = "a command"
 """The path of the event that a command has come."""
 _REQUEST_SHARE = 0.25
 _REQUEST_S_MIN = 1.0
 _PROBE_S = 0.1
-# An election takes its time where a coordinator has just died.
+# When a coordinator has just died, the election takes some time.
 _OPEN_S_MIN = 5.0
 _SHOWN = 200
 _STRANGERS_MAX = 20
@@ -67,7 +67,7 @@ _Answer: TypeAlias = "queue.SimpleQueue[Reply | DisconnectedError]"
 
 @dataclass(frozen=True, slots=True)
 class LightSettings:
-    """`given_up`: lives of this process that it no longer counts on, nor on what they own."""
+    """`given_up` has lives of this process whose nodes it no longer relies on."""
 
     addresses: tuple[str, ...]
     access: StreamAccess
@@ -80,9 +80,10 @@ class LightSettings:
 
 
 class LightSession:
-    """`id` is the life that the coordinator has registered; -1 before, which no node's owner is.
+    """`id` is the life that the coordinator has registered; -1 before, which equals no node's
+    owner.
 
-    `open_stream`, time and threads are handed in, so that a simulated world can have its own.
+    `open_stream`, time and threads are passed in, so that a simulated world can have its own.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class LightSession:
         self._accepted = self._closing = False
         self._settled: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._closed: queue.SimpleQueue[None] = queue.SimpleQueue()
-        # Held by nobody who waits.
+        # Never held while waiting.
         self._lock = threading.Lock()
         self._silent_at: float | None = None
         self._number = 0
@@ -119,12 +120,13 @@ class LightSession:
         self._pongs: dict[int, float] = {}
         self._stream: Stream | None = None
         self._thread: object = None
-        # Said once each; who forges answers may make up a new one every time.
+        # Each is logged once; a client that forges answers may invent a new one every time.
         self._strangers: set[str] = set()
 
     def open(self) -> None:
-        """Find the coordinator, or raise what keeps us out, or the ServerError that says where it
-        was looked for.
+        """Find the coordinator, or raise what keeps us out, or a ServerError with the addresses
+        that
+        were asked.
         """
         self._thread = self.threads.start(self._run, "zkgroup-light")
         # Accepted once is enough: a stream that closes right after is followed by another.
@@ -154,7 +156,7 @@ class LightSession:
         return member_may_plan_until(self.proved_at, self.light.timeout_s) - self.clock.monotonic()
 
     def ask(self, make: Callable[[int], ToCoordinator]) -> Reply:
-        """Send what `make` makes of a number, and wait for the answer to it."""
+        """Send the message that `make` makes with a number, and wait for the answer to it."""
         answer: _Answer = queue.SimpleQueue()
         with self._lock:
             stream = self._stream
@@ -187,13 +189,13 @@ class LightSession:
         return reply
 
     def say(self, message: ToCoordinator) -> None:
-        """What is not answered; lost with the connection."""
+        """Send a message that has no answer; it is lost with the connection."""
         with self._lock:
             if self._accepted and self._stream is not None:
                 self._stream.send(message)
 
     def leave(self) -> None:
-        """The coordinator ends our life, and deletes what is registered and owned under it."""
+        """Leave: the coordinator ends our life, and deletes its registration and owner nodes."""
         self.ask(Leave)
 
     def close(self) -> None:
@@ -208,7 +210,7 @@ class LightSession:
             if self._stream is not None:
                 self._stream.finish()
 
-    # -- in the thread of its own
+    # -- in the session's thread
 
     def _run(self) -> None:
         search = Search(self.light.addresses, self.light.access.names_authorities)
@@ -233,7 +235,7 @@ class LightSession:
         return self._closing
 
     def _talk(self, search: Search) -> Search:
-        """One stream, until it ends; where to look then."""
+        """Serve one stream until it ends; return where to search then."""
         began = self.clock.monotonic()
         inbox: queue.SimpleQueue[ToMember | Exception] = queue.SimpleQueue()
         stream = self.open_stream(search.address, self.light.access, inbox)
@@ -268,14 +270,18 @@ class LightSession:
         return search
 
     def _is_given_up(self, life: int) -> bool:
-        """As the same process we would be taken in under that life, while its owner nodes stand of
-        which we hold nothing any more. We gave it up while no coordinator could be told; or one was
-        ending it and said that there was none, and its successor has found it registered still.
+        """Return whether this life was given up: it must not be taken up again.
+
+        The coordinator would accept us, as the same process, under that life, whose owner nodes
+        exist, although we no longer hold anything of it. We gave it up while no coordinator could
+        be
+        reached; or a coordinator was ending it and answered that there was none, and its successor
+        still found it registered.
         """
         return self.id < 0 and life in self.light.given_up
 
     def _take_up(self, accepted: Accepted, stream: Stream, hello_at: float) -> bool:
-        """False where our registration has been given up meanwhile: this session has ended."""
+        """Return False if our registration was given up meanwhile: this session has ended."""
         with self._lock:
             if self.id >= 0 and accepted.life != self.id:
                 self._lost = self._closing = True
@@ -313,7 +319,7 @@ class LightSession:
                 answer.put(message)
 
     def _cut_off(self) -> None:
-        """No stream any more: what was asked on it is in doubt."""
+        """The stream has ended: every request on it without an answer is in doubt."""
         with self._lock:
             was, self._accepted = self._accepted, False
             unanswered, self._asked = self._asked, {}
@@ -323,7 +329,7 @@ class LightSession:
             self.events.put(SessionEvent("suspended"))
 
     def _elsewhere(self, search: Search, answer: Elsewhere) -> Search:
-        who = f"the coordinator {answer.coordinator} " if answer.coordinator else "nobody "
+        who = f"the coordinator {answer.coordinator} " if answer.coordinator else "no coordinator "
         what = "serves no light members" if answer.coordinator else "is in office"
         if not answer.address:
             self.note = f"{search.address}: {who}{what}"

@@ -1,7 +1,7 @@
-"""Nodes as a light member reaches them: its coordinator reads and writes them, under its own
-session with ZooKeeper, and only what concerns this member.
+"""Nodes as a light member reaches them: its coordinator reads and writes them for it.
 
-No watch is set: what a member waits for it looks at again.
+The coordinator uses its own session with ZooKeeper, and serves only what concerns this member.
+Watches do not exist: the member looks again at what it waits for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.zk.port import Children, DisconnectedError, Node, SessionLostError
 
 T = TypeVar("T")
-# Of one message: the rest of its limit is for what is around the texts.
+# Limit of one message; the rest of gRPC's limit is for what surrounds the texts.
 _BYTES_MAX = 1024 * 1024
 _OP_BYTES = 40
 
@@ -39,7 +39,7 @@ class LightStore:
     def register(
         self, registration: bytes, static: bool, evidence: dict[TopicPartition, NodeVersion]
     ) -> str:
-        """Empty, or who else is registered under this name."""
+        """Return an empty text, or the process that is registered under this name."""
         self.requests += 1
         reply = self.session.ask(lambda n: Register(n, registration, static, evidence))
         if isinstance(reply, Failed):
@@ -49,7 +49,7 @@ class LightStore:
         return ""
 
     def sync(self, path: str = "/") -> None:
-        del path  # the whole server catches up
+        del path  # sync is for the whole server
         self.requests += 1
         self.session.ask(lambda n: Read(n, "sync"))
 
@@ -88,8 +88,10 @@ class LightStore:
             self.session.ask(lambda n, part=part: Read(n, "ensure", part))  # type: ignore[misc]
 
     def commit(self, transactions: Sequence[Transaction]) -> list[Outcome]:
-        """As of a session with ZooKeeper: what was not answered was executed, or will be, or never
-        is. What is sent after it on this stream, or on the next one, comes after it.
+        """Commit as with a session of ZooKeeper: a transaction without an answer was executed, or
+        will
+        be, or never is. What is sent after it, on this stream or the next one, is executed after
+        it.
         """
         outcomes: list[Outcome] = [InDoubt() if t else Done(()) for t in transactions]
         for numbers in _packets(transactions):

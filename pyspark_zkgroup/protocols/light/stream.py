@@ -1,4 +1,4 @@
-"""A light member's stream to one coordinator, whoever carries it."""
+"""The interface of a light member's stream to one coordinator."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ Inbox: TypeAlias = "queue.SimpleQueue[ToMember | Exception]"
 
 
 class NotLetInError(Exception):
-    """The coordinator refuses who has not its token."""
+    """The coordinator refuses a client without its token."""
 
 
 class Stream(Protocol):
-    """What comes in is put into the inbox that it was opened with, in order; last an exception, the
-    reason why nothing more will come. None of these waits for anybody.
+    """Puts what arrives into the inbox that it was opened with, in order; last an exception, the
+    reason why no more will arrive. None of these methods waits.
     """
 
     def send(self, message: ToCoordinator) -> None: ...
 
     def finish(self) -> None:
-        """Nothing more is sent; what was sent before is still taken."""
+        """Send nothing more; what was sent before is still delivered."""
 
     def close(self) -> None:
-        """At once, whatever is under way."""
+        """End at once, whatever is under way."""
 
 
 OpenStream: TypeAlias = Callable[[str, StreamAccess, Inbox], Stream]

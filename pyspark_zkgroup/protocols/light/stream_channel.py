@@ -1,4 +1,4 @@
-"""A light member's end of its commands: they come on the stream, and so do its answers."""
+"""A light member's end of its command channel: commands and answers are on the stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StreamChannel:
         self._standing: list[Command] = []
 
     def prepare(self, context: MemberContext) -> None:
-        """There is no node to be made."""
+        """There is no node to make."""
 
     def begin(self, context: MemberContext) -> None:
         self.live(context.session)
@@ -31,7 +31,7 @@ class StreamChannel:
             self._standing = []
 
     def listen(self, _context: MemberContext) -> bool:
-        """They come by themselves."""
+        """Commands arrive without a look."""
         return True
 
     def obey(self, context: MemberContext) -> None:
@@ -43,8 +43,9 @@ class StreamChannel:
             self.orders.obey(command)
 
     def answer(self, context: MemberContext) -> None:
-        """An answer that is lost with the stream is asked for again by the next command, or by the
-        same one.
+        """Answer. If the answer is lost with the stream, the next command asks for it again, or the
+        same
+        one does.
         """
         left: list[Command] = []
         for command in self._standing:

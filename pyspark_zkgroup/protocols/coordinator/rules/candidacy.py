@@ -1,4 +1,4 @@
-"""What the node of the elected coordinator says: who it is, and where it is reached."""
+"""Parses the node of the elected coordinator: its name, and the address where it serves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Candidacy:
-    """`address` is host:port for members that have no ZooKeeper; None where it serves none."""
+    """`address` is host:port for members without ZooKeeper; None if it serves none."""
 
     name: str
     address: str | None = None
@@ -25,7 +25,7 @@ def encode_candidacy(candidacy: Candidacy) -> bytes:
 
 
 def parse_candidacy(path: str, data: bytes) -> Candidacy:
-    """Newer versions may say more; whoever is elected, its id is all that must be there."""
+    """Newer versions may have more fields; only the id is required."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

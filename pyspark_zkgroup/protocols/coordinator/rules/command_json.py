@@ -9,8 +9,8 @@
     {"version":1,"answer":"stopped","generation":"4294967318.7","life":4294967401,
      "offsets":{"orders":{"3":120}}}
 
-Partitions of a topic are runs, half-open. What was written by a newer version is refused with both
-numbers, and nothing is guessed: a command that is misread takes a partition from its reader.
+Partitions of a topic are runs, half-open. A message of a newer version is refused, with both
+version numbers. Nothing is guessed: a misread command takes a partition from its reader.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 VERSION = 1
 PARTITIONS_MAX = 300_000
-"""Of all runs of a command together; more than a cluster has. A few bytes name any number."""
+"""Limit on all runs of a command together, more than a cluster has: few bytes can name many."""
 _SHOWN = 300
 _NAME_SHOWN = 100
 _KEPT = 1000
@@ -47,7 +47,7 @@ _PARTITION_MAX = 2**31 - 1
 
 
 def encode(message: Command | Answer) -> bytes:
-    """Deterministic: equal messages are equal bytes."""
+    """Encode deterministically: equal messages are equal bytes."""
     value: dict[str, object] = {"version": VERSION, **_named(message)}
     value |= {"generation": str(message.generation), "life": message.life}
     if isinstance(message, Stop):
@@ -61,7 +61,7 @@ def encode(message: Command | Answer) -> bytes:
 
 
 def decode_command(where: str, data: bytes) -> Command:
-    """`where` is named in the error: a path, or a peer."""
+    """Decode a command. The error names `where`: a path, or a peer."""
     fields = _Fields(where, data, "command")
     name, generation, life = fields.text("command"), fields.generation(), fields.number("life")
     if name == "stop":
@@ -111,7 +111,7 @@ def _by_topic(values: Mapping[TopicPartition, object]) -> dict[str, dict[str, ob
     return nested
 
 
-# All that read a topic are told of the same partitions.
+# All members that read a topic receive the same partitions.
 @lru_cache(_KEPT)
 def _runs(numbers: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     runs: list[list[int]] = []
@@ -124,7 +124,7 @@ def _runs(numbers: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 class _Fields:
-    """One message, asked field by field; what it does not hold in the right form is refused."""
+    """Reads one message field by field, and refuses a field that has the wrong form."""
 
     def __init__(self, where: str, data: bytes, kind: str) -> None:
         self.where, self.data, self.kind = where, data, kind

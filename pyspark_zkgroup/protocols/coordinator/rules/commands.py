@@ -1,9 +1,8 @@
-"""What a coordinator tells a member, and what the member answers. Values; their JSON is beside it.
+"""Commands of a coordinator to a member, and the member's answers, as values.
 
-A start names everything that the member shall read from now on, so a newer one replaces all older
-ones, and a command that was lost or doubled does no harm. `life` says to which registration of the
-consumer id a command is addressed: one that has come back does not obey what its predecessor was
-told.
+A start names everything that the member must read from now on. So a newer one replaces all older
+ones, and a command that was lost or doubled does no harm. `life` names the registration that a
+command is for: a member that has come back does not obey commands to its predecessor.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """By which thread to read a partition; `offset`, where the last holder said how far it came."""
+    """The thread that reads a partition, and `offset` if the last holder has reported it."""
 
     thread: int
     offset: int | None = None
@@ -26,7 +25,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Give these up at the next boundary, and say where they stand."""
+    """Give these partitions up at the next boundary, and report their offsets."""
 
     generation: Generation
     life: int
@@ -35,8 +34,10 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Read exactly these from the next boundary on. `topics` has the partitions of all topics that
-    the member subscribes to, whoever reads them.
+    """Read exactly these from the next boundary on.
+
+    `topics` has the partitions of all topics that the member subscribes to, whichever member reads
+    them.
     """
 
     generation: Generation
@@ -47,7 +48,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """Say what you hold."""
+    """Report what you hold."""
 
     generation: Generation
     life: int
@@ -55,7 +56,7 @@ class Ping:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """To a stop: nothing of it is read any more. `offsets`: the next record to read of each."""
+    """To a stop: none of it is read any more. `offsets` has the next record to read of each."""
 
     generation: Generation
     life: int

@@ -1,9 +1,9 @@
-"""All groups of one coordinator: what each event does, as values.
+"""All groups of one coordinator: the effect of each event, as values.
 
-Requests for a rebalance stand in a queue, each group once: a trigger that comes while its group is
+Requests for a rebalance wait in a queue, each group once. A trigger that comes while its group is
 being read stays in the queue and is served afterwards, so it is merged with others of its kind and
-never lost. The one who serves the queue reads a group's registry and brings it back as `GroupRead`;
-answers are taken at any time in between. No event waits for another.
+never lost. The caller takes a group from the queue, reads its registry and returns it as
+`GroupRead`; answers are accepted at any time in between. No event waits for another.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class GroupsSeen:
 
 @dataclass(frozen=True, slots=True)
 class MembersChanged:
-    """Something in this group's registries has stirred."""
+    """Something in this group's registries has changed."""
 
     group: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFailed:
-    """A group that was taken from the queue could not be read: it is asked for again."""
+    """A group that was taken from the queue could not be read: it is queued again."""
 
     group: str
 
@@ -64,9 +64,10 @@ Event: TypeAlias = TopicsSeen | GroupsSeen | MembersChanged | GroupRead | ReadFa
 
 @dataclass(frozen=True, slots=True)
 class Coordinator:
-    """`epoch`: of the election that made it one; `base`: the number of the last decision it has
-    made in that epoch before it began anew. `reading`: groups taken from the queue and not brought
-    back.
+    """`epoch` is that of its election. `base` is the number of its last decision in that epoch,
+    from
+    before it started with no state again. `reading` has the groups taken from the queue and not
+    returned yet.
     """
 
     epoch: int
@@ -79,23 +80,23 @@ class Coordinator:
 
     @property
     def newest(self) -> int:
-        """The largest number of any decision so far."""
+        """Return the largest number of any decision so far."""
         return max([self.base, *(group.generation.number for group in self.groups.values())])
 
     @property
     def rebalancing(self) -> frozenset[str]:
-        """Groups that are asked for, being read, or have not answered everything."""
+        """Return the groups that are queued, being read, or have answers outstanding."""
         unsettled = {name for name, state in self.groups.items() if not state.settled}
         return frozenset(unsettled | self.reading | set(self.queue))
 
 
 def elected(epoch: int, base: int = 0) -> Coordinator:
-    """Knowing nothing: what an earlier one has left undone shows when the groups are read."""
+    """Start with no state: what an earlier coordinator left undone shows in the groups."""
     return Coordinator(epoch, base)
 
 
 def take(state: Coordinator) -> tuple[Coordinator, str | None]:
-    """The next group to be read, if there is one that is not being read already."""
+    """Return the next group to be read, unless one is being read already."""
     for group in state.queue:
         if group not in state.reading:
             queue = tuple(g for g in state.queue if g != group)
@@ -104,7 +105,7 @@ def take(state: Coordinator) -> tuple[Coordinator, str | None]:
 
 
 def step(state: Coordinator, event: Event) -> tuple[Coordinator, str, Commands]:
-    """The next state, and which group is told what."""
+    """Return the next state, the group that it concerns, and the commands to its members."""
     if isinstance(event, TopicsSeen):
         concerned = state.interests.concerned(changed_topics(state.topics, event.topics))
         return _ask(replace(state, topics=dict(event.topics)), concerned), "", ()
@@ -148,7 +149,7 @@ def _read(state: Coordinator, read: GroupRead) -> tuple[Coordinator, str, Comman
 
 
 def _relevant(state: Coordinator, read: GroupRead) -> Topics:
-    """The topics that the group reads; so its state does not grow with the cluster."""
+    """Return the topics that the group reads, so that its state does not grow with the cluster."""
     distinct = {(m.subscription, m.internal): m for m in read.members.values()}
     wanted = {t for m in distinct.values() for t in rebalance.topics_of_member(m, state.topics)}
     return {topic: state.topics[topic] for topic in sorted(wanted)}

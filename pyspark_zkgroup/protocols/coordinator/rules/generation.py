@@ -1,4 +1,4 @@
-"""Which coordinator's decision, and which of its decisions: later ones compare greater."""
+"""Identifies a decision and its coordinator: later decisions compare greater."""
 
 from __future__ import annotations
 

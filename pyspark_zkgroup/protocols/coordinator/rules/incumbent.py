@@ -1,8 +1,8 @@
-"""Who is in office, and what its decisions are, as far as ZooKeeper shows it to somebody outside.
+"""The coordinator in office and its decisions, as far as ZooKeeper shows them to an observer.
 
-A command is gone as soon as it was obeyed, and a member of `coordinator` does not write down what
-it has obeyed; a light member's registration does. So in a group without light members a decision is
-to be seen only until everybody has followed it.
+A command is deleted as soon as it was obeyed. A member of `coordinator` does not record what it has
+obeyed; a light member's registration does. So in a group without light members a decision can only
+be seen until all members have followed it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 @dataclass(frozen=True, slots=True)
 class Incumbent:
-    """`epoch` of its decisions, and since when it is in office. `name` is None where its node does
-    not say it, `address` where it serves no light members.
+    """The coordinator in office since `since_ms`; its decisions have this `epoch`. `name` is None
+    if
+    its node has none, `address` if it serves no light members.
     """
 
     epoch: int
@@ -42,8 +43,9 @@ def incumbent_of(data: bytes, epoch: int, since_ms: int) -> Incumbent:
 
 
 def standing(life: int, nodes: Mapping[str, bytes]) -> tuple[tuple[Command, ...], tuple[str, ...]]:
-    """The commands to this life of a member that stand in its channel, and why others cannot be
-    read. `nodes` by their paths, in the order of their numbers.
+    """Return the commands in a member's channel to this life, and why others cannot be read.
+
+    `nodes` has them by path, in the order of their numbers.
     """
     commands: list[Command] = []
     troubles: list[str] = []
@@ -59,7 +61,7 @@ def standing(life: int, nodes: Mapping[str, bytes]) -> tuple[tuple[Command, ...]
 
 
 def newest(registration: Registration | None, commands: Iterable[Command]) -> Generation | None:
-    """Of the decisions that are to be seen of one member: those it has obeyed, those it shall."""
+    """Return the newest visible decision about a member, obeyed or not obeyed yet."""
     found = [command.generation for command in commands]
     if registration is not None and registration.light is not None:
         obeyed = Generation.parse(registration.light.generation)
@@ -70,7 +72,7 @@ def newest(registration: Registration | None, commands: Iterable[Command]) -> Ge
 def told(
     consumer: str, commands: Iterable[Command]
 ) -> tuple[dict[TopicPartition, ThreadId], set[TopicPartition]]:
-    """What it was told to read, and may claim at any moment; and what it was told to give up."""
+    """Return what the commands assign, which it may claim at any moment, and what they stop."""
     share: dict[TopicPartition, ThreadId] = {}
     stopped: set[TopicPartition] = set()
     for command in commands:

@@ -1,6 +1,4 @@
-"""Which groups a change of the topics concerns: those that name the topic, and those whose pattern
-means it.
-"""
+"""Finds the groups that a change of topics concerns: by the topic's name, or by a pattern."""
 
 from __future__ import annotations
 
@@ -14,15 +12,15 @@ from pyspark_zkgroup.protocols.coordinator.rules.rebalance import Member, Topics
 
 @dataclass(frozen=True, slots=True)
 class Interests:
-    """`by_topic`: the groups that name each topic, whether it exists or not. `wildcards`: the
-    members with patterns of each group that has any.
+    """`by_topic` has the groups that name each topic, whether it exists or not. `wildcards` has the
+    members with patterns, by group.
     """
 
     by_topic: Mapping[str, frozenset[str]] = field(default_factory=dict)
     wildcards: Mapping[str, tuple[Member, ...]] = field(default_factory=dict)
 
     def of(self, group: str, members: Collection[Member]) -> Interests:
-        """The same, with this group's members as they are now."""
+        """Return the same, with this group's present members."""
         left = self.without(group)
         by_topic = dict(left.by_topic)
         named = {
@@ -47,7 +45,7 @@ class Interests:
         return Interests(by_topic, {g: m for g, m in self.wildcards.items() if g != group})
 
     def concerned(self, topics: Collection[str]) -> frozenset[str]:
-        """The groups that any of these topics, born, gone or grown, is of interest to."""
+        """Return the groups for which a change of any of these topics matters."""
         named = {group for topic in topics for group in self.by_topic.get(topic, ())}
         matched = {
             group
@@ -58,7 +56,7 @@ class Interests:
 
 
 def changed_topics(before: Topics, after: Topics) -> frozenset[str]:
-    """Born, gone, or with other partitions than before."""
+    """Return the topics that are new, deleted, or have other partitions than before."""
     return frozenset(t for t in before.keys() | after.keys() if before.get(t) != after.get(t))
 
 

@@ -1,12 +1,12 @@
-"""One group's rebalance as a state machine: what must move is stopped, then it is started.
+"""One group's rebalance as a state machine: it stops what must move, then starts it.
 
-Nothing here waits. After each event the state is brought nearer to the target as far as that is
-possible now: a partition whose holder has not answered its stop stays with that holder, and all
-others go on. Hence a slow member holds up what it must give up and nothing else, and a second
-trigger in the middle of a rebalance only changes the target.
+Nothing here waits. After each event the state moves as near to the target as is possible now: a
+partition whose holder has not answered its stop stays with that holder, and all others move. So a
+slow member delays only what it must give up, and a second trigger in the middle of a rebalance only
+changes the target.
 
-The rules: a partition is started only where nobody else may hold it: never before its stop was
-answered, or its holder's registration ended. An answer counts only for the stop of its own
+The rule: a partition is started only if no other member may hold it, so never before its stop was
+answered or its holder's registration ended. An answer counts only for the stop of its own
 generation; any other is late and changes nothing.
 """
 
@@ -38,7 +38,7 @@ Commands = tuple[tuple[str, Command], ...]
 @dataclass(frozen=True, slots=True)
 class Member:
     """`life` tells this registration from an earlier one under the same consumer id. `internal`:
-    its pattern means the brokers' own topics as well.
+    its pattern also matches the brokers' own topics.
     """
 
     life: int
@@ -48,8 +48,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class GroupRead:
-    """A group as its registry shows it. `owned`: who reads what, or has been told to and may do so
-    yet. `strangers` are live members of the group in the other registry.
+    """A group as its registry shows it.
+
+    `owned` has the thread that reads each partition, or that a start names and that may read it
+    soon. `strangers` are live members of the group in the other registry.
     """
 
     group: str
@@ -69,9 +71,9 @@ class Stopping:
 
 @dataclass(frozen=True, slots=True)
 class GroupState:
-    """`subscribed`: the topics of each member. `holders`: who may read each partition, until its
-    stop is answered or its life ends. `told`: the newest share that each member was given.
-    `offsets`: how far the last holders came. `refused`: why nothing is decided.
+    """`subscribed` has the topics of each member. `holders` has the members that may read each
+    partition, until its stop is answered or their life ends. `told` has the newest share sent to
+    each member. `offsets` has how far the last holders came. `refused` is why nothing is decided.
     """
 
     generation: Generation
@@ -88,7 +90,7 @@ class GroupState:
 
     @property
     def settled(self) -> bool:
-        """Every member was told its whole share, and has said so."""
+        """Return whether every member has received its whole share and has confirmed it."""
         return self.looked and not self.refused and not self.stopping and not self.starting
 
     def stopping_of(self, consumer: str) -> frozenset[TopicPartition]:
@@ -98,9 +100,11 @@ class GroupState:
 
 
 def look(state: GroupState, read: GroupRead, topics: Topics) -> tuple[GroupState, Commands]:
-    """The registry was read: whose life has ended holds nothing any more, and the target is made
-    anew. At the first look holders are who owns; later the coordinator knows better, since it has
-    told them.
+    """Take what was read of the registry: a life that has ended holds nothing any more, and the
+    target is computed again.
+
+    At the first look the owners are the holders. Later the coordinator's own record of the commands
+    that it sent is newer.
     """
     holders = dict(state.holders) if state.looked else dict(read.owned)
     ended = {
@@ -133,8 +137,10 @@ def look(state: GroupState, read: GroupRead, topics: Topics) -> tuple[GroupState
 
 
 def answered(state: GroupState, consumer: str, answer: Answer) -> tuple[GroupState, Commands]:
-    """A stop's answer frees what it stopped. One that comes after its life or its coordinator has
-    ended finds no stop of its generation.
+    """Take an answer: that to a stop frees what it stopped.
+
+    An answer that comes after its life or its coordinator has ended finds no stop of its
+    generation.
     """
     member = state.members.get(consumer)
     if member is None or member.life != answer.life:
@@ -164,7 +170,7 @@ def answered(state: GroupState, consumer: str, answer: Answer) -> tuple[GroupSta
 def threads_of_group(
     members: Mapping[str, Member], topics: Topics
 ) -> dict[str, tuple[ThreadId, ...]]:
-    """Per topic that exists, the threads that read it."""
+    """Return for each existing topic the threads that read it."""
     found: dict[str, tuple[ThreadId, ...]] = {}
     for internal in (False, True):
         subscriptions = {c: m.subscription for c, m in members.items() if m.internal is internal}
@@ -185,7 +191,7 @@ def topics_of_member(member: Member, topics: Topics) -> dict[str, tuple[int, ...
 
 
 def _subscribed(members: Mapping[str, Member], topics: Topics) -> dict[str, Topics]:
-    """Members that subscribe to the same share one answer: patterns are slow to match."""
+    """Return the topics of members; equal subscriptions are matched once, as patterns are slow."""
     known: dict[tuple[Subscription, bool], Topics] = {}
     found: dict[str, Topics] = {}
     for consumer, member in members.items():
@@ -197,8 +203,10 @@ def _subscribed(members: Mapping[str, Member], topics: Topics) -> dict[str, Topi
 
 
 def _advance(state: GroupState) -> tuple[GroupState, Commands]:
-    """All that can be told now. Stops first: a start that leaves out what is to be stopped would
-    be obeyed as well, but not answered with offsets.
+    """Return all commands that can be sent now, stops first.
+
+    A start that leaves out what must be stopped would also be obeyed, but not answered with
+    offsets.
     """
     if state.refused:
         return state, ()
@@ -250,7 +258,7 @@ def _stops(state: GroupState, generation: Generation) -> dict[str, Stop]:
 
 
 def _starts(state: GroupState, generation: Generation) -> dict[str, Start]:
-    """Whose share, as far as it is free, or whose topics differ from what was told last."""
+    """Return starts for members whose free share, or topics, differ from the last ones sent."""
     leaving = {p for stop in state.stopping for p in stop.partitions}
     shares: dict[str, dict[TopicPartition, Assigned]] = {c: {} for c in state.members}
     for partition, thread in sorted(state.target.items()):
@@ -270,7 +278,7 @@ def _starts(state: GroupState, generation: Generation) -> dict[str, Start]:
 
 
 def _same(before: Start, now: Start) -> bool:
-    """Offsets are told with a partition's first start; they are no reason for another one."""
+    """Compare without offsets: they are sent with the first start of a partition only."""
     return before.topics == now.topics and (
         {p: a.thread for p, a in before.share.items()}
         == {p: a.thread for p, a in now.share.items()}

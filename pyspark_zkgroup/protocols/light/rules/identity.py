@@ -1,7 +1,7 @@
-"""Who a light member is to its coordinator: the process, by a secret; and who has come with it.
+"""The identity of a light member to its coordinator: a process, by a secret, and its caller.
 
-The secret goes over the stream alone. In ZooKeeper, which all members of the group may read, lies
-what shows that somebody knows it.
+The secret is sent over the stream only. ZooKeeper, which all members of the group may read, has a
+hash that shows whether a process knows the secret.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _SUBJECT_LENGTH_MAX = 300
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`groups` that its token lets it into, and all others but `elsewhere`, unless that is None.
-    `subject`: of the certificate that it has shown.
+    """The client of a stream. Its token admits it to `groups`, and to all others but `elsewhere`,
+    unless that is None. `subject` is that of the certificate that it has shown.
     """
 
     groups: frozenset[str] = frozenset()
@@ -34,23 +34,23 @@ class Caller:
 
     @property
     def named(self) -> str:
-        """Its subject as a registration has it."""
+        """Return its subject as a registration has it."""
         if len(self.subject) <= _SUBJECT_LENGTH_MAX:
             return self.subject
         return _SHOWN_AS + hashlib.sha256(self.subject.encode()).hexdigest()
 
 
 def shown(group: str, consumer: str, incarnation: str) -> str:
-    """What may be read by all. It is of one name: nobody can tell by it what else a process is."""
+    """Return the public hash. It depends on the name, so it does not link a process's names."""
     known = f"{group}\0{consumer}\0{incarnation}".encode("utf-8", "replace")
     return _SHOWN_AS + hashlib.sha256(known).hexdigest()
 
 
 def is_same(one: str, other: str) -> bool:
-    """In a time that tells nothing of where they differ."""
+    """Compare in a time that does not depend on where they differ."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
 def holds(seat: LightSeat, incarnation_shown: str, caller: Caller) -> bool:
-    """Whether this registration is of the process that shows this, and of whom it has come as."""
+    """Return whether the registration belongs to the process and the caller that show these."""
     return is_same(seat.incarnation, incarnation_shown) and is_same(seat.subject, caller.named)

@@ -1,10 +1,10 @@
-"""How long each side counts on a session between a light member and its coordinator.
+"""How long each side relies on a session between a light member and its coordinator.
 
 The member counts from when it *sent* the newest message that the coordinator has acknowledged, and
 stops planning a quarter of the timeout early. The coordinator counts from when it *received* the
 newest message, which is later, and waits for the full timeout. So a member has stopped planning
-before anybody can count it dead, whatever was lost in between, as long as the two clocks run
-equally fast to a quarter.
+before its coordinator can count it as dead, whatever was lost in between, as long as the rates of
+the two clocks differ by less than a quarter.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ def counted_dead_at(heard_at: float, timeout_s: float) -> float:
 
 
 def beat_every_s(timeout_s: float) -> float:
-    """Two beats may be lost on the way before the member stops planning."""
+    """Return the interval of pings: two may be lost before the member stops planning."""
     return timeout_s / _BEATS_PER_TIMEOUT
 
 
 def stream_silent_at(heard_at: float, timeout_s: float) -> float:
-    """When the member takes its connection for broken, though nothing says so: half way."""
+    """Return when the member regards its connection as broken without an error: half the
+    timeout."""
     return heard_at + timeout_s / 2.0

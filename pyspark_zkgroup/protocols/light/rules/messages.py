@@ -1,4 +1,4 @@
-"""What a light member and its coordinator send each other, as values; as bytes: wire.py."""
+"""The messages between a light member and its coordinator, as values; wire.py has the bytes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Command
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first message of a stream. `incarnation` is the process, made up once: by it a member
-    that has lost its connection is told from another one under its name.
+    """The first message of a stream. `incarnation` identifies the process, and is chosen once: it
+    tells a member that has lost its connection from another process under its name.
     """
 
     group: str
@@ -27,7 +27,7 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """`registration`: the node's bytes. `evidence`: the fences of a static member's own plan."""
+    """`registration` has the node's bytes; `evidence` the fences of a static member's own plan."""
 
     number: int
     registration: bytes
@@ -37,8 +37,8 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """`what`: nodes with their data; names of children; or nothing but that the coordinator's
-    server has caught up (`sync`); or that the paths are made where they are missing.
+    """`what` to do: read nodes with their data; list children; only let the coordinator's server
+    catch up (`sync`); or create the paths that are missing.
     """
 
     number: int
@@ -61,7 +61,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Pong:
-    """To a ping, at once, whatever the planner is doing."""
+    """The answer to a ping, sent at once, whatever the planner is doing."""
 
     number: int
 
@@ -76,8 +76,9 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """`life`: of this incarnation's registration, 0 where there is none (any more). `brokers`: as
-    far as the coordinator knows.
+    """`life` is that of this incarnation's registration, 0 if there is none (any more). `brokers`
+    are
+    those that the coordinator knows.
     """
 
     epoch: int
@@ -87,7 +88,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """`retriable`: another time it may be otherwise. `fenced`: another process goes by the name."""
+    """`retriable`: a later attempt may succeed. `fenced`: another process has the name."""
 
     reason: str
     retriable: bool
@@ -96,7 +97,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """`address` of who is in office; empty: nobody is, or it serves no light members."""
+    """`address` of the coordinator in office; empty if none is, or it serves no light members."""
 
     address: str
     coordinator: str = ""
@@ -104,7 +105,7 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """`heard`: the newest pong that has come in."""
+    """`heard` is the newest pong that has arrived."""
 
     number: int
     heard: int
@@ -117,8 +118,8 @@ class Tell:
 
 @dataclass(frozen=True, slots=True)
 class NodeRead:
-    """A node as one member sees it: `owner` is the session of an ephemeral node, or the life of the
-    light member whose node it is.
+    """A node as one member sees it. `owner` is the session of an ephemeral node, or the life of the
+    light member that the node belongs to.
     """
 
     data: bytes
@@ -153,8 +154,8 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`offline`: the coordinator could not ask ZooKeeper now; `forbidden`: this member may not, or
-    ZooKeeper does not let the coordinator; `taken`: another process is registered by the name.
+    """`offline`: the coordinator could not reach ZooKeeper. `forbidden`: this member may not do it,
+    or ZooKeeper refuses it to the coordinator. `taken`: another process is registered by the name.
     """
 
     number: int

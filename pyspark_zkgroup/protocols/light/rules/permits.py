@@ -1,11 +1,11 @@
 """What a light member may ask of ZooKeeper through its coordinator.
 
-Members of a group share what lets them in, so the coordinator keeps them apart: a member reads of
-its own group, and of topics; it owns under its own name alone; and it writes the offset only of a
-partition that it owns, or takes, in that very transaction. What has not registered settles, and
-writes nothing else.
+Members of a group share their token, so the coordinator keeps them apart. A member reads nodes of
+its group, and of topics. It owns under its name alone. It writes the offset only of a partition
+that it owns, or takes in the same transaction. A member that has not registered settles, and writes
+nothing else.
 
-Each write names the version that it changes: so what was looked at before is what is changed.
+Each write names the version that it changes, so it changes what was read before.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pyspark_zkgroup.protocols.light.rules.messages import Hello
 TIMEOUT_MS_MIN, TIMEOUT_MS_MAX = 1000, 3_600_000
 PATHS_MAX = 2000
 OPERATIONS_MAX = 12_000
-# Longer than any number. What a node holds that is none is written back as it is (a fence that is
-# moved in a replay).
+# Longer than any number. A node that has no number is written back unchanged (when a replay moves a
+# fence).
 _OFFSET_BYTES_MAX = 100
 _PARTITION_DIGITS_MAX = 10
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,1000}")
@@ -33,8 +33,9 @@ _NOT_ITS_OWN = "is none of this member's concern"
 
 
 def refusal_of_hello(hello: Hello) -> str:
-    """Why this is no member that could be served; empty if it may be one. Its names become those of
-    nodes, and of lines in the log.
+    """Return why this is no member that could be served; empty if it may be one.
+
+    Its names become names of nodes, and appear in the log.
     """
     try:
         CoordinatedPaths(hello.group)
@@ -56,7 +57,7 @@ def refusal_of_hello(hello: Hello) -> str:
 
 
 def refusal_of_read(paths: CoordinatedPaths, asked: Collection[str]) -> str:
-    """Why these nodes may not be read; empty if they may."""
+    """Return why these nodes may not be read; empty if they may."""
     if len(asked) > PATHS_MAX:
         return f"{len(asked)} nodes are asked for at once"
     own = (f"{paths.owners}/", f"{paths.offsets}/", f"{paths.ids}/", f"{BROKER_TOPICS}/")
@@ -67,7 +68,8 @@ def refusal_of_read(paths: CoordinatedPaths, asked: Collection[str]) -> str:
 
 
 def refusal_of_ensure(paths: CoordinatedPaths, asked: Collection[str]) -> str:
-    """Of nodes that only hold others: a topic's, below owners/ and offsets/."""
+    """Return why these parent nodes may not be made; they are a topic's, in owners/ and
+    offsets/."""
     if len(asked) > PATHS_MAX:
         return f"{len(asked)} nodes are asked for at once"
     for path in asked:
@@ -82,7 +84,7 @@ def refusal_of_write(
     consumer: str,
     transactions: Collection[Transaction],
 ) -> str:
-    """Why these may not be executed, whatever the nodes hold; empty if they may."""
+    """Return why these may not be executed, whatever the nodes hold; empty if they may."""
     if sum(len(transaction) for transaction in transactions) > OPERATIONS_MAX:
         return "too many operations are asked for at once"
     for transaction in transactions:
@@ -94,14 +96,18 @@ def refusal_of_write(
 
 
 def settles(paths: CoordinatedPaths, transactions: Iterable[Transaction]) -> bool:
-    """Whether each only moves the offset of what a member has read before, and nothing of it stays:
-    only the end of a registered life deletes owner nodes.
+    """Return whether each only moves the offset of what a member has read before, and leaves
+    nothing.
+
+    Only the end of a registered life deletes owner nodes, so a settling transaction must not leave
+    any.
     """
     return all(_settles(paths, transaction) for transaction in transactions)
 
 
 def _settles(paths: CoordinatedPaths, transaction: Transaction) -> bool:
-    """Of what nobody owns, or beside a predecessor's node. Both forms are those of settle.py."""
+    """Return whether it has one of the two forms in settle.py: without an owner, or a
+    predecessor."""
     if len(transaction) not in (2, 3):
         return False
     first, write = transaction[:2]
@@ -117,7 +123,7 @@ def _settles(paths: CoordinatedPaths, transaction: Transaction) -> bool:
 
 
 def owners_written(paths: CoordinatedPaths, transaction: Transaction) -> tuple[str, ...]:
-    """The owner nodes that it changes or deletes, and that were there before it."""
+    """Return the existing owner nodes that the transaction changes or deletes."""
     made: set[str] = set()
     found: dict[str, None] = {}
     for op in transaction:
@@ -131,7 +137,7 @@ def owners_written(paths: CoordinatedPaths, transaction: Transaction) -> tuple[s
 
 
 def owners_beside(paths: CoordinatedPaths, transaction: Transaction) -> tuple[str, ...]:
-    """The owner nodes of the partitions whose offset it moves without taking them."""
+    """Return the owner nodes of partitions whose offset it moves without taking them."""
     made = {op.path for op in transaction if isinstance(op, Create)}
     found: dict[str, None] = {}
     for op in transaction:
@@ -154,7 +160,7 @@ def _refusal(paths: CoordinatedPaths, consumer: str, op: Op) -> str:
                 return "a member owns under its own name"
         return ""
     if not _is_partition(paths.offsets, op.path):
-        return "a member writes owners and offsets of its own group"
+        return "a member writes owners and offsets of its group"
     if isinstance(op, Delete):
         return "no member deletes offsets"
     if isinstance(op, Create | SetData) and len(op.data) > _OFFSET_BYTES_MAX:
@@ -163,7 +169,7 @@ def _refusal(paths: CoordinatedPaths, consumer: str, op: Op) -> str:
 
 
 def _is_partition(root: str, path: str) -> bool:
-    """Of a topic as a cluster may have it: of others the nodes would never be deleted."""
+    """Refuse topics that a cluster cannot have: their nodes would never be deleted."""
     above, _, number = path.rpartition("/")
     parent, _, topic = above.rpartition("/")
     is_number = number.isascii() and number.isdecimal() and len(number) <= _PARTITION_DIGITS_MAX

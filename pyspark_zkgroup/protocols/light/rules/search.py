@@ -1,8 +1,8 @@
-"""The lost-connection procedure of a light member: whom it asks next for the coordinator, and when.
+"""How a light member searches for its coordinator: the next address to ask, and when.
 
-Any address may answer who the coordinator is; that one is asked at once. After a round in vain the
-pauses grow. A coordinator that turns the member away for now is asked again like one that was not
-there.
+Any address may answer with the coordinator's address, which is asked at once. After a round without
+success the pauses grow. A coordinator that refuses the member for now is treated like one that does
+not answer.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ _REDIRECTS_MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """`hint`: whom the last answer named. `tried` addresses in vain since somebody was found;
-    `redirects` followed since one was asked from the list.
+    """`hint` is the address that the last answer named. `tried` counts addresses without success
+    since
+    a coordinator was found; `redirects` counts those followed since one of the list was asked.
 
     `trusts_others`: the stream itself proves that an address is one of the cluster's coordinators.
-    Else only those of the list are asked: the node that an answer is taken from may be written by
-    anybody, and the token goes to whoever is asked.
+    Otherwise only the addresses of the list are asked: any client may be able to write the node
+    that an answer comes from, and the token is sent to every address that is asked.
     """
 
     addresses: tuple[str, ...]
@@ -41,7 +42,7 @@ class Search:
 
     @property
     def pause_s(self) -> float:
-        """Before `address` is asked. None before a hint, and none in the first round."""
+        """Return the pause before `address` is asked: 0 before a hint, and in the first round."""
         rounds = self.tried // len(self.addresses)
         if self.hint or rounds == 0:
             return 0.0
@@ -49,13 +50,13 @@ class Search:
 
 
 def leads_on(search: Search, address: str) -> bool:
-    """Whether an address that was named may be asked, and is another one."""
+    """Return whether an address that was named may be asked, and is another one."""
     known = search.trusts_others or address in search.addresses
     return known and address not in ("", search.address)
 
 
 def redirected(search: Search, address: str) -> Search:
-    """`address` was named as the coordinator's; empty: there is none now, or it has no address.
+    """Follow an answer that named `address`; empty: there is no coordinator, or it has no address.
 
     Two that name each other, each with an old node in view, must not be asked in circles.
     """
@@ -65,12 +66,13 @@ def redirected(search: Search, address: str) -> Search:
 
 
 def failed(search: Search) -> Search:
-    """It could not be reached, did not answer, or has turned us away for now. A hint that led
-    nowhere is forgotten, and the list goes on behind who gave it.
+    """Continue after an address that could not be reached, did not answer, or refused us for now.
+
+    A hint that failed is forgotten, and the list continues after the address that gave it.
     """
     return replace(search, hint="", turn=search.turn + 1, tried=search.tried + 1, redirects=0)
 
 
 def found(search: Search) -> Search:
-    """The coordinator has taken us in: the next search begins with it."""
+    """The coordinator has accepted us: the next search begins with it."""
     return Search(search.addresses, search.trusts_others, hint=search.address, turn=search.turn)

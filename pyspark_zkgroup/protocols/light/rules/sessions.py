@@ -1,8 +1,8 @@
-"""The sessions of light members as their coordinator keeps them: who lives until when.
+"""The sessions of light members as their coordinator keeps them: when each one ends.
 
-ZooKeeper keeps no session for them: their nodes are persistent, and the coordinator deletes those
-of a member it has not heard of for its timeout. One that was elected just now has heard nobody: it
-gives each member that is registered its full timeout from the moment it first reads of it.
+ZooKeeper has no session for them: their nodes are persistent, and the coordinator deletes those of
+a member that was silent for its timeout. A newly elected coordinator has heard from no member: each
+registered member gets its full timeout, from the moment when it is first read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark_zkgroup.protocols.light.rules.lease import counted_dead_at
 
 @dataclass(frozen=True, order=True, slots=True)
 class Life:
-    """One registration: `number` is its node's czxid. 0: nodes of a member that has none."""
+    """One registration: `number` is its node's czxid. 0: nodes without a registration."""
 
     group: str
     consumer: str
@@ -37,7 +37,7 @@ class Sessions:
     heard: Mapping[Life, Heard] = field(default_factory=dict)
 
     def life_of(self, group: str, consumer: str) -> int:
-        """The newest; 0 where none is known."""
+        """Return the newest; 0 if none is known."""
         return max(
             (
                 life.number
@@ -48,7 +48,7 @@ class Sessions:
         )
 
     def following(self, life: Life) -> float:
-        """The next life under its name: what was made later is not its own."""
+        """Return the next life under its name: what was made later does not belong to this one."""
         return min(
             (
                 other.number
@@ -67,15 +67,16 @@ class Sessions:
 
 
 def seen(sessions: Sessions, lives: Mapping[Life, float], now: float) -> Sessions:
-    """Registrations that were read, with their timeouts. What is known of them already stays: that
-    a node is there proves nothing about its member.
+    """Add registrations that were read, with their timeouts.
+
+    Known ones stay unchanged: the existence of a node proves nothing about its member.
     """
     new = {life: Heard(now, timeout_s) for life, timeout_s in lives.items()}
     return Sessions({**new, **sessions.heard})
 
 
 def heard(sessions: Sessions, life: Life, now: float) -> Sessions:
-    """A message of that life has come in. One that was given up stays so."""
+    """Note a message of that life. A life that was given up stays given up."""
     before = sessions.heard.get(life)
     if before is None or now <= before.at:
         return sessions

@@ -1,8 +1,9 @@
 """The messages of a light member's stream as bytes, by light.proto.
 
-What does not fit is refused: it comes from a network. Classes for the messages are made of
-light.pb, which is light.proto compiled (`python -m tests.harness.light_proto`). Code that protoc
-generates loads with few major versions of protobuf, and Spark Connect decides which one is there.
+Input that does not fit is refused: it comes from a network. The classes for the messages are made
+from light.pb, which is light.proto compiled (`python -m tests.harness.light_proto`). Code generated
+by protoc loads with few major versions of protobuf only, and Spark Connect decides which one is
+installed.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
 )
 
 VERSION = 3
-"""3: protobuf. With 1 and 2 messages were JSON."""
+"""3: protobuf. In 1 and 2 messages were JSON."""
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 _SHOWN = 200
 _VALUE_MAX = 1024 * 1024
@@ -64,7 +65,8 @@ T = TypeVar("T")
 
 
 class BadMessageError(Exception):
-    """A peer has sent what is no message of this protocol; `newer`: of a later version of it."""
+    """A peer has sent something that is no message of this protocol, or (`newer`) of a later
+    version."""
 
     def __init__(self, text: str, *, newer: bool = False) -> None:
         super().__init__(text)
@@ -72,7 +74,7 @@ class BadMessageError(Exception):
 
 
 def encode(message: ToCoordinator | ToMember) -> bytes:
-    """Deterministic: equal messages are equal bytes."""
+    """Encode deterministically: equal messages are equal bytes."""
     name, written = _WRITERS[type(message)]
     side = "FromMember" if name in _FROM_MEMBER else "FromCoordinator"
     sent = _CLASSES[f"zkgroup.{side}"](version=VERSION, **{name: written(message)})
@@ -144,7 +146,7 @@ _CLASSES = _classes()
 
 
 def _flat(message: Any) -> Fields:
-    """Of a message whose fields are those of light.proto, and none of them is a message."""
+    """Encode a message whose fields are those of light.proto, and none of them is a message."""
     return {field.name: getattr(message, field.name) for field in fields(message)}
 
 
@@ -181,7 +183,7 @@ def _symbol(word: str) -> str:
 
 
 def _any_text(text: str) -> str:
-    """The text of an error may hold what is not Unicode."""
+    """The text of an error may not be valid Unicode."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -221,7 +223,7 @@ _WRITERS: Mapping[type, tuple[str, Callable[[Any], Fields]]] = {
 
 
 def _read_flat(kind: Callable[..., T]) -> Callable[[Any], T]:
-    """Into a value whose fields are those of the message, and none of them is a message."""
+    """Decode into a value whose fields are those of the message, and none of them is a message."""
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     return lambda m: kind(**{name: _checked(getattr(m, name)) for name in names})
 
@@ -252,7 +254,7 @@ def _path(path: str) -> str:
 
 
 def _word(message: Any, field: str) -> Any:
-    """The name of an enum's value; 0 stands for what is missing."""
+    """Return the name of an enum's value; 0 stands for a missing one."""
     symbols = message.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number
     number = getattr(message, field)
     if number == 0 or number not in symbols:
