@@ -6,8 +6,8 @@ slow member delays only what it must give up, and a second trigger in the middle
 changes the target.
 
 The rule: a partition is started only if no other member may hold it, so never before its stop was
-answered or its holder's registration ended. An answer counts only for the stop of its own
-generation; any other is late and changes nothing.
+answered or its holder's registration ended. An answer counts only for the stop with its generation;
+any other is late and changes nothing.
 """
 
 from __future__ import annotations
