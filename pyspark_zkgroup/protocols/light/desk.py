@@ -137,10 +137,10 @@ class LightDesk:
             self.sessions = keeping.seen(self.sessions, new, self.clock.monotonic())
 
     def _forget_ended(self, group: str, seen: Collection[Life]) -> None:
-        """Forget lives that a look no longer shows, while no stream has their name.
-
-        Looks come one after another, so none shows them again. But a stream may have read the
-        registration before it was deleted, and be about to take up that life.
+        """Forget lives that a look no longer shows, while no stream has their name: later looks do
+        not
+        show them either. But a stream may have read the registration before it was deleted, and be
+        about to take up that life.
         """
         names = {seat.name for seat in self._seats}
         over = {
@@ -189,10 +189,9 @@ class LightDesk:
         for seat in seats:
             seat.cut()
         for life in ended:
-            # Without the gate: the registration is read, and belongs to this life; a successor
-            # takes
-            # over the name and its owner nodes, with the same versions; they are deleted as this
-            # life's.
+            # Without the gate: the registration is read, and is this life's; a successor takes over
+            # the
+            # name and its owner nodes, with the same versions; they are deleted as this life's.
             with self.gate_of((life.group, life.consumer)):
                 with self._lock:
                     until = self.sessions.following(life)
@@ -237,10 +236,9 @@ class LightDesk:
         return None
 
     def _seat(self, office: Office, hello: Hello, outbox: Outbox, caller: Caller) -> Seat | None:
-        """Give the stream a seat, or refuse it.
-
-        An earlier stream of the same process ends first: what it has sent is executed before
-        anything that arrives on this one, or never.
+        """Give the stream a seat, or refuse it. An earlier stream of the same process ends first:
+        its
+        requests are executed before any of this one, or never.
         """
         seat = Seat(self, office, hello, outbox, caller, register)
         with self._lock:
@@ -326,9 +324,9 @@ class LightDesk:
             return found
 
     def has_rival(self, seat: Seat) -> bool:
-        """Return whether another process has a live life under this name without a registration.
-
-        The registration was deleted from outside, and owner nodes of that life may exist.
+        """Whether another process has a live life under this name, whose registration was deleted
+        from
+        outside: owner nodes of that life may exist.
         """
         with self._lock:
             return any(

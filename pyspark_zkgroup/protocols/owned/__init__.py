@@ -1,5 +1,5 @@
 """Membership by owner nodes in ZooKeeper: what zookeeper, coordinator, light and assign share.
 
-The order of a boundary, sessions, registration, claims, commits, replays. Who decides what a member
-owns is not decided here.
+This room has the order of a boundary, sessions, registration, claims, commits and replays. The
+target of a member is decided elsewhere.
 """

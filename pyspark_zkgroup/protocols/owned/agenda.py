@@ -1,4 +1,4 @@
-"""What calls for the next look at the group: events of the session, causes of our own, and time."""
+"""Decides when to look at the group next: after events of the session, other causes, or a time."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from pyspark_zkgroup.protocols.owned.member_context import Member
 from pyspark_zkgroup.zk.port import SessionEvent
 
 _CAUSES_MAX = 10
-# After a failed look (Kafka away, nodes changing faster than we read) the next one waits a little.
+# The pause after a failed look (Kafka is away, or nodes change faster than they are read).
 LOOK_BACKOFF_S = 1.0
 _MEND_S = 10.0
 
 
 class Agenda:
     """`joined`: the registration was made (or found) under the present session. `asked_anew`: our
-    request node may be another than when it was last read; `offsets_written`: so may an offset node
-    that was watched. `trouble`: why the last look failed.
+    request node may have changed since it was last read; `offsets_written`: a watched offset node
+    may
+    have changed. `trouble` is why the last look failed.
     """
 
     def __init__(self, member: Member) -> None:
@@ -29,13 +30,13 @@ class Agenda:
         self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
 
     def new_session(self) -> queue.SimpleQueue[SessionEvent]:
-        """Where the events of a session that is about to be opened go."""
+        """Return the queue for the events of a session that is about to be opened."""
         self._events = queue.SimpleQueue()
         self.asked_anew = self.offsets_written = True
         return self._events
 
     def is_due(self) -> bool:
-        """Checked at every boundary: the planner asks a query with data in each trigger nothing."""
+        """Return whether to look. Asked at every boundary, also when there is nothing new."""
         now = self.member.clock.monotonic()
         if now >= self.refresh_at:
             self.stir("it was time for another look")
@@ -45,7 +46,7 @@ class Agenda:
         self.not_before = self.member.clock.monotonic() + seconds
 
     def follow_up(self, *, again: bool, later: bool) -> None:
-        """After a rebalance: look again at once, or when somebody may have mended a node."""
+        """After a rebalance: look again at once, or later, when a node may have been corrected."""
         if later:
             self.refresh_at = min(self.refresh_at, self.member.clock.monotonic() + _MEND_S)
         if again:
@@ -67,9 +68,7 @@ class Agenda:
         return causes
 
     def changed_meanwhile(self) -> bool:
-        """Whether anything came while the group was looked at. The look is then repeated, which
-        covers it.
-        """
+        """Return whether an event came during the look, which is then repeated and covers it."""
         self.drain()
         return bool(self.take_causes())
 
@@ -85,10 +84,10 @@ class Agenda:
     def _note(self, event: SessionEvent) -> None:
         paths = self.member.paths
         if event.kind == "changed" and event.path.startswith(f"{paths.offsets}/"):
-            # Most often by our own commit: no cause to look at the group.
+            # Most often by our own commit, which is no cause to look at the group.
             self.offsets_written = True
         elif event.kind == "changed":
-            # Apart from the causes: those that come during a look are covered by its repetition.
+            # Separate from the causes: those that come during a look are covered by its repetition.
             self.asked_anew |= event.path == paths.request(self.member.consumer)
             self.stir(event.path)
         elif event.kind == "connected":

@@ -1,4 +1,4 @@
-"""Members that own by nodes, put together from the parts in which their protocols differ."""
+"""Builds members with owner nodes from the parts in which their protocols differ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What is alike in all of them."""
+    """The parts that are the same in all of them."""
 
     options: Options
     brokers: Brokers
@@ -57,8 +57,9 @@ class Basis:
         looks_every_s: float | None = float("inf"),
         more_status: Callable[[], dict[str, Any]] = dict,
     ) -> OwnedMembership:
-        """`heeds_requests`: it can be asked from outside to leave. `looks_every_s`: at offsets that
-        are set from outside, beside what watches tell; None: never.
+        """`heeds_requests`: operators can ask the member to leave. `looks_every_s`: how often to
+        look
+        for offsets set by other clients, in addition to watches; None: never.
         """
         parts = (entry, decider, self.first, self.copy)
         return OwnedMembership(

@@ -1,4 +1,4 @@
-"""Releasing what moves away, claiming what is free, and the proof before a plan."""
+"""Releases what moves away, claims what is free, and proves what is held before a plan."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 @dataclass(slots=True)
 class Moved:
-    """What one rebalance did. `waiting`: ours by the target, with the reason why it is not held.
+    """The result of one rebalance. `waiting` has our partitions that are not held, with the reason.
 
-    `again`: look at once; `later`: somebody must mend a node first, of which no watch tells.
+    `again`: look at once. `later`: a node must be corrected first, which no watch reports.
     """
 
     claimed: list[TopicPartition] = field(default_factory=list)
@@ -54,15 +54,17 @@ def rebalance(
     registered: Collection[str],
     owned: Set[TopicPartition] | None = None,
 ) -> Moved:
-    """Bring what we hold to what the target gives us; `topics` are all that the group reads.
-    `owned`: what is taken to be owned, where nobody looks at all owner nodes.
+    """Make what we hold equal to the target; `topics` are all that the group reads.
+
+    `owned` replaces a look at all owner nodes.
     """
     moved = Moved()
     held = context.holdings.held
     own_topics = {p.topic for p in (*target, *held)} | set(topics)
     if context.holdings.doubtful:
-        # A claim was executed and its answer lost; the server we are connected to by now may not
-        # have seen it, and would show us a partition without an owner: ourselves.
+        # A claim was executed and its answer lost. The server of the new connection may not have
+        # seen
+        # it yet, and would show our own partition without an owner.
         context.store.sync()
     if owned is None:
         owned = read_owned(context.store, context.paths, own_topics)
@@ -76,7 +78,7 @@ def rebalance(
     context.callback.tell("release", plan.release)
     release(context, plan.release, moved)
     _adopt(context, plan.adopt, owners)
-    # What is adopted may have been claimed for another thread than the one it is assigned to now.
+    # An adopted partition may have been claimed for another thread than the one it is assigned to.
     adopted = [p for p in plan.adopt if p in held and held[p].thread != target[p]]
     _rethread(context, (*plan.rethread, *adopted), target)
     context.holdings.doubtful -= doubtful
@@ -97,7 +99,7 @@ def rebalance(
 def _lose_vanished(
     context: MemberContext, vanished: Collection[TopicPartition], moved: Moved
 ) -> None:
-    """Deleted by somebody while our session lives. Finished work is settled before the claims."""
+    """An operator deleted these owner nodes. Settle finished work before anything is claimed."""
     unsettled = False
     for partition in vanished:
         _log.warning(catalogue.warning("ZKG-123", partition=partition))
@@ -115,8 +117,9 @@ def _lose_vanished(
 def begin_anew(
     context: MemberContext, first: FirstOffsets, waiting: dict[TopicPartition, str]
 ) -> None:
-    """What is held of topics that were made anew since it was claimed. Until the new logs' starts
-    are known nothing of them is planned (`first.made_anew`).
+    """Handle partitions that are held and whose topics were recreated since they were claimed.
+
+    They are not planned until the starts of the new logs are known (`first.made_anew`).
     """
     known = context.holdings.known
     positions = {p: known[p].done for p in context.holdings.held if p.topic in first.made_anew}
@@ -150,8 +153,10 @@ def release(context: MemberContext, partitions: Collection[TopicPartition], move
 def still_ours(
     context: MemberContext, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, OwnerRead]:
-    """No transaction compares the session of an owner node. Where all nodes of the group were lost
-    and made again, another member's nodes have the versions that ours had.
+    """Return owner nodes of our session, read: no transaction compares the session of a node.
+
+    If all nodes of the group were lost and created again, another member's nodes have the versions
+    that ours had.
     """
     owners = read_owners(context.store, context.paths, partitions) if partitions else {}
     return {p: owner for p, owner in owners.items() if owner.session == context.session}
@@ -162,15 +167,13 @@ def _rethread(
     partitions: Collection[TopicPartition],
     target: Mapping[TopicPartition, int],
 ) -> None:
-    """A move between our own threads rewrites the node's text: the partition is never free in
-    between.
-    """
+    """Move partitions between our own threads by rewriting the nodes, so they are never free."""
     known, held = context.holdings.known, context.holdings.held
     ours: list[TopicPartition] = []
     for partition, owner in sorted(still_ours(context, partitions).items()):
         thread = target[partition]
         if owner.text == str(context.thread(thread)):
-            # The request was executed before, and its answer lost.
+            # The request was executed before, and its answer was lost.
             context.holdings.held[partition] = Held(thread, owner.version)
         else:
             ours.append(partition)
@@ -190,7 +193,7 @@ def _adopt(
     adopted: Collection[TopicPartition],
     owners: Mapping[TopicPartition, OwnerRead],
 ) -> None:
-    """Claims of this session whose answer was lost, where they are still wanted."""
+    """Take over claims of this session whose answer was lost, if the target still has them."""
     offsets = commits.read_offsets(context, adopted)
     for partition in adopted:
         offset = offsets.get(partition)
@@ -204,8 +207,9 @@ def _adopt(
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a partition becomes held: the transaction, and the version that its owner node has then,
-    0 where none is kept.
+    """How to hold a partition: the transaction, and the version that its owner node has then.
+
+    The version is 0 if there is no owner node.
     """
 
     request: Callable[[GroupPaths, TopicPartition, ThreadId, OffsetRead, int], Transaction]
@@ -255,7 +259,7 @@ class Claiming:
                 self.moved.waiting[partition] = obstacle.bad_offset(path, offset.raw)
                 self.moved.later = True
             else:
-                # A negative offset: to JVM members a partition that has none yet.
+                # A negative offset: JVM members treat it as none.
                 unset.append(partition)
         self._heed_kafka(starts, unset)
         starts.update(self.first.resolve(unset))
@@ -264,8 +268,10 @@ class Claiming:
         return starts
 
     def _heed_kafka(self, starts: dict[TopicPartition, int], unset: list[TopicPartition]) -> None:
-        """Where an offset in Kafka counts. While the brokers do not tell it, those partitions wait:
-        from ZooKeeper's alone they might begin long before it.
+        """Use the offset in Kafka where it counts.
+
+        While the brokers do not return it, those partitions wait: the offset in ZooKeeper alone may
+        be much older.
         """
         in_kafka = self.first.in_kafka
         if in_kafka is None:
@@ -289,7 +295,7 @@ class Claiming:
         starts: Mapping[TopicPartition, int],
         offsets: Mapping[TopicPartition, OffsetRead],
     ) -> list[TopicPartition]:
-        """Partitions to be tried again with freshly read nodes come back."""
+        """Claim, and return partitions to try again with nodes read again."""
         context = self.context
         held = {p: Held(self.target[p], self.way.owner_version) for p in partitions}
         found = context.store.commit(
@@ -315,12 +321,13 @@ class Claiming:
 
 
 def prove(context: MemberContext) -> bool:
-    """In one go: each owner node and each fence is as we left it; then, that the nodes are of this
-    very session, and of the lives we know: a group that was deleted, imported and written once more
-    comes back to a version that we had.
+    """Prove in one transaction that each owner node and each fence is as we left it; then, by
+    reads,
+    that the nodes belong to this session and to the lives we know.
 
-    The reads come after the transaction on the same connection, so the server has seen at least as
-    much. What fails is dropped, or settled where nobody took it.
+    A group that was deleted, imported and written once more returns to a version that we had. The
+    reads follow the transaction on the same connection, so the server has seen at least as much.
+    What fails is dropped, or settled if no member took it.
     """
     known, held = context.holdings.known, context.holdings.held
     partitions = sorted(held)

@@ -1,5 +1,6 @@
-"""Committing what is finished: held partitions under their claim, others by settling. Group commits
-on one round trip.
+"""Commits what is finished: held partitions under their claim, others by settling.
+
+All commits of a group go in one round trip.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.rules import outcomes
 from pyspark_zkgroup.zk.port import DisconnectedError, partitions_below
 
-# A commit is refused only if somebody else touched the node in the same moment.
+# A commit is refused only if another client writes the node at the same moment.
 _ROUNDS_MAX = 3
 _log = logging.getLogger("pyspark_zkgroup.group")
 
@@ -37,17 +38,17 @@ def read_offsets(
 
 
 def present_offsets(context: MemberContext, topics: Collection[str]) -> set[TopicPartition]:
-    """Which partitions have an offset node at all: one request for each topic."""
+    """Return the partitions that have an offset node: one request for each topic."""
     names = sorted(topics)
     listed = context.store.children([context.paths.offset_topic(t) for t in names])
     return partitions_below(names, listed)
 
 
 def commit_finished(context: MemberContext) -> None:
-    """Everything known to be finished and not yet committed, held or not."""
+    """Commit all partitions that are finished and not committed yet, held or not."""
     known = context.holdings.known
-    # Of what is not held the node alone tells, when it is settled: an owner node beside it may be
-    # that of a predecessor.
+    # Partitions that are not held are judged by their own nodes, when they are settled: an owner
+    # node may be that of a predecessor.
     held = context.holdings.held
     in_doubt = {p: k.doubt for p, k in known.items() if k.doubt is not None and p in held}
     if in_doubt:
@@ -61,9 +62,13 @@ def commit_finished(context: MemberContext) -> None:
 
 
 def _of_known_lives(context: MemberContext, pending: list[TopicPartition]) -> list[TopicPartition]:
-    """The others are given up, or rebuilt: no transaction compares lives. A static member is paused
-    in a batch; all nodes are lost; its replacement rebuilds them and registers under the same name:
-    but for its life the node is the one that the paused member remembers.
+    """Return the partitions whose nodes have the life that we know. The others are given up, or
+    rebuilt.
+
+    No transaction compares lives. A static member is paused in a batch; all nodes are lost; its
+    replacement rebuilds them and registers under the same name. Except for its life, the node is
+    the
+    one that the paused member remembers.
     """
     known = context.holdings.known
     found = read_offsets(context, pending)
@@ -86,7 +91,7 @@ def _commit_held(context: MemberContext, pending: list[TopicPartition]) -> None:
     if any(isinstance(outcome, Done) for outcome in found):
         holdings.committed_at = context.clock.monotonic()
     demand_answers(found, "commits")
-    # Surely not executed: should the node hold that very value, somebody else has set it.
+    # Certainly not executed: if the node has this value, another client has set it.
     refused = {p: known[p].value for p, o in answers.items() if isinstance(o, Refused)}
     if refused:
         resolve(context, refused)
@@ -99,8 +104,9 @@ def demand_answers(found: Iterable[Outcome], what: str) -> None:
 
 
 def resolve(context: MemberContext, attempted: Mapping[TopicPartition, int]) -> None:
-    """Find out by reading what became of commits that were refused or never answered. Never writes
-    an offset.
+    """Find out by reads what became of commits that were refused or not answered.
+
+    Never writes an offset.
     """
     context.store.sync()
     owners = read_owners(context.store, context.paths, attempted)
@@ -122,7 +128,7 @@ def resolve(context: MemberContext, attempted: Mapping[TopicPartition, int]) -> 
 
 
 def reconsider(context: MemberContext, partitions: Collection[TopicPartition]) -> None:
-    """Whether what is held still is ours, and of the life we know."""
+    """Check whether what is held is still ours, and of the life that we know."""
     known = context.holdings.known
     resolve(context, {p: _last_sent(known[p]) for p in partitions})
     for partition in partitions:
@@ -132,21 +138,23 @@ def reconsider(context: MemberContext, partitions: Collection[TopicPartition]) -
 
 
 def _last_sent(known: Known) -> int:
-    """What the node holds if nobody else has written: a commit that was never answered may have
-    been executed between the look and the proof, long after it was given up.
+    """Return the value of the node if no other client has written it.
+
+    A commit that was never answered may have been executed between the look and the proof, long
+    after it was given up.
     """
     return known.value if known.doubt is None else known.doubt
 
 
 def drop(context: MemberContext, partitions: Collection[TopicPartition]) -> None:
-    """Give up what the group's nodes no longer let us release in the regular way.
+    """Give up partitions that cannot be released in the regular way.
 
-    What to delete is told by the session, not by the version alone. A is paused; somebody deletes
-    its owner node, or its successor under the same member.id takes it over and releases it; B
-    claims: that node has version 1 as well, and A, awake again, must not delete it.
+    The session, not only the version, decides which nodes to delete. A is paused; an operator
+    deletes its owner node, or its successor under the same member.id takes it over and releases it;
+    B claims: its node has version 1 as well, and A, awake again, must not delete it.
 
-    In doubt until they are read: the connection may break before, and what is not held any more
-    nobody would look at again.
+    The partitions are in doubt until they are read: the connection may break before, and a
+    partition that is not held any more would not be looked at again.
     """
     context.holdings.doubtful.update(partitions)
     context.store.sync()
@@ -156,8 +164,9 @@ def drop(context: MemberContext, partitions: Collection[TopicPartition]) -> None
 
 
 def delete_own(context: MemberContext, owners: Mapping[TopicPartition, OwnerRead]) -> None:
-    """Those of them that are of this session. One whose answer is lost is looked at again: it would
-    keep everybody else out for as long as the session lives.
+    """Delete the nodes of this session. If an answer is lost, look again.
+
+    A node that stays would block other members for as long as the session lives.
     """
     own = {p: owner for p, owner in owners.items() if owner.session == context.session}
     outcomes = context.store.commit(
@@ -171,7 +180,7 @@ def delete_own(context: MemberContext, owners: Mapping[TopicPartition, OwnerRead
 def _apply(
     context: MemberContext, partition: TopicPartition, value: int, found: Resolution
 ) -> bool:
-    """False where the partition is given up."""
+    """Return False if the partition is given up."""
     holdings = context.holdings
     known, held = holdings.known[partition], holdings.held.get(partition)
     if found.verdict is Verdict.FENCED:
@@ -201,7 +210,8 @@ def _apply(
 
 
 def _settle_not_held(context: MemberContext) -> None:
-    """Under the fence of the plan that read it, whoever owns the partition by now, or nobody."""
+    """Settle under the fence of the plan that read it, whichever member owns the partition, if
+    any."""
     holdings = context.holdings
     pending = sorted(
         p
@@ -259,7 +269,7 @@ def fenced(context: MemberContext, evidence: str) -> FencedError:
 
 
 def refuse_another_holder(context: MemberContext, holder: int) -> None:
-    """`holder`: the session that our registration node is of."""
+    """`holder` is the session of our registration node."""
     if holder != context.session:
         path = context.paths.id(context.consumer)
         raise fenced(context, f"{path} is in the hands of another session")

@@ -1,4 +1,4 @@
-"""Who decides what a member owns: the member itself, a coordinator, or an option."""
+"""The interface of what decides a member's target: the member, a coordinator, or an option."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 class Look(enum.Enum):
     DECIDED = "the target is what each member owns now"
     UNDECIDED = "there is nothing to decide by: what is held stays held"
-    UNREGISTERED = "our registration was deleted by somebody else"
+    UNREGISTERED = "our registration was deleted by another client"
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """`settled` and `expected` as in Standing, as far as the decision goes. `remarks`: what else a
-    person should know.
+    """`settled` and `expected` as in Standing, as far as the decision knows. `remarks` are further
+    notes for a person.
     """
 
     settled: bool = True
@@ -32,9 +32,9 @@ class Outlook:
 
 
 class Decider(Protocol):
-    """`target`: who owns what, by the last decision; `snapshot`: what that was made by. `notes`:
-    what was said of the last look. `told`: the decision comes from somewhere else, once the member
-    has joined.
+    """`target` is the thread of each partition by the last decision, `snapshot` what that was based
+    on, and `notes` the remarks of the last look. `told`: the decision comes from another process,
+    after the member has joined.
     """
 
     told: bool
@@ -45,8 +45,9 @@ class Decider(Protocol):
     def target(self) -> Mapping[TopicPartition, ThreadId]: ...
 
     def introduce(self, context: MemberContext) -> bool:
-        """The first look of all, before anything is written: refuse to join where that must be, and
-        set `snapshot` to what there is to read. False where no broker is there to tell.
+        """Look for the first time, before anything is written, and set `snapshot`.
+
+        Raises an error if the member must not join. False if no broker is available.
         """
 
     def look(self, context: MemberContext) -> Look:
@@ -56,10 +57,10 @@ class Decider(Protocol):
         """Release and claim; `mine` is our part of the target, with the threads."""
 
     def conclude(self, context: MemberContext, waiting: Collection[TopicPartition]) -> None:
-        """At the end of each boundary that was answered. `waiting`: what is ours and not held."""
+        """End each boundary whose requests were answered. `waiting` is ours and not held."""
 
     def outlook(self, plan: Plan | None) -> Outlook:
-        """Asked once, at the very end of each boundary. `plan`: the one it was started with."""
+        """Called once, at the very end of each boundary. `plan` is the one that it started with."""
 
     def subscribed(self) -> Collection[TopicPartition]:
-        """All partitions of the own subscription, whoever reads them."""
+        """Return all partitions of the own subscription, whichever member reads them."""

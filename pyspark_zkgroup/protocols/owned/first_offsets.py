@@ -1,8 +1,8 @@
-"""Offsets of partitions about to be claimed; where the group has none, the first position is
-written at once.
+"""Reads offsets of partitions to claim; writes the first positions if the group has none.
 
-For all partitions of the topic in one transaction: otherwise a second newcomer would find some of
-them set, take the topic for one the group reads already, and start the others at a different place.
+They are written for all partitions of the topic in one transaction. Otherwise a second newcomer
+would find some of them set, conclude that the group already reads the topic, and start the others
+at a different place.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions, skipped
 from pyspark_zkgroup.zk.port import DisconnectedError
 
-# How long a partition whose offset node was lost is left to whoever read it last: a running member
-# restores it at its next boundary, a stopped one when it is started again.
+# How long to leave a partition whose offset node was lost to the member that read it last: a
+# running
+# member restores it at its next boundary, a stopped one when it is started again.
 _RESTORE_S = 60.0
 # One transaction must stay below the server's packet limit of 1 MiB.
 _CREATES_MAX = 3000
@@ -37,9 +38,11 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class FirstOffsets:
-    """`fresh` are the topics seen at the first look of a new query: only to them startingOffsets
-    applies, and only until the group has offsets of them. `seen` are the partitions that had an
-    offset node once. `made_anew` are topics whose positions count the records of an earlier life.
+    """`fresh` are the topics of the first look of a new query. startingOffsets applies to them
+    alone,
+    and only until the group has offsets of them. `seen` are partitions that had an offset node
+    once.
+    `made_anew` are topics whose positions count the records of an earlier life.
     """
 
     def __init__(
@@ -61,15 +64,15 @@ class FirstOffsets:
         self._lost_since: dict[TopicPartition, float] = {}
 
     def see(self, topics: Mapping[str, tuple[int, ...]], lives: Mapping[str, int]) -> None:
-        """A topic may be deleted and made anew between two looks, while we hold it: the number of
-        its node tells. One that is missing meanwhile is remembered.
+        """Note the topics. A topic may be deleted and recreated between two looks while we hold it:
+        the number of its node shows it. A topic that is missing meanwhile is remembered.
         """
         self.made_anew |= {t for t, life in lives.items() if self.lives.get(t, life) != life}
         self.topics, self.lives = topics, {**self.lives, **lives}
 
     def check(self, context: MemberContext, topics: Mapping[str, tuple[int, ...]]) -> None:
-        """Before anything is written: an offset of the option outside a log is refused, and a time
-        that no record has.
+        """Refuse, before anything is written, an option's offset outside its log or time without
+        record.
         """
         if not self.starting.partitions and not isinstance(self.starting, StartingTimes):
             return
@@ -86,8 +89,10 @@ class FirstOffsets:
         partitions: Collection[TopicPartition],
         waiting: dict[TopicPartition, str],
     ) -> dict[TopicPartition, OffsetRead]:
-        """What the offset nodes hold, made first where they are missing. A partition whose first
-        position cannot be found now is left out, with the reason in `waiting`.
+        """Return the contents of the offset nodes, and create missing ones first.
+
+        A partition whose first position cannot be found now is left out, with the reason in
+        `waiting`.
         """
         offsets: dict[TopicPartition, OffsetRead] = {}
         for _ in range(_ROUNDS_MAX):
@@ -113,9 +118,8 @@ class FirstOffsets:
         return offsets
 
     def resolve(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """First positions of partitions whose node holds a negative offset, as JVM members reset
-        them.
-        """
+        """Return first positions of partitions whose node has a negative offset, like JVM
+        members."""
         found: dict[TopicPartition, int] = {}
         for topic in sorted({p.topic for p in partitions}):
             positions = self._positions(topic, known_topic=topic not in self.fresh)
@@ -123,8 +127,9 @@ class FirstOffsets:
         return found
 
     def is_of_another_life(self, partition: TopicPartition, offset: OffsetRead) -> bool:
-        """Whether the offset was written before the topic was made: it counts the records of one
-        that was deleted. Only where topics stand in ZooKeeper can that be seen.
+        """Return whether the offset was written before the topic was created: it belongs to a
+        deleted
+        topic. This shows only if topics are in ZooKeeper.
         """
         return 0 < offset.modified < self.lives.get(partition.topic, 0)
 
@@ -134,15 +139,15 @@ class FirstOffsets:
         positions: Mapping[TopicPartition, int],
         waiting: dict[TopicPartition, str],
     ) -> dict[TopicPartition, int]:
-        """Where to start in topics made anew: at their logs' starts, if losses are allowed. Where a
-        log's own mark has told it before, the position is in the new log already.
+        """Return where to start in recreated topics: at the starts of their logs, if losses are
+        allowed. If the mark of a log has shown it before, the position is already in the new log.
         """
         if not positions:
             return {}
         try:
             starts = self.brokers.earliest(list(positions))
             ends = self.brokers.ends(list(starts))
-            # Last: the answer is given once, and must not be lost with an error of the others.
+            # Called last: it answers once only, and an error of the others would lose the answer.
             seen = self.losses.old_ends(list(positions))
         except ServerError as error:
             waiting.update((p, f"its first position is not known: {error}") for p in positions)
@@ -155,9 +160,10 @@ class FirstOffsets:
         return {p: starts[p] if p in behind else positions[p] for p in (*both, *same)}
 
     def note_group(self, context: MemberContext) -> None:
-        """A topic that the group has offsets of by now is no longer fresh to a member that has not
-        read it yet: should its nodes be lost later, `startingOffsets` must not skip what the others
-        have left to read.
+        """Drop topics from `fresh` once the group has offsets of them.
+
+        If their nodes are lost later, `startingOffsets` must not skip what the other members have
+        not read yet.
         """
         fresh = self.fresh - {p.topic for p in self.seen}
         if fresh:
@@ -178,8 +184,9 @@ class FirstOffsets:
         present: Collection[TopicPartition],
         waiting: dict[TopicPartition, str],
     ) -> dict[TopicPartition, OffsetRead]:
-        """What we have made ourselves, which need not be read: its version is 0. Which life of the
-        node it is shows at the claim.
+        """Return the nodes that we have created, which need not be read: their version is 0. The
+        claim
+        shows which life of the node it is.
         """
         read_already = {p.topic for p in self.seen}
         wanted = {t: [TopicPartition(t, n) for n in self.topics.get(t, ())] for t in topics}
@@ -242,8 +249,10 @@ class FirstOffsets:
     def _at_times(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int | None] | None:
-        """None where the option gives no times. Asked after the logs' ends: where no record has the
-        time, one that comes in between is then read rather than skipped.
+        """Return None if the option has no times.
+
+        Called after the logs' ends are read: if no record has the time, a record that arrives in
+        between is read rather than skipped.
         """
         if not isinstance(self.starting, StartingTimes):
             return None
@@ -263,15 +272,18 @@ class FirstOffsets:
         stored: Mapping[TopicPartition, StoredOffset],
         waiting: dict[TopicPartition, str],
     ) -> list[TopicPartition]:
-        """Where the group's nodes were lost: what this query has done is nearer the truth than any
-        option, and what another has done is left to that one for a while. Returns what is to be
-        written now.
+        """Return what to write now if the group's nodes were lost.
+
+        The position of this query is more accurate than any option. Partitions of another query are
+        left to it for a while.
         """
         holdings, now = context.holdings, context.clock.monotonic()
         for partition in holdings.held.keys() & set(missing):
-            # The fence it is held under is gone with the node. Were the new one made, and the
-            # connection broken before the proof, a plan would go out that its own replay refuses.
-            # The owner node, where it is there still, is found as one of ours at the next look.
+            # The fence that it is held under is gone with the node. If a new one were created, and
+            # the
+            # connection broke before the proof, its own replay would refuse the plan. An existing
+            # owner
+            # node is found as one of ours at the next look.
             holdings.lose_node(partition)
             holdings.doubtful.add(partition)
         holdings.lost_topics |= {p.topic for p in missing if holdings.position_of(p) is not None}

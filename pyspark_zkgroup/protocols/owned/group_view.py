@@ -1,9 +1,8 @@
-"""One look at the group: members, topics, partitions, owners. Watches are armed before what they
-watch is read.
+"""One look at the group: members, topics, partitions, owners.
 
-A change that comes while we look is noticed: its event is on the queue when the look is over, and
-the look is repeated. JVM members rebalance in bursts, so it gives up after a few tries; the events
-stay and the next boundary looks again.
+Watches are armed before what they watch is read. So a change during the look is noticed: its event
+is on the queue when the look is over, and the look is repeated. JVM members rebalance in bursts, so
+it stops after a few tries; the events stay and the next boundary looks again.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class GroupReader:
         (listed,) = store.children([self.paths.ids], watch=True)
         consumers = sorted(listed.names) if listed else []
         nodes = store.nodes([self.paths.id(c) for c in consumers])
-        # One that is gone by now has left between the two reads, and its watch event is on the way.
+        # One that is gone by now has left between the two reads; its watch event is on the way.
         present = {c: n for c, n in zip(consumers, nodes, strict=True) if n is not None}
         ids = {c: n.data for c, n in present.items()}
         members = read_snapshot(self.paths.group, ids, {})
@@ -68,7 +67,7 @@ class GroupReader:
 
 
 def read_owned(store: NodeStore, paths: GroupPaths, topics: Collection[str]) -> set[TopicPartition]:
-    """All owner nodes of these topics, with a watch per topic: for one that appears or goes."""
+    """Return all owner nodes of these topics. A watch per topic reports new and deleted ones."""
     names = sorted(topics)
     listed = store.children([paths.owner_topic(t) for t in names], watch=True)
     missing = [t for t, c in zip(names, listed, strict=True) if c is None]

@@ -1,4 +1,4 @@
-"""What one member knows of partitions, and which it holds."""
+"""What one member knows about partitions, and the partitions that it holds."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from pyspark_zkgroup.protocols.port import Position
 class Holdings:
     """`known` outlives a session, `held` does not.
 
-    `remembered` has positions for offset nodes that are lost altogether: the checkpoint's, and what
-    was held once. `stale` are those that somebody else has read on from since; `lost_topics` those
-    of which an offset node is gone that this query knows of.
-    `doubtful` are claims that were never answered: the node may be there, or may come. `parked` are
-    finished ranges that cannot be settled before their JVM owner has moved on. `dropped` counts
-    partitions lost to somebody else. `committed_at` is when an offset was last moved, by the
-    monotonic clock.
+    `remembered` has positions for offset nodes that are lost: the checkpoint's, and those of former
+    holdings. `stale` are those that another member has read on from since. `lost_topics` are topics
+    with a lost offset node that this query knows.
+    `doubtful` are claims that were never answered: the node may exist, or be created later.
+    `parked`
+    are finished ranges that cannot be settled until their JVM owner has committed or gone.
+    `dropped`
+    counts partitions lost to other clients. `committed_at` is the monotonic time of the last
+    commit.
     """
 
     known: dict[TopicPartition, Known] = field(default_factory=dict)
@@ -60,12 +62,12 @@ class Holdings:
                 self.lose_node(partition)
 
     def position_of(self, partition: TopicPartition) -> int | None:
-        """Up to where this query knows the partition to be done."""
+        """Return the offset up to which this query has finished the partition."""
         known = self.known.get(partition)
         return known.done if known is not None else self.remembered.get(partition)
 
     def positions(self, without: Collection[str]) -> dict[TopicPartition, Position]:
-        """From where to read on what is held, without these topics."""
+        """Return the offsets from which to read what is held, without these topics."""
         return {
             p: Position(known.done, held.thread, fence_of(known.fence, known.doubt))
             for p, held in self.held.items()
@@ -73,26 +75,26 @@ class Holdings:
         }
 
     def finish(self, done: Mapping[TopicPartition, int]) -> None:
-        """Of what is known, this much is read and sunk."""
+        """Note that this much of what is known is read and written to the sink."""
         for partition, until in done.items():
             known = self.known.get(partition)
             if known is not None:
                 self.known[partition] = replace(known, done=until)
 
     def set_aside(self, partition: TopicPartition) -> None:
-        """Not held, and nobody else is known to read it: its position is still the truth."""
+        """It is not held, and no other member is known to read it: its position is still valid."""
         position = self.position_of(partition)
         if position is not None:
             self.remembered[partition] = position
         self.forget(partition)
 
     def hand_on(self, partition: TopicPartition) -> None:
-        """Somebody else reads on from here, or has done so."""
+        """Another member reads on from here, or has done so."""
         self.set_aside(partition)
         self.stale.add(partition)
 
     def lose_node(self, partition: TopicPartition) -> None:
-        """The offset node is gone: what this query knows is made the group's again."""
+        """The offset node is gone: the position that this query knows becomes the group's again."""
         self.set_aside(partition)
         self.lost_topics.add(partition.topic)
 
@@ -108,7 +110,7 @@ class Holdings:
 
     @property
     def unsettled(self) -> bool:
-        """Whether finished work waits to be committed, and can be."""
+        """Return whether finished work waits to be committed, and can be."""
         return any(
             known.unsettled or known.doubt is not None
             for partition, known in self.known.items()

@@ -1,4 +1,4 @@
-"""Becoming a member: everything that can refuse it first, then its registration."""
+"""Joins the group: first everything that can refuse the member, then its registration."""
 
 from __future__ import annotations
 
@@ -28,15 +28,17 @@ Register = Callable[[MemberContext, Plan | None, bool], None]
 
 
 def unless_all_is_taken(context: MemberContext, plan: Plan) -> bool:
-    """Where others took all of it they would release now what we claim after the batch."""
+    """If others took all of it, they would release now what we claim only after the batch."""
     return context.static or not replays.all_taken(context, plan)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How a protocol registers its members. `register` is given the plan that the query was started
-    with, and whether it joins for the first time, as `begin` is, which comes after it; `prepare`
-    comes before anything else. `precedes_replay`: whether to join before a plan is replayed.
+    """How a protocol registers its members. `prepare` comes first. `register` receives the plan
+    that
+    the query was started with, and whether it joins for the first time; so does `begin`, which
+    comes
+    after it. `precedes_replay`: whether to join before a plan is replayed.
     """
 
     register: Register
@@ -47,7 +49,7 @@ class Entry:
 
 @dataclass(eq=False, repr=False)
 class Joining:
-    """`new_query`: it has no checkpoint, so its options say where to start."""
+    """`new_query`: it has no checkpoint, so its options decide where to start."""
 
     options: Options
     brokers: Brokers
@@ -79,8 +81,10 @@ class Joining:
         self.entry.begin(context, is_first)
 
     def join_again(self, context: MemberContext) -> None:
-        """Whoever deleted our registration may have deleted everything, and others have rebuilt it
-        since. What we hold is looked at first: commits rest on that order.
+        """Join after our registration was deleted. Look at what we hold first: commits rely on
+        this.
+
+        The deletion may have removed all nodes, and other members may have rebuilt them since.
         """
         _log.warning(catalogue.warning("ZKG-117"))
         commits.reconsider(context, list(context.holdings.held))
@@ -88,14 +92,14 @@ class Joining:
         self.join(context)
 
     def _inspect(self, context: MemberContext) -> None:
-        """Everything that can refuse this member is asked before anything is written."""
+        """Check everything that can refuse this member before anything is written."""
         brokers_known = self.decider.introduce(context)
         subscribed = self.decider.subscribed()
         topics = frozenset(p.topic for p in subscribed)
         if self.new_query:
             self.first.fresh = topics
-        # Even with nothing to read yet: brokers that cannot be reached are found now, not at the
-        # first record.
+        # Also if there is nothing to read yet: brokers that cannot be reached are found now, not at
+        # the first record.
         if brokers_known:
             self.brokers.partitions()
             self.copy.refuse_live_group()

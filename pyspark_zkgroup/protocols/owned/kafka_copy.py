@@ -1,13 +1,13 @@
-"""Keeps the copy of the group's offsets in Kafka up to date, where offsets.storage=kafka asks.
+"""Keeps the copy of the group's offsets in Kafka up to date (offsets.storage=kafka).
 
-Fence first, copy second: what is copied stands in ZooKeeper already, in a node that nobody but us
-can have moved since. A copy never holds anything up: it has a bound, and what failed is repeated at
-a later boundary.
+The fence comes first, the copy second: what is copied is already in ZooKeeper, in a node that only
+we can have moved since. A copy never delays anything else: its time is limited, and what failed is
+repeated at a later boundary.
 
-What remains: A commits 100 in ZooKeeper and stops before its copy is sent; its session ends, B
-claims and copies 200; A goes on and copies 100. The lease is looked at right before, so that A must
-stop within these few lines. The copy then shows too little until B commits again, or a day later at
-the latest; and since it is marked, nobody takes a position from it.
+One race remains: A commits 100 in ZooKeeper and stops before its copy is sent; its session ends, B
+claims and copies 200; A continues and copies 100. The lease is checked right before, so A must stop
+within these few lines. The copy is then too low until B commits again, or a day at most; since it
+is marked as a copy, no member takes a position from it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class KafkaCopy:
-    """`trouble` is why the copy is behind; empty while it is not."""
+    """`trouble` is why the copy is behind; empty if it is not."""
 
     def __init__(self, options: Options, store: OffsetsInKafka | None, clock: EventClock) -> None:
         self.beside = store
@@ -47,7 +47,7 @@ class KafkaCopy:
         self.group = options.group.id
         self.clock = clock
         self.trouble = ""
-        # A third of the session: waiting for the brokers must not cost it.
+        # A third of the session: waiting for the brokers must not end it.
         self._write_s = min(_WRITE_S_MAX, options.zookeeper.timeout_ms / 3000)
         self._copied: dict[TopicPartition, Copied] = {}
         self._compared: set[TopicPartition] = set()
@@ -61,9 +61,11 @@ class KafkaCopy:
         return [f"the offsets in Kafka are behind: {self.trouble}"] if self.trouble else []
 
     def refuse_live_group(self) -> None:
-        """Where no offset is to be kept beside theirs, two groups of one name do no harm to each
-        other; each reads everything, which somebody may want. So then they are only named; but
-        not where both are of zkgroup's members, which nobody wants.
+        """Refuse to start next to a live group of this name in Kafka, if offsets are copied there.
+
+        Without copies two groups of one name do no harm to each other: each reads everything, which
+        may be intended, so a warning names them. Two groups of zkgroup members are refused: that is
+        never intended.
         """
         if self.store is None:
             self._heed_namesakes()
@@ -99,16 +101,19 @@ class KafkaCopy:
         return self.store.group_offsets(partitions)
 
     def to_compare(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Whose offset in Kafka may count at a claim. Where everybody commits to both, that is what
-        was there before us: each is looked at once.
+        """Return the partitions whose offset in Kafka may count at a claim.
+
+        If all members commit to both, only offsets from before the first zkgroup member can count:
+        each is read once.
         """
         if self.store is None:
             return []
         return [p for p in partitions if not self.dual or p not in self._compared]
 
     def counting(self, offsets: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
-        """Of partitions about to be claimed, with what ZooKeeper has: where Kafka's offset counts
-        instead.
+        """Return the offsets in Kafka that count instead of those in ZooKeeper, of partitions about
+        to
+        be claimed.
         """
         stored = self.stored(offsets.keys())
         found: dict[TopicPartition, int] = {}
@@ -129,8 +134,9 @@ class KafkaCopy:
     # -- writing
 
     def write(self, context: MemberContext, *, has_lease: bool, last: bool = False) -> None:
-        """What is committed of all that is held, in one request, and only if any of it is new. The
-        `last` one is tried whatever became of those before.
+        """Copy what is committed of all that is held, in one request, if any of it is new.
+
+        The `last` copy is tried whatever became of those before.
         """
         if self.store is None or not has_lease:
             return
@@ -142,7 +148,7 @@ class KafkaCopy:
         committed = {p: k.value for p, k in certain.items() if k.value != UNREAD}
         due = kafka_copy.due(committed, self._copied, now)
         if now < self._paused_until and not last:
-            # What was refused for itself does not hold up the rest.
+            # Partitions that were refused individually do not delay the others.
             due = {} if self._silent else {p: n for p, n in due.items() if p not in self._refused}
         if due:
             self._write(self.store, context, due)

@@ -1,4 +1,4 @@
-"""Who a member is, and where it asks while its session lives."""
+"""A member's identity, and its connections while its session lives."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A member that owns by nodes in ZooKeeper, whoever decides what it owns.
+"""Owns partitions through ZooKeeper nodes, whichever part decides the assignment.
 
-Runs in the planner's one thread, only when the planner asks. Order within a boundary: commit what
-is done (held or not), register, look, release, claim; the proof is the planner's last call before
-the plan. A session that ends on the way begins the boundary again; a connection that is gone ends
-it, and what is held stands as long as the lease.
+Runs in the planner's one thread, only when the planner calls. Order within a boundary: commit what
+is done (held or not), register, look, release, claim. The proof is the planner's last call before
+the plan. If the session ends on the way, the boundary starts again; if the connection breaks, it
+ends, and what is held stays held as long as the lease.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 @dataclass(eq=False, repr=False)
 class OwnedMembership:
-    """`requests`: where members can be asked from outside to leave; `offset_watch`: where a member
-    follows offsets that are set from outside.
+    """`requests` handles operators' requests to leave; `offset_watch` follows offsets that other
+    clients set.
     """
 
     protocol: str
@@ -97,7 +97,7 @@ class OwnedMembership:
                 context = self.keeper.stand()
                 if self.joining.entry.precedes_replay(context, plan):
                     self.joining.join(context)
-                # What a static member has taken over it may have to leave again at any moment.
+                # What a static member has taken over may move away again at any moment.
                 for partition in self.holdings.known.keys() - self.holdings.held.keys():
                     del self.holdings.known[partition]
                 replays.note_empty_ranges(context, plan)
@@ -162,7 +162,7 @@ class OwnedMembership:
         return self.offset_watch is not None and self.offset_watch.touched()
 
     def vouches(self) -> bool:
-        # Where losses are allowed, the fence under which the position is committed decides.
+        # If losses are allowed, the fence under which the position is committed decides.
         return not self.losses.fail or (self.prove() and self.keeper.offline_since is None)
 
     def skip(self, found: Collection[Gap]) -> None:
@@ -218,7 +218,7 @@ class OwnedMembership:
             self.waiting.note({})
             return
         if context.static and self.joining.plan is not None:
-            # A predecessor's nodes are taken over under the plan's fences, which are the evidence;
+            # A predecessor's nodes are taken over under the plan's fences, which are the evidence:
             # settling first would move them.
             self.joining.join(context)
         self.tenure.commit(context)
@@ -262,7 +262,7 @@ class OwnedMembership:
 
     @property
     def _may_plan(self) -> bool:
-        """What is owned stands for as long as the lease, whether the server answers or not."""
+        """Return whether the lease has not ended, whether the server answers or not."""
         return self.keeper.may_plan and (self.tenure.owns or self.keeper.offline_since is None)
 
     def _standing(self) -> Standing:

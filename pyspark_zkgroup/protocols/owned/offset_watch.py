@@ -1,9 +1,9 @@
-"""Whether somebody has set an offset of what is held, while nothing is planned.
+"""Detects offsets that other clients set, of what is held, while nothing is planned.
 
-An operator sets the offsets of a group that has read all there is. Its members plan nothing, so
-they prove nothing, and none of them would learn of it before the next record comes. So a member
-that rests watches the offset nodes of what it holds: armed once, it costs nothing until somebody
-writes. Its own commits are such writes; between batches it arms nothing.
+An operator sets the offsets of a group that has read everything. Its members plan nothing, so they
+prove nothing, and would notice it only when the next record comes. So a resting member watches the
+offset nodes of what it holds: once armed, a watch costs nothing until a client writes. The member's
+own commits are such writes, so between batches it arms none.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
 
-# Nothing to read for so long is a rest. Queries of small batches pause for less after each.
+# Nothing to read for this long is a rest. Queries with small batches pause for less after each.
 _REST_S = 2.0
 
 
 class OffsetWatch:
-    """`every_s`: how often to look where no watch tells."""
+    """`every_s`: how often to look if there are no watches."""
 
     def __init__(self, keeper: SessionKeeper, every_s: float = float("inf")) -> None:
         self._keeper = keeper
@@ -33,11 +33,12 @@ class OffsetWatch:
         self._watched: frozenset[TopicPartition] = frozenset()
 
     def committed(self, done: Mapping[TopicPartition, int]) -> None:
-        if done:  # A batch has ended, and was no rest.
+        if done:  # A batch has ended: this was no rest.
             self._not_before = self._clock.monotonic() + _REST_S
 
     def touched(self) -> bool:
-        """What was set is given up, to be claimed again where the group's offset is by now."""
+        """Give up partitions whose offset was set, to claim them again at the group's new
+        offset."""
         keeper = self._keeper
         context, session = keeper.context, keeper.session
         if context is None or session is None or not session.connected or not self._is_due(context):
@@ -52,7 +53,7 @@ class OffsetWatch:
             keeper.lose()
             return True
         except DisconnectedError as error:
-            # Looked at or not, watched or not: it is to be done again, and not at once.
+            # Whether it was read or watched or not: repeat it, but not at once.
             self._agenda.offsets_written = True
             self._not_before = self._clock.monotonic() + _REST_S
             keeper.note_offline(error)
@@ -65,7 +66,7 @@ class OffsetWatch:
 
     def _found(self, context: MemberContext) -> list[TopicPartition]:
         partitions = sorted(context.holdings.held)
-        # Before the nodes are read: a write that comes in between is told of once more.
+        # Before the nodes are read: a write that comes in between fires the watch once more.
         self._agenda.offsets_written = False
         nodes = context.store.stats([context.paths.offset(p) for p in partitions], watch=True)
         self._watched = frozenset(partitions)

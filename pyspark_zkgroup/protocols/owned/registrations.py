@@ -1,4 +1,4 @@
-"""Joining a group: looking at it before anything is written, and the registration node."""
+"""Joins a group: looks at it before anything is written, and creates the registration node."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def refuse_conflict(own: Registration, consumer: str, snapshot: Snapshot) -> Non
 
 
 def refuse_unsupported(snapshot: Snapshot) -> None:
-    """What the others own cannot be told where one pattern cannot be read."""
+    """Refuse: if one pattern cannot be read, what the other members own is unknown."""
     for consumer in sorted(snapshot.unsupported):
         raise SubscriptionError.of(
             "pattern_of_member", member=consumer, reason=snapshot.skipped[consumer]
@@ -64,9 +64,10 @@ def refuse_coordinated(context: MemberContext) -> None:
 def refuse_offsets_beyond_end(
     context: MemberContext, subscribed: Collection[TopicPartition], brokers: Brokers
 ) -> None:
-    """Before anything is written: a committed offset that the log has never reached, or that a
-    topic made anew does not reach. Garbage in an offset node is named at the claim, where the
-    others go on.
+    """Refuse, before anything is written, a committed offset beyond the end of its log.
+
+    The log has never reached it, or the topic was recreated. An offset node with garbage is named
+    at the claim, where the other partitions continue.
     """
     present = present_offsets(context, {p.topic for p in subscribed})
     offsets = read_offsets(context, [p for p in subscribed if p in present])
@@ -83,7 +84,7 @@ def refuse_offsets_beyond_end(
 
 @dataclass(frozen=True, slots=True)
 class RegistrationNode:
-    """Making the registration, or taking over that of a predecessor with the same member.id."""
+    """Creates the registration, or takes over that of a predecessor with the same member.id."""
 
     registration: Registration
     keeper: SessionKeeper
@@ -104,8 +105,9 @@ class RegistrationNode:
             elif node.ephemeral_owner == context.session:
                 return
             elif not caught_up:
-                # Our session expires, the next one is opened at a server that lags behind: there
-                # our own old node is still to be seen.
+                # Our session expires, and the next one is opened at a server that lags behind: it
+                # still shows
+                # our own old node.
                 caught_up = True
                 context.store.sync()
                 continue
@@ -132,8 +134,10 @@ class RegistrationNode:
                 raise DisconnectedError("the registration was not answered")
 
     def _refuse(self, context: MemberContext, holder: int, *, is_late: bool) -> None:
-        """Unless it ends before long. We give our session up while no server can be told; one is
-        there again before the session's timeout, and with it our own old registration.
+        """Refuse another holder of the registration, unless it ends soon.
+
+        We give up our session while no server can be reached. A server is back before the session's
+        timeout, and still has our own old registration.
         """
         ours = holder in self.keeper.former
         if ours and is_late:
@@ -144,9 +148,10 @@ class RegistrationNode:
 
 
 def is_predecessor(context: MemberContext, plan: Plan | None) -> bool:
-    """The plan of our checkpoint under an unmoved fence, and the owner node's text its thread
-    id: only the process that logged that plan can have made this node, and Spark runs one query
-    on a checkpoint.
+    """Return whether a process of our checkpoint made the owner node.
+
+    Its text must be the thread id of our plan, and the plan's fence unmoved. Only the process that
+    logged the plan can have made this node, and Spark runs one query on a checkpoint.
     """
     if plan is None or plan.member != context.consumer:
         return False
@@ -169,8 +174,9 @@ def stamped(registration: Registration, context: MemberContext) -> Registration:
 
 
 def take_over_owners(context: MemberContext) -> None:
-    """The predecessor's owner nodes under unmoved fences, at once. What fails is claimed like any
-    other.
+    """Take over the predecessor's owner nodes under unmoved fences, at once.
+
+    A partition for which this fails is claimed like any other.
     """
     holdings = context.holdings
     wanted = [p for p in holdings.known if p not in holdings.held]

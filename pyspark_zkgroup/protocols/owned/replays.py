@@ -1,5 +1,6 @@
-"""After a crash: which ranges of the unfinished batch are read again. Each answer is proved by a
-transaction.
+"""Decides after a crash which ranges of the unfinished batch are read again.
+
+A transaction proves each decision.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from pyspark_zkgroup.protocols.owned.commits import read_offsets
 from pyspark_zkgroup.protocols.owned.group_view import read_owners
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 
-# Our predecessor's session may have been given more time than ours; after twice ours its nodes are
-# moved away from.
+# Our predecessor's session may have a longer timeout than ours; after twice ours its nodes are no
+# longer waited for.
 _PREDECESSOR_SHARE = 2.0
 _LOOK_AGAIN_S = 0.2
 _log = logging.getLogger("pyspark_zkgroup.group")
@@ -42,10 +43,12 @@ def note_empty_ranges(context: MemberContext, plan: Plan) -> None:
 
 
 def all_taken(context: MemberContext, plan: Plan) -> bool:
-    """Whether every fence has moved for good: each range will be left out, whoever is registered.
-    A member that registers nevertheless has the others release partitions at once, which stay
-    unread for all of a batch that takes long although it is empty: a driver's first one. A look
-    only; that each is left out is proved as ever.
+    """Return whether every fence has moved permanently: each range will be left out in any case.
+
+    If the member registered before such a replay, the others would release partitions at once.
+    These
+    would stay unread during the batch, which is empty, but takes long as a driver's first one. This
+    is a look only; a transaction still proves that each range is left out.
     """
     ranges = {r.partition: r for r in plan.ranges if len(r.range) > 0}
     context.store.sync()
@@ -58,7 +61,7 @@ def all_taken(context: MemberContext, plan: Plan) -> bool:
 def replay_ranges(
     context: MemberContext, plan: Plan, wait: Callable[[float], None]
 ) -> frozenset[TopicPartition]:
-    """Blocks for as long as our own predecessor's session may live, and no longer."""
+    """Wait at most for as long as our own predecessor's session may live."""
     undecided = {r.partition: r for r in plan.ranges if len(r.range) > 0}
     included: set[TopicPartition] = set()
     context.store.ensure({context.paths.owner_topic(p.topic) for p in undecided})
@@ -89,8 +92,9 @@ def _decide_round(
     included: set[TopicPartition],
     waited_out: bool,
 ) -> set[str]:
-    """One reading, one transaction for each range that can be decided by it. Returns whom the
-    others wait for.
+    """Read once, and run one transaction for each range that can be decided now.
+
+    Returns the members for which the other ranges wait.
     """
     context.store.sync()
     owners = read_owners(context.store, context.paths, undecided)
@@ -112,7 +116,7 @@ def _decide_round(
     outcomes = context.store.commit([answers[p].request for p in asked])  # type: ignore[union-attr]
     for partition, outcome in zip(asked, outcomes, strict=True):
         answer = answers[partition]
-        # Refused or unanswered: the nodes are read again, and decided again.
+        # Refused or not answered: the nodes are read again, and it is decided again.
         if not isinstance(outcome, Done):
             continue
         planned = undecided.pop(partition)
@@ -145,7 +149,7 @@ def _include(
 
 
 def finished(plan: Plan) -> dict[TopicPartition, Known]:
-    """What a plan proves once its batch is known to be done."""
+    """Return what a plan proves once its batch is known to be done."""
     known: dict[TopicPartition, Known] = {}
     for planned in plan.ranges:
         fence = version_of(planned.fence)
@@ -156,6 +160,6 @@ def finished(plan: Plan) -> dict[TopicPartition, Known]:
 
 
 def fences(plan: Plan) -> dict[TopicPartition, Known]:
-    """Fences only, nothing to settle: the evidence for a static take-over."""
+    """Return fences only, with nothing to settle: the evidence for a static take-over."""
     found = {r.partition: (version_of(r.fence), r.range.start) for r in plan.ranges}
     return {p: Known(fence, at, at) for p, (fence, at) in found.items() if fence is not None}

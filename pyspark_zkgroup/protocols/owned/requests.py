@@ -1,10 +1,10 @@
-"""A member that is asked from outside to leave its group, and to stay outside or to end.
+"""Handles an operator's request to leave the group, and to stay outside or to end the query.
 
-Asked at a boundary, the only place where nothing is under way. Commits what is done; ends its
-session, so that registration and owner nodes go in one transaction of the server; goes on outside
-of the group on a session of its own, which shows that the process lives. The answer is given only
-when a look has shown the old registration gone: whoever reads it may count on free partitions. When
-the request is withdrawn the member joins like after an expiry.
+It is handled at a boundary, where no batch is under way. The member commits what is done and ends
+its session, so that the server deletes registration and owner nodes in one transaction. It
+continues outside of the group with a new session, which shows that the process lives. It answers
+only when a look has shown that the old registration is gone: the partitions are free then. When the
+request is withdrawn, the member joins like after an expiry.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Requests:
 
     @property
     def at_rest(self) -> bool:
-        """Outside of the group, and said so: there is nothing to do until somebody withdraws it."""
+        """It is outside and has answered: there is nothing to do until the request is withdrawn."""
         session = self.keeper.session
         return self._outside and session is not None and session.id == self._shown_in
 
@@ -54,7 +54,7 @@ class Requests:
         return f"{state}: {self.request}"
 
     def rests(self, context: MemberContext, members: Mapping[str, Registration]) -> bool:
-        """Whether this boundary is not to join, claim or plan; then it has done what is left."""
+        """Return whether this boundary must not join, claim or plan; the rest is done here."""
         self._own_sessions.add(context.session)
         if self.agenda.asked_anew:
             self._look(context)
@@ -69,8 +69,9 @@ class Requests:
             if not context.holdings.unsettled and self._shown_in != context.session:
                 self._answer(context, self.request)
         elif not context.holdings.unsettled or not self._is_registered(context):
-            # Who was evicted may commit nothing as a member: what is done is settled from outside,
-            # like after an expiry, if nobody has read on.
+            # An evicted member may commit nothing as a member. What is done is settled from
+            # outside,
+            # like after an expiry, if no other member has read on.
             outwait_readers(self.agenda, (), members)
             self._leave(context)
         return True
@@ -82,13 +83,13 @@ class Requests:
     def _look(self, context: MemberContext) -> None:
         path = context.paths.request(context.consumer)
         try:
-            # The watch first: what is written after the look is told.
+            # The watch first, so that it reports what is written after the look.
             (found,) = context.store.stats([path], watch=True)
             (node,) = context.store.nodes([path]) if found is not None else [None]
         except AccessError as error:
             _log.warning(catalogue.warning("ZKG-148", error=error))
             node = None
-        # Only now: a look that was not answered is to be repeated.
+        # Only now: a look that was not answered must be repeated.
         self.agenda.asked_anew = False
         request = None if node is None else decode_request(node.data)
         before, self.request = self.request, in_force(request, self._own_sessions)
@@ -110,7 +111,7 @@ class Requests:
         context.store.sync()
         (old,) = context.store.stats([context.paths.id(context.consumer)])
         if old is not None:
-            return  # of a session that could not be ended: it goes with its timeout
+            return  # its session could not be ended; it expires
         try:
             context.store.ensure([context.paths.resting])
             (shown,) = context.store.stats([context.paths.rests(context.consumer)])

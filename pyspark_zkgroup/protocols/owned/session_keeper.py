@@ -1,4 +1,4 @@
-"""The member's sessions, one after another."""
+"""Opens the member's sessions, one after another."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class SessionKeeper:
-    """`open_store` is given where events go, and the sessions that this process has closed;
-    `server` is what it opens them with, for messages.
+    """`open_store` receives the queue for events and the sessions that this process has closed;
+    `server` is the address that it uses, for messages.
     """
 
     def __init__(self, agenda: Agenda, open_store: Open, server: str = "ZooKeeper") -> None:
@@ -34,14 +34,14 @@ class SessionKeeper:
         self.server = server
         self.session: NodeSession | None = None
         self.context: MemberContext | None = None
-        # Where no server could be told, they live on until their timeout, and their nodes with
-        # them.
+        # Sessions that could not be closed at a server live until their timeout, and so do their
+        # nodes.
         self.former: set[int] = set()
         self.offline_since: float | None = None
         self._open_store = open_store
 
     def stand(self) -> MemberContext:
-        """A live session's context; a new session where the last one has ended."""
+        """Return a live session's context; open a new session if the last one has ended."""
         if self.session is not None and not self.session.alive:
             self.lose()
         if self.session is None:
@@ -56,10 +56,11 @@ class SessionKeeper:
 
     @property
     def may_plan(self) -> bool:
-        """What is held stands: the session lives as far as we know, and its lease is not over.
+        """Return whether what is held can be planned: the session lives, as far as we know, and its
+        lease is not over.
 
-        A connection is no proof. One to a server that has stopped answering looks alive for as long
-        as requests are sent over it, since kazoo pings only where nothing else is sent.
+        A connection is no proof. One to a server that no longer answers looks alive as long as
+        requests are sent over it, since kazoo pings only if nothing else is sent.
         """
         session = self.session
         return session is not None and session.alive and session.lease_left_s() > 0
@@ -82,8 +83,9 @@ class SessionKeeper:
         self.agenda.stir("the session has ended")
 
     def step_out(self) -> None:
-        """Leave the group with all that is held, in one transaction of the server; the process goes
-        on, and its next session is not a member's until it joins again.
+        """Leave the group with everything held, in one transaction of the server.
+
+        The process continues; its next session has no registration until it joins again.
         """
         self.close()
         self.session = self.context = None
@@ -91,7 +93,7 @@ class SessionKeeper:
         self.member.holdings.lose_session()
 
     def give_up(self) -> int:
-        """From another thread, while no call is under way: the next one finds the session lost."""
+        """Called from another thread, between two calls: the next one finds the session lost."""
         self.close()
         return len(self.member.holdings.held)
 
@@ -101,7 +103,7 @@ class SessionKeeper:
             self.session.close()
 
     def wait_out(self, error: DisconnectedError | ServerError, seconds: float) -> None:
-        """In a replay, which can do nothing else until ZooKeeper and the brokers are back."""
+        """Wait in a replay, which cannot continue until ZooKeeper and the brokers are back."""
         if isinstance(error, DisconnectedError):
             self.note_offline(error)
         else:
@@ -112,8 +114,9 @@ class SessionKeeper:
         if self.offline_since is None:
             self.offline_since = self.member.clock.monotonic()
             lease_s = self.session.lease_left_s() if self.session else 0.0
-            # A process that was stopped, and goes on when its lease is over, finds its connection
-            # dead: from in here that looks as if the server were away.
+            # A process that was stopped, and continues when its lease is over, finds its connection
+            # dead:
+            # from inside this looks as if the server were away.
             _log.warning(
                 catalogue.warning(
                     "ZKG-115",
@@ -143,7 +146,7 @@ class SessionKeeper:
     def _open(self) -> None:
         store = self._open_store(self.agenda.new_session(), frozenset(self.former))
         self.session = store.session
-        # That of a light member has no number yet, and is no session of ZooKeeper's.
+        # A light member's has no number yet, and is no session of ZooKeeper.
         if self.session.id != _UNNUMBERED:
             _log.info(
                 "Opened session %#x with %s for %s of group %s",

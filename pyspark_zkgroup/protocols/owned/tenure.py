@@ -1,4 +1,4 @@
-"""How partitions are held once it is decided whose they are."""
+"""How partitions are held once the target is decided."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 
 
 class Tenure(Protocol):
-    """`owns`: others wait for what is held, and it is held for as long as the session's lease."""
+    """`owns`: other members wait for what is held, which stays held as long as the lease."""
 
     owns: bool
 
     def commit(self, context: MemberContext) -> None:
-        """Everything known to be finished and not yet committed, held or not."""
+        """Commit everything finished and not committed yet, held or not."""
 
     def prove(self, context: MemberContext) -> bool:
-        """The last requests before a plan: everything held is still ours."""
+        """Prove, as the last requests before a plan, that everything held is still ours."""
 
     def replay(
         self, context: MemberContext, plan: Plan, wait: Callable[[float], None]
     ) -> frozenset[TopicPartition]:
-        """Which ranges of the unfinished batch are read again."""
+        """Return the ranges of the unfinished batch that are read again."""
 
 
 class OwnerNodes:
-    """By an ephemeral node for each partition, as the JVM consumers do."""
+    """Holds each partition by an ephemeral node, as the JVM consumers do."""
 
     owns = True
 

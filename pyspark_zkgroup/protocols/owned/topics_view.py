@@ -1,4 +1,4 @@
-"""Which topics there are, with their partitions: from ZooKeeper, or from the brokers themselves.
+"""Lists the topics with their partitions, from ZooKeeper or from the brokers themselves.
 
 Watches are armed before what they watch is read.
 """
@@ -24,9 +24,10 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """With their partitions. `source`: "zookeeper", "kafka", or "" while no broker is registered
-    yet, which `note` then says. `lives`: the transaction that made each topic, where ZooKeeper
-    tells.
+    """Topics with their partitions. `source` is "zookeeper", "kafka", or "" while no broker is
+    registered yet, as `note` says. `lives` has the transaction that created each topic, if
+    ZooKeeper
+    has it.
     """
 
     partitions: Mapping[str, tuple[int, ...]]
@@ -36,7 +37,7 @@ class Topics:
 
 
 class TopicReader:
-    """`hidden` topics are not meant by patterns. `protocol` is what brokers are spoken to by."""
+    """Patterns never match `hidden` topics. `protocol` is for connecting to brokers."""
 
     def __init__(self, options: Options, brokers: Brokers) -> None:
         self.hidden = options.topics.hidden
@@ -52,7 +53,7 @@ class TopicReader:
         return Topics(dict(self.brokers.partitions()) if source == "kafka" else {}, source, note)
 
     def _find_source(self, store: NodeStore) -> tuple[str, str]:
-        """ZooKeeper where brokers register there; Kafka itself where they do not (KRaft)."""
+        """Choose ZooKeeper if brokers register there, or Kafka itself if they do not (KRaft)."""
         (ids,) = store.children([BROKER_IDS], watch=not self.bootstrap_given)
         if ids is not None and ids.names:
             if not self.bootstrap_given:

@@ -1,9 +1,9 @@
 """The copy of a group's offsets in Kafka, and when an offset found there counts.
 
-The node in ZooKeeper is the truth, since it is the fence as well: only there can a write depend on
-who owns the partition. Each copy says that it is one. So an offset in Kafka that somebody else has
-written (a JVM member, a consumer of the brokers', Kafka's own tools) can be told from a copy, and a
-copy that a member wrote after it had lost the partition never moves anybody.
+The node in ZooKeeper is authoritative, since it is the fence as well: only there can a write depend
+on the owner of the partition. Each copy is marked as one. So a copy differs from an offset that
+another client has written (a JVM member, a consumer group of the brokers, Kafka's own tools), and a
+copy that a member wrote after it had lost the partition never moves another member.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, Top
 
 _MARK = "zkgroup "
 _NAMED_MAX = 10
-# Kafka's own default lets a group's offsets expire after seven days without a commit.
+# By default Kafka lets a group's offsets expire after seven days without a commit.
 REFRESH_S = 24 * 3600.0
 
 
@@ -37,10 +37,11 @@ def is_copy(stored: StoredOffset) -> bool:
 
 
 def counting(in_zookeeper: int | None, stored: StoredOffset | None, *, dual: bool) -> int | None:
-    """The group's offset. `dual`: whoever commits to Kafka commits to ZooKeeper as well.
+    """Return the group's offset. `dual`: clients that commit to Kafka commit to ZooKeeper as well.
 
-    What others wrote before the first of us came is in Kafka alone or in both; then the larger one
-    counts, as for the old consumers. Where they go on writing to Kafka alone, that one counts.
+    Offsets from before the first zkgroup member are in Kafka alone or in both; then the larger one
+    counts, as for the old consumers. If other clients continue to commit to Kafka alone, that one
+    counts.
     """
     if stored is None or in_zookeeper is None:
         return in_zookeeper if stored is None else stored.offset
@@ -50,7 +51,7 @@ def counting(in_zookeeper: int | None, stored: StoredOffset | None, *, dual: boo
 
 
 def is_behind(in_zookeeper: int | None, stored: StoredOffset) -> bool:
-    """Somebody else has set it, perhaps to go back."""
+    """Return whether another client has set it, perhaps to an earlier offset."""
     return in_zookeeper is not None and stored.offset < in_zookeeper and not is_copy(stored)
 
 
@@ -70,7 +71,7 @@ def due(
     copied: Mapping[TopicPartition, Copied],
     now_s: float,
 ) -> dict[TopicPartition, int]:
-    """What is not copied yet, or so long ago that the brokers may forget it."""
+    """Return what is not copied yet, or so long ago that the brokers may forget it."""
     return {
         p: value
         for p, value in committed.items()
@@ -83,7 +84,7 @@ def live_group(group: str, members: Collection[BrokerMember]) -> AssignmentError
 
 
 def switched(group: str, members: Collection[BrokerMember]) -> AssignmentError | None:
-    """Where some of them are ours: a group is on its way from one protocol to another."""
+    """Refuse if some of them are zkgroup members: the group is changing its protocol."""
     ours = [member for member in members if _is_zkgroup(member)]
     if not ours:
         return None

@@ -1,5 +1,6 @@
-"""What the answers to a member's requests change of what it knows and holds: values, which
-`Holdings.apply` puts into effect. None where an answer tells nothing yet: the nodes are read again.
+"""What the answers to a member's requests change of what it knows and holds, as values.
+
+`Holdings.apply` applies them. None if an answer is not conclusive: the nodes are read again.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from pyspark_zkgroup.model import TopicPartition
 
 class Fate(enum.Enum):
     CLAIMED = "this member reads it from here on"
-    UNHELD = "its owner node is gone, nobody took over: to be settled without owning it"
+    UNHELD = "its owner node is gone, no member took over: to be settled without owning it"
     PARKED = "a JVM owner's next commit or end decides"
-    SET_ASIDE = "not held, and nobody else is known to read it"
-    HANDED_ON = "somebody else reads on from here, or has done so"
+    SET_ASIDE = "not held, and no other member is known to read it"
+    HANDED_ON = "another member reads on from here, or has done so"
     NODE_LOST = "the offset node is gone: what this query knows is made the group's again"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`doubtful`: the owner node may be there, or may come."""
+    """`doubtful`: the owner node may exist, or be created later."""
 
     partition: TopicPartition
     fate: Fate | None = None
@@ -63,22 +64,22 @@ def claimed(partition: TopicPartition, held: Held, start: int, outcome: Outcome)
         known = Known(outcome.written[-1], start, start)
         return Change(partition, Fate.CLAIMED, known, held)
     if isinstance(outcome, InDoubt) or (outcome.index == 0 and outcome.reason == "exists"):
-        # It exists: perhaps a claim of our own that was sent before, and has arrived only now.
+        # It exists: perhaps by a claim of our own that was sent before, and has arrived only now.
         return Change(partition, doubtful=held.owner_version > 0)
     return None
 
 
 def released(partition: TopicPartition, outcome: Outcome) -> Change:
-    """Refused: somebody wrote the offset blindly, or deleted it, and it is left as it is."""
+    """Refused: another client wrote the offset or deleted it, and it is left unchanged."""
     if isinstance(outcome, InDoubt):
-        # Perhaps released, and another's already: not to be planned, whatever the lease says.
+        # It may be released, and another member's already: do not plan it, whatever the lease says.
         return Change(partition, Fate.SET_ASIDE, doubtful=True)
     return Change(partition, Fate.HANDED_ON)
 
 
 def rethreaded(partition: TopicPartition, thread: int, outcome: Outcome) -> Change | None:
-    """What is not ours any more, or is refused, stays as it is: the proof before the next plan
-    drops it.
+    """What is no longer ours, or is refused, stays unchanged: the proof before the next plan drops
+    it.
     """
     if isinstance(outcome, Done):
         return Change(partition, held=Held(thread, outcome.written[0].version))
@@ -89,8 +90,9 @@ def taken_over(partition: TopicPartition, thread: int, outcome: Outcome) -> Chan
     if isinstance(outcome, Done):
         return Change(partition, held=Held(thread, outcome.written[-1].version))
     if isinstance(outcome, InDoubt):
-        # Executed, it has made nodes of our own session: asked again, they are none to be taken
-        # over, and who does not read all owner nodes would leave them there.
+        # If it was executed, it has made nodes of our own session. A later attempt would not take
+        # them
+        # over, and a member that does not read all owner nodes would leave them there.
         return Change(partition, doubtful=True)
     return None
 
@@ -98,7 +100,7 @@ def taken_over(partition: TopicPartition, thread: int, outcome: Outcome) -> Chan
 def resolved(
     partition: TopicPartition, known: Known, held: Held | None, value: int, found: Resolution
 ) -> Change:
-    """Of a commit of `value` that was refused or never answered."""
+    """Return the change after a commit of `value` that was refused or never answered."""
     mine = None if held is None else Held(held.thread, found.owner_version)
     if found.verdict is Verdict.OURS and found.fence is not None:
         return Change(partition, known=Known(found.fence, known.done, value), held=mine)
