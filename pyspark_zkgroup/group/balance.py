@@ -174,10 +174,8 @@ class _Deal(Generic[Taker]):
         In another order a taker could give away a partition that it gets back later.
         """
         # If no path leads from a giver to a taker with less, then none leads there from any taker
-        # that
-        # the search reached and that has no more than the giver. Later moves do not change this:
-        # they
-        # come from takers with no more, so they cannot end there.
+        # that the search reached and that has no more than the giver. Later moves do not change
+        # this: they come from takers with no more, so they cannot end there.
         hopeless: dict[Taker, float] = {}
         least = min((self.share(taker, 1) for taker in self.load), default=0.0)
         heap = [(-self.share(t), self.rank[t], t) for t in self.load]

@@ -76,7 +76,8 @@ class Held:
 
 def consumer_of(thread: str) -> str:
     """Return the consumer of a thread id: it is the consumer id, a hyphen and the thread's
-    number."""
+    number.
+    """
     return thread.rpartition("-")[0]
 
 

@@ -228,7 +228,8 @@ def _all(
     ask: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, T]],
 ) -> dict[TopicPartition, T]:
     """Refuse an incomplete answer: without the partitions whose leader is away it would look
-    whole."""
+    whole.
+    """
     if not partitions:
         return {}
     found = dict(ask(partitions))

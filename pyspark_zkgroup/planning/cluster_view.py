@@ -96,7 +96,8 @@ class ClusterView:
 
     def _refuse_hidden(self, found: Collection[str]) -> None:
         """A list of all topics leaves out those that the user must not read; a named one is an
-        error."""
+        error.
+        """
         subscription = self._options.topics.subscription
         named = () if subscription.is_wildcard else dict(subscription.entries)
         unseen = [topic for topic in named if topic not in found]
@@ -116,10 +117,8 @@ class ClusterView:
     def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, LogEnd]:
         cluster = self._connected()
         # A recreated topic may have the same leader in the same epoch: only its id differs, and
-        # only an
-        # answer about metadata has the id. Each partition's own age counts: what is known of one
-        # that
-        # was claimed just now may be old.
+        # only an answer about metadata has the id. Each partition's own age counts: what is known
+        # of one that was claimed just now may be old.
         old = cluster.clock.monotonic() - _IDS_AGE_MAX_S
         known = cluster.leaders
         leaders.forget(cluster, [p for p in partitions if p in known and known[p].learnt_at <= old])

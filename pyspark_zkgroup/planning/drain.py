@@ -117,7 +117,8 @@ class DrainBox:
 
     def settle(self, settled: bool) -> None:
         """Record whether all that was read is committed: if so, stop need not wait for a
-        boundary."""
+        boundary.
+        """
         if not self._open or settled == self._settled:
             return
         if not settled:
@@ -152,7 +153,8 @@ class DrainBox:
 
     def _twins(self) -> list[str]:
         """Return other planners of the same load(): Spark makes one for each side of a
-        self-join."""
+        self-join.
+        """
         found = []
         for path in sorted(self._directory.glob("*.json")):
             try:

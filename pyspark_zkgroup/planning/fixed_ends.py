@@ -33,7 +33,8 @@ class FixedEnds:
         self, brokers: Brokers, clock: Clock, partitions: Collection[TopicPartition]
     ) -> None:
         """`partitions` are all that exist now, whichever member reads them; later ones belong to a
-        later job."""
+        later job.
+        """
         self.brokers = brokers
         self.clock = clock
         self._ends = dict(brokers.latest(partitions))

@@ -41,8 +41,7 @@ class LogWatch:
         self.clock = clock
         self.doubted: frozenset[TopicPartition] = frozenset()
         """Partitions whose log may or may not be the one seen before. They must not be read until
-        the
-        brokers have answered.
+        the brokers have answered.
         """
         self._beyond_since: dict[TopicPartition, float] = {}
         self._earlier_since: dict[TopicPartition, float] = {}
@@ -135,7 +134,8 @@ class LogWatch:
         now: float,
     ) -> list[Gap]:
         """Compare logs with what was seen of them; ranges/log_marks.py lists what may have
-        happened."""
+        happened.
+        """
         changes = {p: change(self._seen[p].mark, ends[p].mark) for p in ends if p in self._seen}
         later = [p for p, what in changes.items() if what == "later"]
         doubted = {p for p, what in changes.items() if what != "same"}
@@ -247,7 +247,8 @@ class LogWatch:
 
     def put_off(self, found: Iterable[Gap]) -> None:
         """Do not report these losses now: the next look finds them again, and nothing is read
-        before."""
+        before.
+        """
         partitions = {gap.partition for gap in found}
         self.doubted |= partitions
         self._asked_at = {p: at for p, at in self._asked_at.items() if p not in partitions}

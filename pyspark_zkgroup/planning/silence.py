@@ -98,7 +98,8 @@ class Silence:
     @contextmanager
     def leaving(self) -> Iterator[None]:
         """Wrap the planner's own end: never at the same time as giving up, and never followed by
-        it."""
+        it.
+        """
         self.ended.set()
         got = bool(self.limit_s) and self._lock.acquire(timeout=_END_WAIT_S)
         try:

@@ -39,13 +39,13 @@ class Losses:
         self.records = 0
         self.old_ends: OldEnds = dict.fromkeys
         """Called if ZooKeeper shows that a topic was recreated. Returns the newest end that was
-        seen,
-        or None, of each partition whose log the cluster no longer has as it was last read.
+        seen, or None, of each partition whose log the cluster no longer has as it was last read.
         """
 
     def skip(self, found: Collection[Gap], known: dict[TopicPartition, K]) -> None:
         """Let the next boundary commit the new position if losses are allowed; else raise an
-        error."""
+        error.
+        """
         if found and self.fail:
             raise self._refusal(list(found))
         for gap in found:

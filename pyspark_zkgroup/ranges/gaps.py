@@ -56,7 +56,8 @@ class Gap:
     @property
     def lost(self) -> int:
         """Return how many offsets will never be read. 0 if no end was seen: it is not known
-        then."""
+        then.
+        """
         if self.kind == "passed":
             return self.start - self.position
         if self.seen is not None:

@@ -31,7 +31,8 @@ class SeenEnd:
 
     def and_then(self, end: LogEnd) -> SeenEnd:
         """Return what is seen after `end`, of the same log or one that still has all that was
-        seen."""
+        seen.
+        """
         told, known = end.mark, self.mark
         mark = Mark(max(told.epoch, known.epoch), told.topic_id or known.topic_id)
         return SeenEnd(max(self.offset, end.offset), mark)

@@ -21,8 +21,7 @@ class Aborted:
 
     def leaves_out(self, head: Head, data: bytes) -> bool:
         """Return whether to leave out a batch. Call once for every batch of magic 2, in the order
-        of
-        offsets. `data` is what follows the head.
+        of offsets. `data` is what follows the head.
         """
         if not head.has_producer:
             return False

@@ -135,7 +135,8 @@ def _resolve(context: MemberContext, doubtful: Collection[TopicPartition]) -> No
 
 def _end_if(context: MemberContext, refused: Sequence[TopicPartition]) -> None:
     """End the query, by a transaction: these partitions have an owner, or their fences have
-    moved."""
+    moved.
+    """
     if not refused:
         return
     refuse_members(context)

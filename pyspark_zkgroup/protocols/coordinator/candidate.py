@@ -43,8 +43,7 @@ _log = logging.getLogger("pyspark_zkgroup.coordinator")
 @dataclass(frozen=True, slots=True)
 class Watching:
     """If brokers do not register in ZooKeeper: how to ask Kafka for the topics, how often, and how
-    to
-    close that connection.
+    to close that connection.
     """
 
     poll: Callable[[], Topics] | None = None

@@ -68,8 +68,7 @@ class CommandedTarget:
     def begin(self, context: MemberContext, first: bool) -> None:
         if first:
             # Two members that join at the same moment, one in each registry, have both looked
-            # before
-            # either was visible.
+            # before either was visible.
             self._refuse_others(context)
         self.channel.begin(context)
 
@@ -127,8 +126,7 @@ class CommandedTarget:
     def move(self, context: MemberContext, mine: Mapping[TopicPartition, int]) -> Moved:
         held = set(context.holdings.held)
         # If another client deleted a node of ours, the proof shows it; if another member owns one,
-        # the
-        # claim shows it.
+        # the claim shows it.
         moved = claims.rebalance(context, mine, (), self.first, (), owned=held)
         if moved.waiting:
             paths = [context.paths.owner(p) for p in moved.waiting]

@@ -163,7 +163,8 @@ class Registry:
         self, paths: CoordinatedPaths, members: dict[str, Member], channels: Collection[str]
     ) -> dict[TopicPartition, ThreadId]:
         """Return the threads of starts that were not taken yet: they may be obeyed at any
-        moment."""
+        moment.
+        """
         consumers = sorted(channels & members.keys())
         listed = self.store.children([paths.channel(c) for c in consumers])
         commands = [

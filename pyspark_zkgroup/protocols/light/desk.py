@@ -62,8 +62,7 @@ _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 class LightDesk:
     """`bootstrap` has the brokers that members receive; if empty: those that have registered with
-    an
-    address for `protocol`. `members_max` limits the streams served at a time.
+    an address for `protocol`. `members_max` limits the streams served at a time.
     """
 
     def __init__(
@@ -127,8 +126,7 @@ class LightDesk:
 
     def note(self, group: str, registered: Mapping[str, tuple[int, float]]) -> None:
         """Note what a look at the group's registry has found: life and timeout of each light
-        member, and
-        0 for one whose owner nodes exist without it.
+        member, and 0 for one whose owner nodes exist without it.
         """
         lives = {Life(group, c, life): timeout for c, (life, timeout) in registered.items()}
         with self._lock:
@@ -138,9 +136,8 @@ class LightDesk:
 
     def _forget_ended(self, group: str, seen: Collection[Life]) -> None:
         """Forget lives that a look no longer shows, while no stream has their name: later looks do
-        not
-        show them either. But a stream may have read the registration before it was deleted, and be
-        about to take up that life.
+        not show them either. But a stream may have read the registration before it was deleted, and
+        be about to take up that life.
         """
         names = {seat.name for seat in self._seats}
         over = {
@@ -190,8 +187,7 @@ class LightDesk:
             seat.cut()
         for life in ended:
             # Without the gate: the registration is read, and is this life's; a successor takes over
-            # the
-            # name and its owner nodes, with the same versions; they are deleted as this life's.
+            # the name and its owner nodes, with the same versions; they are deleted as this life's.
             with self.gate_of((life.group, life.consumer)):
                 with self._lock:
                     until = self.sessions.following(life)
@@ -237,8 +233,7 @@ class LightDesk:
 
     def _seat(self, office: Office, hello: Hello, outbox: Outbox, caller: Caller) -> Seat | None:
         """Give the stream a seat, or refuse it. An earlier stream of the same process ends first:
-        its
-        requests are executed before any of this one, or never.
+        its requests are executed before any of this one, or never.
         """
         seat = Seat(self, office, hello, outbox, caller, register)
         with self._lock:
@@ -325,8 +320,7 @@ class LightDesk:
 
     def has_rival(self, seat: Seat) -> bool:
         """Whether another process has a live life under this name, whose registration was deleted
-        from
-        outside: owner nodes of that life may exist.
+        from outside: owner nodes of that life may exist.
         """
         with self._lock:
             return any(

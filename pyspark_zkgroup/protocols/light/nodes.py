@@ -89,10 +89,9 @@ def delete_life(store: NodeStore, life: Life, until: float = float("inf")) -> in
     them were owner nodes.
 
     In two transactions the coordinator could die in between. If the owner nodes were gone first,
-    the
-    member would be accepted again under that life, and rely on owner nodes that other members have
-    by then. If the registration were gone first, it would find its own name on nodes of another
-    process.
+    the member would be accepted again under that life, and rely on owner nodes that other members
+    have by then. If the registration were gone first, it would find its own name on nodes of
+    another process.
 
     `until`: the next life under that name that is not over. It may have lost the name too, to a
     third one, and may continue to read what it holds until its own time is over.

@@ -80,8 +80,7 @@ _log = logging.getLogger("pyspark_zkgroup.coordinator")
 @dataclass(frozen=True, slots=True)
 class Office:
     """One term. Every request runs under the session that was elected: when that ends, no request
-    of
-    the term is executed any more.
+    of the term is executed any more.
     """
 
     store: NodeStore
@@ -365,7 +364,8 @@ class Seat:
 
 def _persistent(transaction: Transaction) -> Transaction:
     """Make ephemeral nodes persistent: no session of the member would end them; the coordinator
-    does."""
+    does.
+    """
     return tuple(
         replace(op, ephemeral=False) if isinstance(op, Create) else op for op in transaction
     )

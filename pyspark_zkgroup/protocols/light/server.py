@@ -103,7 +103,8 @@ class Listener:
 
 def _connections_max(members_max: int) -> int:
     """Return fewer than the limit on files: without a file for ZooKeeper its office would be
-    lost."""
+    lost.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         with suppress(OSError, ValueError):

@@ -125,8 +125,7 @@ class LightSession:
 
     def open(self) -> None:
         """Find the coordinator, or raise what keeps us out, or a ServerError with the addresses
-        that
-        were asked.
+        that were asked.
         """
         self._thread = self.threads.start(self._run, "zkgroup-light")
         # Accepted once is enough: a stream that closes right after is followed by another.
@@ -274,9 +273,8 @@ class LightSession:
 
         The coordinator would accept us, as the same process, under that life, whose owner nodes
         exist, although we no longer hold anything of it. We gave it up while no coordinator could
-        be
-        reached; or a coordinator was ending it and answered that there was none, and its successor
-        still found it registered.
+        be reached; or a coordinator was ending it and answered that there was none, and its
+        successor still found it registered.
         """
         return self.id < 0 and life in self.light.given_up
 

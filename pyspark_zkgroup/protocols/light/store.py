@@ -89,9 +89,8 @@ class LightStore:
 
     def commit(self, transactions: Sequence[Transaction]) -> list[Outcome]:
         """Commit as with a session of ZooKeeper: a transaction without an answer was executed, or
-        will
-        be, or never is. What is sent after it, on this stream or the next one, is executed after
-        it.
+        will be, or never is. What is sent after it, on this stream or the next one, is executed
+        after it.
         """
         outcomes: list[Outcome] = [InDoubt() if t else Done(()) for t in transactions]
         for numbers in _packets(transactions):

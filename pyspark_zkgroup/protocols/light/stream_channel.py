@@ -44,8 +44,7 @@ class StreamChannel:
 
     def answer(self, context: MemberContext) -> None:
         """Answer. If the answer is lost with the stream, the next command asks for it again, or the
-        same
-        one does.
+        same one does.
         """
         left: list[Command] = []
         for command in self._standing:

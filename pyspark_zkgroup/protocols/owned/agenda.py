@@ -16,8 +16,7 @@ _MEND_S = 10.0
 class Agenda:
     """`joined`: the registration was made (or found) under the present session. `asked_anew`: our
     request node may have changed since it was last read; `offsets_written`: a watched offset node
-    may
-    have changed. `trouble` is why the last look failed.
+    may have changed. `trouble` is why the last look failed.
     """
 
     def __init__(self, member: Member) -> None:

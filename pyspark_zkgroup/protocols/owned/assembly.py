@@ -58,8 +58,7 @@ class Basis:
         more_status: Callable[[], dict[str, Any]] = dict,
     ) -> OwnedMembership:
         """`heeds_requests`: operators can ask the member to leave. `looks_every_s`: how often to
-        look
-        for offsets set by other clients, in addition to watches; None: never.
+        look for offsets set by other clients, in addition to watches; None: never.
         """
         parts = (entry, decider, self.first, self.copy)
         return OwnedMembership(

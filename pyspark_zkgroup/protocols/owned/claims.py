@@ -63,8 +63,7 @@ def rebalance(
     own_topics = {p.topic for p in (*target, *held)} | set(topics)
     if context.holdings.doubtful:
         # A claim was executed and its answer lost. The server of the new connection may not have
-        # seen
-        # it yet, and would show our own partition without an owner.
+        # seen it yet, and would show our own partition without an owner.
         context.store.sync()
     if owned is None:
         owned = read_owned(context.store, context.paths, own_topics)
@@ -322,8 +321,7 @@ class Claiming:
 
 def prove(context: MemberContext) -> bool:
     """Prove in one transaction that each owner node and each fence is as we left it; then, by
-    reads,
-    that the nodes belong to this session and to the lives we know.
+    reads, that the nodes belong to this session and to the lives we know.
 
     A group that was deleted, imported and written once more returns to a version that we had. The
     reads follow the transaction on the same connection, so the server has seen at least as much.

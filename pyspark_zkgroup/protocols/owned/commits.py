@@ -67,8 +67,7 @@ def _of_known_lives(context: MemberContext, pending: list[TopicPartition]) -> li
 
     No transaction compares lives. A static member is paused in a batch; all nodes are lost; its
     replacement rebuilds them and registers under the same name. Except for its life, the node is
-    the
-    one that the paused member remembers.
+    the one that the paused member remembers.
     """
     known = context.holdings.known
     found = read_offsets(context, pending)
@@ -211,7 +210,8 @@ def _apply(
 
 def _settle_not_held(context: MemberContext) -> None:
     """Settle under the fence of the plan that read it, whichever member owns the partition, if
-    any."""
+    any.
+    """
     holdings = context.holdings
     pending = sorted(
         p

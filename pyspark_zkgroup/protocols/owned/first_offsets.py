@@ -27,8 +27,7 @@ from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_posi
 from pyspark_zkgroup.zk.port import DisconnectedError
 
 # How long to leave a partition whose offset node was lost to the member that read it last: a
-# running
-# member restores it at its next boundary, a stopped one when it is started again.
+# running member restores it at its next boundary, a stopped one when it is started again.
 _RESTORE_S = 60.0
 # One transaction must stay below the server's packet limit of 1 MiB.
 _CREATES_MAX = 3000
@@ -39,10 +38,8 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 class FirstOffsets:
     """`fresh` are the topics of the first look of a new query. startingOffsets applies to them
-    alone,
-    and only until the group has offsets of them. `seen` are partitions that had an offset node
-    once.
-    `made_anew` are topics whose positions count the records of an earlier life.
+    alone, and only until the group has offsets of them. `seen` are partitions that had an offset
+    node once. `made_anew` are topics whose positions count the records of an earlier life.
     """
 
     def __init__(
@@ -119,7 +116,8 @@ class FirstOffsets:
 
     def resolve(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         """Return first positions of partitions whose node has a negative offset, like JVM
-        members."""
+        members.
+        """
         found: dict[TopicPartition, int] = {}
         for topic in sorted({p.topic for p in partitions}):
             positions = self._positions(topic, known_topic=topic not in self.fresh)
@@ -128,8 +126,7 @@ class FirstOffsets:
 
     def is_of_another_life(self, partition: TopicPartition, offset: OffsetRead) -> bool:
         """Return whether the offset was written before the topic was created: it belongs to a
-        deleted
-        topic. This shows only if topics are in ZooKeeper.
+        deleted topic. This shows only if topics are in ZooKeeper.
         """
         return 0 < offset.modified < self.lives.get(partition.topic, 0)
 
@@ -185,8 +182,7 @@ class FirstOffsets:
         waiting: dict[TopicPartition, str],
     ) -> dict[TopicPartition, OffsetRead]:
         """Return the nodes that we have created, which need not be read: their version is 0. The
-        claim
-        shows which life of the node it is.
+        claim shows which life of the node it is.
         """
         read_already = {p.topic for p in self.seen}
         wanted = {t: [TopicPartition(t, n) for n in self.topics.get(t, ())] for t in topics}
@@ -280,10 +276,8 @@ class FirstOffsets:
         holdings, now = context.holdings, context.clock.monotonic()
         for partition in holdings.held.keys() & set(missing):
             # The fence that it is held under is gone with the node. If a new one were created, and
-            # the
-            # connection broke before the proof, its own replay would refuse the plan. An existing
-            # owner
-            # node is found as one of ours at the next look.
+            # the connection broke before the proof, its own replay would refuse the plan. An
+            # existing owner node is found as one of ours at the next look.
             holdings.lose_node(partition)
             holdings.doubtful.add(partition)
         holdings.lost_topics |= {p.topic for p in missing if holdings.position_of(p) is not None}

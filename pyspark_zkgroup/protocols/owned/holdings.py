@@ -17,13 +17,10 @@ class Holdings:
 
     `remembered` has positions for offset nodes that are lost: the checkpoint's, and those of former
     holdings. `stale` are those that another member has read on from since. `lost_topics` are topics
-    with a lost offset node that this query knows.
-    `doubtful` are claims that were never answered: the node may exist, or be created later.
-    `parked`
-    are finished ranges that cannot be settled until their JVM owner has committed or gone.
-    `dropped`
-    counts partitions lost to other clients. `committed_at` is the monotonic time of the last
-    commit.
+    with a lost offset node that this query knows. `doubtful` are claims that were never answered:
+    the node may exist, or be created later. `parked` are finished ranges that cannot be settled
+    until their JVM owner has committed or gone. `dropped` counts partitions lost to other clients.
+    `committed_at` is the monotonic time of the last commit.
     """
 
     known: dict[TopicPartition, Known] = field(default_factory=dict)

@@ -35,10 +35,8 @@ def unless_all_is_taken(context: MemberContext, plan: Plan) -> bool:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """How a protocol registers its members. `prepare` comes first. `register` receives the plan
-    that
-    the query was started with, and whether it joins for the first time; so does `begin`, which
-    comes
-    after it. `precedes_replay`: whether to join before a plan is replayed.
+    that the query was started with, and whether it joins for the first time; so does `begin`, which
+    comes after it. `precedes_replay`: whether to join before a plan is replayed.
     """
 
     register: Register

@@ -112,8 +112,7 @@ class KafkaCopy:
 
     def counting(self, offsets: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
         """Return the offsets in Kafka that count instead of those in ZooKeeper, of partitions about
-        to
-        be claimed.
+        to be claimed.
         """
         stored = self.stored(offsets.keys())
         found: dict[TopicPartition, int] = {}

@@ -38,7 +38,8 @@ class OffsetWatch:
 
     def touched(self) -> bool:
         """Give up partitions whose offset was set, to claim them again at the group's new
-        offset."""
+        offset.
+        """
         keeper = self._keeper
         context, session = keeper.context, keeper.session
         if context is None or session is None or not session.connected or not self._is_due(context):

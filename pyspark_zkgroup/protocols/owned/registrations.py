@@ -106,8 +106,7 @@ class RegistrationNode:
                 return
             elif not caught_up:
                 # Our session expires, and the next one is opened at a server that lags behind: it
-                # still shows
-                # our own old node.
+                # still shows our own old node.
                 caught_up = True
                 context.store.sync()
                 continue

@@ -46,9 +46,8 @@ def all_taken(context: MemberContext, plan: Plan) -> bool:
     """Return whether every fence has moved permanently: each range will be left out in any case.
 
     If the member registered before such a replay, the others would release partitions at once.
-    These
-    would stay unread during the batch, which is empty, but takes long as a driver's first one. This
-    is a look only; a transaction still proves that each range is left out.
+    These would stay unread during the batch, which is empty, but takes long as a driver's first
+    one. This is a look only; a transaction still proves that each range is left out.
     """
     ranges = {r.partition: r for r in plan.ranges if len(r.range) > 0}
     context.store.sync()

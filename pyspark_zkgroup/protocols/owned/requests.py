@@ -70,8 +70,7 @@ class Requests:
                 self._answer(context, self.request)
         elif not context.holdings.unsettled or not self._is_registered(context):
             # An evicted member may commit nothing as a member. What is done is settled from
-            # outside,
-            # like after an expiry, if no other member has read on.
+            # outside, like after an expiry, if no other member has read on.
             outwait_readers(self.agenda, (), members)
             self._leave(context)
         return True

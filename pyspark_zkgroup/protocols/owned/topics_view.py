@@ -26,8 +26,7 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 class Topics:
     """Topics with their partitions. `source` is "zookeeper", "kafka", or "" while no broker is
     registered yet, as `note` says. `lives` has the transaction that created each topic, if
-    ZooKeeper
-    has it.
+    ZooKeeper has it.
     """
 
     partitions: Mapping[str, tuple[int, ...]]

@@ -66,8 +66,7 @@ class ComputedTarget:
 
     def look(self, context: MemberContext) -> Look:
         """Read the group. UNDECIDED if no broker is available to list the partitions, or the
-        pattern of
-        another member is not supported.
+        pattern of another member is not supported.
         """
         view = self.reader.look(context.store, self.agenda.changed_meanwhile)
         holder = view.registrations.get(context.consumer)

@@ -65,9 +65,8 @@ Event: TypeAlias = TopicsSeen | GroupsSeen | MembersChanged | GroupRead | ReadFa
 @dataclass(frozen=True, slots=True)
 class Coordinator:
     """`epoch` is that of its election. `base` is the number of its last decision in that epoch,
-    from
-    before it started with no state again. `reading` has the groups taken from the queue and not
-    returned yet.
+    from before it started with no state again. `reading` has the groups taken from the queue and
+    not returned yet.
     """
 
     epoch: int

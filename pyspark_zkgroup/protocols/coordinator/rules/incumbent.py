@@ -23,8 +23,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 @dataclass(frozen=True, slots=True)
 class Incumbent:
     """The coordinator in office since `since_ms`; its decisions have this `epoch`. `name` is None
-    if
-    its node has none, `address` if it serves no light members.
+    if its node has none, `address` if it serves no light members.
     """
 
     epoch: int

@@ -28,5 +28,6 @@ def beat_every_s(timeout_s: float) -> float:
 
 def stream_silent_at(heard_at: float, timeout_s: float) -> float:
     """Return when the member regards its connection as broken without an error: half the
-    timeout."""
+    timeout.
+    """
     return heard_at + timeout_s / 2.0

@@ -77,8 +77,7 @@ class Leave:
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """`life` is that of this incarnation's registration, 0 if there is none (any more). `brokers`
-    are
-    those that the coordinator knows.
+    are those that the coordinator knows.
     """
 
     epoch: int

@@ -69,7 +69,8 @@ def refusal_of_read(paths: CoordinatedPaths, asked: Collection[str]) -> str:
 
 def refusal_of_ensure(paths: CoordinatedPaths, asked: Collection[str]) -> str:
     """Return why these parent nodes may not be made; they are a topic's, in owners/ and
-    offsets/."""
+    offsets/.
+    """
     if len(asked) > PATHS_MAX:
         return f"{len(asked)} nodes are asked for at once"
     for path in asked:
@@ -107,7 +108,8 @@ def settles(paths: CoordinatedPaths, transactions: Iterable[Transaction]) -> boo
 
 def _settles(paths: CoordinatedPaths, transaction: Transaction) -> bool:
     """Return whether it has one of the two forms in settle.py: without an owner, or a
-    predecessor."""
+    predecessor.
+    """
     if len(transaction) not in (2, 3):
         return False
     first, write = transaction[:2]

@@ -17,8 +17,8 @@ _REDIRECTS_MAX = 3
 @dataclass(frozen=True, slots=True)
 class Search:
     """`hint` is the address that the last answer named. `tried` counts addresses without success
-    since
-    a coordinator was found; `redirects` counts those followed since one of the list was asked.
+    since a coordinator was found; `redirects` counts those followed since one of the list was
+    asked.
 
     `trusts_others`: the stream itself proves that an address is one of the cluster's coordinators.
     Otherwise only the addresses of the list are asked: any client may be able to write the node

@@ -91,8 +91,7 @@ def taken_over(partition: TopicPartition, thread: int, outcome: Outcome) -> Chan
         return Change(partition, held=Held(thread, outcome.written[-1].version))
     if isinstance(outcome, InDoubt):
         # If it was executed, it has made nodes of our own session. A later attempt would not take
-        # them
-        # over, and a member that does not read all owner nodes would leave them there.
+        # them over, and a member that does not read all owner nodes would leave them there.
         return Change(partition, doubtful=True)
     return None
 

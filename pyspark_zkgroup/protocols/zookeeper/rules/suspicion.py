@@ -25,7 +25,8 @@ class Unread:
         self, target: Mapping[TopicPartition, ThreadId], owned: Collection[TopicPartition]
     ) -> Unread:
         """Count one more boundary. A partition that got an owner, or left the target, restarts at
-        0."""
+        0.
+        """
         return Unread(
             {
                 partition: self.boundaries.get(partition, 0) + 1
