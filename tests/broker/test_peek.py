@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
+from tests.harness.compiled_proto import compiled
 from tests.harness.drawn_avro import encoded
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.produce import produce
@@ -98,3 +99,28 @@ def test_avro_is_shown_by_a_file_or_a_registry(
     assert (shown["version"], shown["type"]) == (1, kind)
     missing = run("schema", "nothing", "--config", str(config), status=1)
     assert "has no subject 'nothing'" in missing.stderr
+
+
+def test_protobuf_is_shown_by_a_descriptor_or_a_registry(
+    sandbox: Sandbox, registry: Registry, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyspark_zkgroup.records._decoder")
+    at = ("--bootstrap-servers", sandbox.bootstrap_servers, "--format", "protobuf", "--json")
+    source = 'syntax = "proto3"; package shop; message Order { int64 id = 1; string user = 2; }'
+    value = b"\x08\x07\x12\x03ann"
+    file = tmp_path / "order.desc"
+    file.write_bytes(compiled(source))
+    plain = topic_of(sandbox, value, b"\x08")
+    found = lines(run("peek", plain, *at, "--schema", str(file), "--message", "shop.Order"))
+    assert found[0]["value"] == {"id": 7, "user": "ann"}
+    assert found[1]["bad"] == "value: id: a value in it does not end"
+    missing = run("peek", plain, *at, "--schema", str(file), status=1)
+    assert "'value.protobuf.message' is missing" in missing.stderr
+
+    name = uuid.uuid4().hex[:8]
+    number = registry.register(name, source, kind="PROTOBUF")
+    framed = topic_of(sandbox, b"\0" + number.to_bytes(4, "big") + b"\0" + value)
+    found = lines(run("peek", framed, *at, "--registry", registry.url, "--subject", name))
+    assert [(one["value"], one["bad"]) for one in found] == [({"id": 7, "user": "ann"}, None)]
+    kind = "struct<`id`:bigint,`user`:string>"
+    assert run("schema", name, "--registry", registry.url).stdout == f"{kind}\n"

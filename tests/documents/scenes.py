@@ -182,7 +182,7 @@ BATCH_SCENES = (
             NotRun(
                 "docs/protobuf.md",
                 "trips = (",
-                "there is no such registry; tests/broker/test_registry.py reads with one",
+                "there is no such registry; tests/broker/test_protobuf_registry.py reads with one",
             ),
             NotRun(
                 "docs/formats.md",

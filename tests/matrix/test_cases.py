@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,12 @@ NOW = {"availableNow": True}
 ONCE = {"once": True}
 # What Spark before 4.2 has to be told, since it does not tell it.
 ENDS = {} if HAS_ADMISSION_CONTROL else {"endsByItself": "true"}
+# message Visit { int64 id = 1; string user = 2; Duration took = 3; } and that Duration; by protoc.
+VISIT = (
+    "CpwBCgp0ZXN0LnByb3RvIjoKCER1cmF0aW9uEhgKB3NlY29uZHMYASABKANSB3NlY29uZHMSFAoFbmFub3MYAiAB"
+    "KAVSBW5hbm9zIkoKBVZpc2l0Eg4KAmlkGAEgASgDUgJpZBISCgR1c2VyGAIgASgJUgR1c2VyEh0KBHRvb2sYAyAB"
+    "KAsyCS5EdXJhdGlvblIEdG9va2IGcHJvdG8z"
+)
 GOES_ON = {} if HAS_ADMISSION_CONTROL else {"endsByItself": "false"}
 
 
@@ -129,6 +136,34 @@ def test_values_of_avro_become_columns(lab: Lab) -> None:
     permissive = {**lab.options(lab.name(), topic), **given, "bad.records": "permissive"}
     found = lab.batch(permissive)
     assert found.schema["value"].dataType.simpleString() == "struct<id:bigint,user:string>"
+    assert [row["value"]["id"] for row in found.orderBy("offset").collect()] == [1, 2, None]
+
+
+def test_values_of_protobuf_become_columns(lab: Lab) -> None:
+    topic, group, sink = lab.topic(1), lab.name(), Sink()
+    values = [b"\x08\x01\x12\x03ann\x1a\x02\x08\x05", b"\x08\x02", b"\x08"]
+    events = lambda n: (b"k", values[n])  # noqa: E731
+    produce(lab.sandbox.bootstrap_servers, topic, len(values), make_event=events)
+    given = {
+        "value.format": "protobuf",
+        "value.protobuf.descriptor": VISIT,
+        "value.protobuf.message": "Visit",
+    }
+    options = lab.options(group, topic, **given)
+    kind = "STRUCT<took: INTERVAL DAY TO SECOND, user: STRING, id: BIGINT>"
+    asked = f"offset BIGINT, value {kind}, corrupt STRUCT<bytes: BINARY, reason: STRING>"
+    lab.run(lab.stream(options, asked), sink, lab.checkpoint(), **NOW)
+    rows = sorted(sink.rows, key=lambda row: int(row["offset"]))
+    assert [row["value"]["id"] for row in rows] == [1, 2, None]
+    assert [row["value"]["user"] for row in rows] == ["ann", None, None]
+    assert [row["value"]["took"] for row in rows] == [timedelta(seconds=5), None, None]
+    assert rows[2]["corrupt"]["reason"] == "value: id: a value in it does not end"
+
+    permissive = {**lab.options(lab.name(), topic), **given, "bad.records": "permissive"}
+    found = lab.batch(permissive)
+    assert found.schema["value"].dataType.simpleString() == (
+        "struct<id:bigint,user:string,took:interval day to second>"
+    )
     assert [row["value"]["id"] for row in found.orderBy("offset").collect()] == [1, 2, None]
 
 
