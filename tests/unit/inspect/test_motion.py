@@ -11,6 +11,7 @@ from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.inspect.short_names import short_names
 from pyspark_zkgroup.jvm.registration import Registration, Subscription, encode_registration
 from pyspark_zkgroup.model import BrokeredGroup, BrokeredMember, StoredOffset, TopicPartition
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 
 T = [TopicPartition("orders", n) for n in range(4)]
 A, B = "app-11-aaaa", "app-22-bbbb"
@@ -95,3 +96,13 @@ def test_short_names_are_unique_ends() -> None:
     assert short_names(rows) == {"z-beef": "beef"}
     (whole,) = seen(member("fMHHitPRTa_1SrtyAdTbpg")).members
     assert short_names([whole]) == {"fMHHitPRTa_1SrtyAdTbpg": "tyAdTbpg"}
+
+
+def test_a_new_generation_is_told_and_its_end_is_not() -> None:
+    def decided(number: int) -> GroupReport:
+        rows = (replace(row, generation=Generation(90, number)) for row in ALONE.members)
+        return replace(ALONE, members=tuple(rows))
+
+    assert events(decided(4), decided(5), ALONE) == ("generation 90.5",)
+    assert events(decided(5), decided(5), ALONE) == ()
+    assert events(decided(5), ALONE, ALONE) == ()

@@ -28,3 +28,20 @@ def test_what_no_broker_writes_is_named(data: bytes) -> None:
 def test_an_endpoint_that_is_none_is_passed_over(endpoint: str) -> None:
     data = f'{{"endpoints":[{endpoint},"PLAINTEXT://h:9092"]}}'.encode()
     assert parse_broker(PATH, data) == "h:9092"
+
+
+@pytest.mark.parametrize(
+    ("data", "address"),
+    [
+        (b'{"host":"h","port":9092}', "h:9092"),
+        (b'{"host":"::1","port":9092,"endpoints":[]}', "[::1]:9092"),
+        (b'{"host":null,"port":-1,"endpoints":["SSL://h:9093"]}', None),
+        (b'{"host":"h","port":0}', None),
+        (b'{"host":"h","port":"9092"}', None),
+    ],
+)
+def test_an_old_broker_has_its_address_outside_of_endpoints(
+    data: bytes, address: str | None
+) -> None:
+    assert parse_broker(PATH, data) == address
+    assert parse_broker(PATH, data, "SASL_PLAINTEXT") is None

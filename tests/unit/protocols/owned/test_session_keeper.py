@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.protocols.owned.agenda import Agenda
 from pyspark_zkgroup.protocols.owned.holdings import Holdings
@@ -73,3 +74,15 @@ def test_a_server_is_not_blamed_alone_where_the_process_may_have_stood_still(
     keeper.note_offline(DisconnectedError("no answer"))
     (message,) = [m for m in caplog.messages if "ZKG-115" in m]
     assert message.endswith(said)
+
+
+def test_a_wait_in_a_replay_says_who_does_not_answer(caplog: pytest.LogCaptureFixture) -> None:
+    keeper = keeper_of(1)
+    cast(Any, keeper.member.clock).next_of = lambda _events, _seconds: None
+    keeper.stand()
+    keeper.wait_out(ServerError("No broker answers"), 0.0)
+    assert caplog.messages[-1].startswith("[ZKG-002] No broker answers")
+    assert keeper.offline_since is None
+    keeper.wait_out(DisconnectedError("no answer"), 0.0)
+    assert "ZKG-115" in caplog.messages[-1]
+    assert keeper.offline_since is not None
