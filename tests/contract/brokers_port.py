@@ -1,5 +1,5 @@
-"""The brokers as the contract suite of the membership's port asks for them: real ones, and the fake
-of the simulation.
+"""The brokers that the contract suite of the membership's port needs: real ones, and the fake of
+the simulation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Cluster(Protocol):
     def view(self) -> Brokers: ...
 
     def cut_off(self) -> Brokers:
-        """As a process sees it that reaches no broker."""
+        """Return the view of a process that cannot reach any broker."""
 
     def create_topic(self, name: str, partitions: int) -> None: ...
 
@@ -38,7 +38,7 @@ class Cluster(Protocol):
     def delete_topic(self, name: str) -> None: ...
 
     def produce(self, partition: TopicPartition, count: int) -> None:
-        """Each record's time is its offset."""
+        """Produce records; each has its offset as its time."""
 
     def lose_records(self, partition: TopicPartition, before: int) -> None: ...
 
@@ -62,7 +62,7 @@ class RealCluster:
         return self.views[-1]
 
     def create_topic(self, name: str, partitions: int) -> None:
-        # Or retention would take records of 1970.
+        # Otherwise retention would delete records of 1970.
         self.sandbox.create_topic(name, partitions, {"retention.ms": "-1"})
 
     def grow(self, name: str, to: int) -> None:
@@ -116,7 +116,7 @@ class FakedCluster:
         self.kafka.logs[partition].earliest = before
 
     def close(self) -> None:
-        """Nothing of it outlives the test."""
+        """Remove everything that belongs to the test."""
 
 
 KINDS: dict[str, Callable[[pytest.FixtureRequest], Cluster]] = {

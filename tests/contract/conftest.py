@@ -37,7 +37,7 @@ def topic() -> str:
 
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """To the servers of the test."""
+    """Connect to the servers of the test."""
     name = "servers" if "servers" in request.fixturenames else "real_servers"
     made = Cluster(settings_of(request.getfixturevalue(name)))
     yield made

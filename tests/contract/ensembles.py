@@ -1,4 +1,4 @@
-"""ZooKeeper as the contract suites ask for it: a real one, and the fake of the simulation."""
+"""The ZooKeeper that the contract suites need: a real one, and the fake of the simulation."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from zkgroup_sandbox import Sandbox
 
 class Ensemble(Protocol):
     def open(self, timeout_ms: int) -> Session:
-        """A session below a chroot of this test's own."""
+        """Open a session below a chroot of this test alone."""
 
     def store(self, session: Session) -> Store: ...
 
     def expire(self, session: Session) -> None:
-        """The server ends it; the client is not asked."""
+        """End the session at the server, without the client."""
 
     def silence(self, timeout_ms: int) -> AbstractContextManager[Session]:
-        """A session, with a node /p, whose server does not answer for as long as this lasts."""
+        """Return a session, with a node /p, whose server does not answer inside the context."""
 
     def close(self) -> None: ...
 
@@ -96,11 +96,11 @@ class FakedEnsemble:
             access.set_way("up")
 
     def close(self) -> None:
-        """Nothing of it outlives the test."""
+        """Remove everything that belongs to the test."""
 
 
 def made(request: pytest.FixtureRequest, kind: str) -> Ensemble:
-    """The fake needs no server, so none is started for it."""
+    """Make an ensemble. The fake needs no server, so none is started for it."""
     if kind == "fake":
         return FakedEnsemble()
     asked = request.getfixturevalue

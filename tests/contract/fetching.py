@@ -1,4 +1,4 @@
-"""What tests of fetches read with, and how."""
+"""Readers and servers for tests of fetches."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rows(
     ranges: dict[TopicPartition, OffsetRange],
     marks: Mapping[TopicPartition, Mark] | None = None,
 ) -> dict[TopicPartition, Any]:
-    """(offset, value) of every row, in order, per partition."""
+    """Return (offset, value) of every row, in order, per partition."""
     table = to_table(read_ranges(cluster, ranges, marks))
     columns = [table[name].to_pylist() for name in ("topic", "partition", "offset", "value")]
     found: dict[TopicPartition, Any] = {tp: [] for tp in ranges}

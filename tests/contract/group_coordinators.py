@@ -1,6 +1,4 @@
-"""A group's coordinator as its contract suite asks for it: of real brokers, and the fake of the
-simulation.
-"""
+"""A group's coordinator for its contract suite: of real brokers, and the fake of the simulation."""
 
 from __future__ import annotations
 
@@ -25,10 +23,10 @@ from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.harness.waiting import REAL_TIME, wait_until
 from zkgroup_sandbox import Sandbox
 
-# By default a broker takes none below.
+# A broker refuses a shorter one by default.
 SESSION_S_MIN = 6.0
 PATIENCE_S = 60.0
-# Nothing that a test waits for may come about by the end of these.
+# Nothing that a test waits for may depend on the end of these.
 _LONG_S = 5 * PATIENCE_S
 _ANSWER_S = 30.0
 _GLANCE_S = 0.3
@@ -41,7 +39,7 @@ _AWAY = {
 
 @dataclass(frozen=True)
 class Offer:
-    """What a member says of itself in a join."""
+    """What a member offers in a join."""
 
     protocol: str = "range"
     subscription: bytes = encode_subscription(MemberSubscription(("any",)))
@@ -54,7 +52,7 @@ ANOTHER = Offer(subscription=encode_subscription(MemberSubscription(("any", "oth
 
 
 class Client:
-    """Over a connection of its own, since whatever it asks waits behind a join."""
+    """A member with its own connection, since its requests wait behind a join."""
 
     def __init__(self, cluster: Cluster, clock: Clock, group: str, instance: str | None) -> None:
         self.cluster = cluster
@@ -64,7 +62,7 @@ class Client:
         self._call: Call | None = None
 
     def find(self) -> None:
-        """Whoever coordinates the group now, as soon as it answers for it."""
+        """Find the present coordinator of the group, as soon as it answers for it."""
 
         def answers() -> bool:
             found = self.cluster.ask(
@@ -82,7 +80,7 @@ class Client:
         self._call = self.cluster.start(self._node, request, timeout_s=_LONG_S)
 
     def waits(self) -> bool:
-        """Whether its answer has not come for a moment."""
+        """Return whether its answer has not arrived for a moment."""
         assert self._call is not None
         return self.cluster.first([self._call], timeout_s=_GLANCE_S) is None
 
@@ -97,7 +95,7 @@ class Client:
         self.send(request)
         return self.answer()
 
-    # -- what it asks
+    # -- its requests
 
     def sends_join(self, offer: Offer = OFFER) -> None:
         self.send(
@@ -122,11 +120,11 @@ class Client:
         return self.joined()
 
     def is_named(self, offer: Offer = OFFER) -> None:
-        """It has an id, and has not joined."""
+        """Get an id without joining."""
         assert self.join(offer).code == codes.MEMBER_ID_REQUIRED
 
     def enter(self, offer: Offer = OFFER) -> JoinAnswer:
-        """Static members need no id first."""
+        """Join. Static members need no id first."""
         answer = self.join(offer)
         return self.join(offer) if answer.code == codes.MEMBER_ID_REQUIRED else answer
 
@@ -164,7 +162,7 @@ class Client:
 
 
 class Coordinator(Protocol):
-    """Of one group, and one topic of two partitions."""
+    """The coordinator of one group, and one topic of two partitions."""
 
     topic: str
     clock: Clock
@@ -172,7 +170,7 @@ class Coordinator(Protocol):
     def client(self, instance: str | None = None) -> Client: ...
 
     def move(self) -> None:
-        """Whoever coordinates from now on knows what is written, and nothing else."""
+        """Move the group to another coordinator, which knows what was written and nothing else."""
 
     def close(self) -> None: ...
 
@@ -250,7 +248,7 @@ KINDS = [
     pytest.param(_shared("sandbox_41"), id="4.1"),
 ]
 
-# Of servers that may be hurt.
+# Kinds of servers that a test may damage.
 OWN_KINDS = [
     pytest.param(_fake, id="fake"),
     pytest.param(_own("3.9"), id="3.9", marks=pytest.mark.long),

@@ -1,5 +1,5 @@
-"""Memberships as their contract suite asks for them: one group for each protocol, on real servers
-and on the simulation's fakes.
+"""Memberships for their contract suite: one group for each protocol, on real servers and on the
+simulation's fakes.
 
 Another protocol needs a class here with the few things that only it knows, and a place in
 `ON_SERVERS` and `ON_FAKES`.
@@ -38,21 +38,21 @@ from tests.harness.waiting import wait_until
 from tests.kafka.members import KafkaGroup, kafka_group_of
 from zkgroup_sandbox import Sandbox
 
-# What the protocols do not do alike, and why; docs/protocols.md has the rules.
+# How the protocols differ, and why; docs/protocols.md has the rules.
 DIFFERENCES = {
     "holds its share at its first boundary": {
-        "coordinator": "a member reads what it is told to read, and is told after it has joined",
+        "coordinator": "a member reads what its commands assign, and they come after it has joined",
         "light": "as with coordinator",
-        "kafka": "a join that takes longer is gone on with at a later boundary",
+        "kafka": "a join that takes longer continues at a later boundary",
     },
-    "an offset is set by hand beside live members": {
+    "an offset is set by hand while members live": {
         "kafka": "the brokers take offsets of a group with members from its members alone",
     },
 }
 
 
 class Members(Protocol):
-    """A group of one protocol. All that differs between them stands here; the suite has no ifs."""
+    """A group of one protocol. All differences between them are here; the suite has no ifs."""
 
     protocol: str
 
@@ -71,20 +71,20 @@ class Members(Protocol):
     ) -> Query: ...
 
     def crash(self, query: Query) -> None:
-        """As a kill -9 does: nobody is told anything."""
+        """Stop without notice to any server, like a kill -9."""
 
     def lose(self, query: Query) -> None:
-        """The server ends the query's membership; it finds out by its next request."""
+        """End the query's membership at the server; the query finds out by its next request."""
 
     def committed(self, topic: str) -> dict[int, int]:
-        """The group's offsets, where it has any."""
+        """Return the group's offsets, where it has any."""
 
     def set_offset(self, topic: str, partition: int, value: int) -> bool:
-        """As an operator does; False where the server refuses it."""
+        """Set an offset as an operator does; return False if the server refuses it."""
 
 
 class NodeMembers:
-    """What lies in ZooKeeper: `zookeeper`, and whatever keeps its owner nodes and offsets."""
+    """Nodes in ZooKeeper: `zookeeper`, and every protocol with its owner nodes and offsets."""
 
     protocol = "zookeeper"
 
@@ -145,8 +145,8 @@ class LightMembers(NodeMembers):
         self._crash(query)
 
     def lose(self, query: Query) -> None:
-        """As if nothing had been heard of it for its whole timeout. Again at each look: it may be
-        heard of before the coordinator looks.
+        """Act as if the coordinator had not heard from it for its whole timeout. Repeat at each
+        look: a message may arrive before the coordinator looks.
         """
         desk, consumer = self.desk, query.membership.member
         (life,) = [life for life in desk.sessions.heard if life.consumer == consumer]
@@ -292,7 +292,7 @@ def _on_servers(protocol: str, request: pytest.FixtureRequest) -> Iterator[Membe
 
 
 class Kind(NamedTuple):
-    """`sessions_take`: what a test is that waits until a session has ended."""
+    """`sessions_take` marks a test that waits until a session has ended."""
 
     of: Callable[[str, pytest.FixtureRequest], AbstractContextManager[Members]]
     sessions_take: tuple[pytest.MarkDecorator, ...] = ()

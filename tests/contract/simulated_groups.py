@@ -59,7 +59,7 @@ class SimulatedTopics:
 
 
 class Operator:
-    """Who writes past all members."""
+    """Writes nodes without being a member."""
 
     def __init__(self, server: FakeZookeeper) -> None:
         self.server = server
@@ -95,7 +95,7 @@ class SimulatedGroup(SimulatedTopics):
         return SimulatedQuery(self.simulation, options, checkpoint)
 
     def expire(self, query: Query) -> None:
-        """The server ends the session; the query finds out later."""
+        """End the session at the server; the query finds out later."""
         session: Any = query.membership.keeper.session
         session.expire()
 
@@ -110,7 +110,7 @@ class SimulatedGroup(SimulatedTopics):
 
 
 class SimulatedToldGroup(SimulatedGroup):
-    """A candidate stands alone, and is in office from the start."""
+    """One candidate, which is in office from the start."""
 
     def __init__(self, simulation: Simulation) -> None:
         super().__init__(simulation)

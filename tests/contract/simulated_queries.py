@@ -1,7 +1,7 @@
 """Queries in Spark's order whose members are real, and whose servers are the simulation's fakes.
 
-The one who triggers them runs as the world's main actor, so a test is straight-line code, and time
-passes only where somebody waits.
+The test triggers them as the world's main actor, so it is straight-line code, and time passes only
+while an actor waits.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _A_MOMENT_S = 0.001
 
 
 class WorldClock:
-    """A test's own: what is looked at without waiting takes a moment, or time would stand still."""
+    """A test's clock: every look takes a moment, or time would not pass without waiting."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -50,14 +50,14 @@ class WorldClock:
         return self.world.now
 
     def sleep(self, seconds: float) -> None:
-        # What the test has done meanwhile may be what somebody waits for.
+        # An actor may be waiting for what the test has done meanwhile.
         self.world.wake()
         self.world.pause(max(seconds, _A_MOMENT_S))
 
 
 class Simulation:
-    """One world with one ZooKeeper and one cluster, for one test. Its story is printed at the end:
-    shown where a test fails.
+    """One world with one ZooKeeper and one cluster, for one test. Its events are printed at the
+    end: pytest shows them if the test fails.
     """
 
     def __init__(self, seed: int = 1) -> None:
@@ -82,7 +82,7 @@ class Simulation:
 
 
 class SimulatedQuery(Query):
-    """Each has a process of its own. Of protocol `zookeeper`; the others say what is theirs."""
+    """A query in a separate process, of protocol `zookeeper`; subclasses are for the others."""
 
     def __init__(
         self, simulation: Simulation, options: dict[str, str], checkpoint: Checkpoint | None
@@ -121,7 +121,7 @@ class SimulatedQuery(Query):
         self.process.kill()
 
     def crash(self) -> None:
-        """Nothing is said to anybody; the servers find out by silence."""
+        """Stop without notice; the servers find out by silence."""
         self.process.kill()
 
     def _read(self, one: TaskInput) -> list[Row]:

@@ -1,4 +1,4 @@
-"""What a membership is promised of the brokers: the same by real ones and by the simulation's."""
+"""What a membership relies on: real brokers and the simulation's brokers do the same."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_time_has_the_first_record_that_is_not_older(
 
 
 def test_a_question_about_nothing_has_an_empty_answer(cluster: Cluster, brokers: Brokers) -> None:
-    """A member that holds nothing asks nobody, whoever is away."""
+    """A member that holds nothing sends no request, whichever broker is away."""
     away = cluster.cut_off()
     for asked in (brokers, away):
         assert asked.earliest([]) == asked.latest([]) == asked.ends([]) == {}
@@ -168,7 +168,7 @@ def test_brokers_that_are_away_are_an_error_that_names_a_remedy(
 
 
 def leave_one_leaderless(cluster: Cluster, topic: str) -> set[TopicPartition]:
-    """Which partitions still have a leader."""
+    """Return the partitions that still have a leader."""
     asked = set(parts(topic, 2))
     if isinstance(cluster, FakedCluster):
         gone = TopicPartition(topic, 1)

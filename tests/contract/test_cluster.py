@@ -24,7 +24,7 @@ from pyspark_zkgroup.kafka.wire import LATEST, metadata_request, offsets_request
 from pyspark_zkgroup.model import TopicPartition
 from zkgroup_sandbox import Sandbox
 
-# kafka-python leaves a socket that did not get its connection to the garbage collector.
+# kafka-python leaves a socket without a connection to the garbage collector.
 pytestmark = pytest.mark.filterwarnings(
     r"ignore:unclosed <socket\.socket .*laddr=\('0\.0\.0\.0', \d+\)>:ResourceWarning"
 )
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """Accepts connections and never says a word."""
+    """Accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -127,7 +127,7 @@ def test_connections_are_kept(sandbox: Sandbox) -> None:
         for _ in range(10):
             offsets.latest(cluster, [TopicPartition(topic, 0)], timeout_s=5)
             metadata.topics(cluster, [topic], timeout_s=5)
-        # Others of this process may still be closing theirs.
+        # Other sockets of this process may still be closing.
         assert open_sockets() <= before
     finally:
         cluster.close()
@@ -139,7 +139,7 @@ def test_closing_leaves_nothing_open(sandbox: Sandbox) -> None:
         cluster = Cluster(settings(sandbox.bootstrap_servers))
         metadata.topics(cluster, timeout_s=5)
         cluster.close()
-    # Others of this process may still be closing theirs.
+    # Other sockets of this process may still be closing.
     assert open_sockets() <= before
 
 
@@ -158,7 +158,7 @@ class StopError(BaseException):
 # A connection that the signal interrupts inside kafka-python is left to the garbage collector.
 @pytest.mark.filterwarnings("ignore:.*unclosed <socket:pytest.PytestUnraisableExceptionWarning")
 def test_a_signal_at_any_moment_ends_what_it_should(sandbox: Sandbox) -> None:
-    """A handler that raises does so, whatever kafka-python's loop is doing at the moment."""
+    """A handler that raises ends the request, whatever kafka-python's loop is doing."""
     topic = f"signal-{uuid.uuid4().hex[:8]}"
     sandbox.create_topic(topic, 12)
     partitions = [TopicPartition(topic, n) for n in range(12)]
@@ -217,7 +217,7 @@ def test_a_lease_that_fails_is_closed(sandbox: Sandbox) -> None:
 
     with pytest.raises(RuntimeError, match="on purpose"):
         fail()
-    # Others of this process may still be closing theirs.
+    # Other sockets of this process may still be closing.
     assert open_sockets() <= before
     with pool.lease(settings(sandbox.bootstrap_servers)) as second:
         assert second not in used
@@ -292,7 +292,7 @@ def test_a_forked_process_leaves_the_connections_of_its_parent_alone(sandbox: Sa
         assert again is first
         before = open_sockets()
         metadata.topics(again, timeout_s=5)
-        # Others of this process may still be closing theirs.
+        # Other sockets of this process may still be closing.
         assert open_sockets() <= before
     pool.close()
 

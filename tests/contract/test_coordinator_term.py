@@ -1,4 +1,4 @@
-"""A coordinator's term, on a real ZooKeeper and on the fake: what it reads, and whom it tells."""
+"""A coordinator's term, on a real ZooKeeper and on the fake: its reads and its commands."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 class Brokers:
-    """What Kafka says of its topics, when it says anything."""
+    """What Kafka answers about its topics, if it answers."""
 
     def __init__(self) -> None:
         self.topics: Mapping[str, tuple[int, ...]] | None = None
@@ -82,7 +82,7 @@ def test_topics_of_brokers_that_register_need_no_broker_to_be_asked(store: Store
         pass
     (start,) = told(store)
     assert isinstance(start, Start)
-    # t is just being made: its node has no partitions yet.
+    # t is just being created: its node has no partitions yet.
     assert (start.share, start.topics, start.generation.number) == ({}, {"t": ()}, 4)
     assert term.state.topics == {"t": (), "u": (0,)}
 
@@ -93,7 +93,7 @@ def test_where_nobody_can_tell_the_topics_there_is_no_coordinator(store: Store) 
 
 
 class Registrations:
-    """Which registrations are read in a term that is at work, look by look."""
+    """Which registrations a term reads, look by look."""
 
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store = store
@@ -143,15 +143,15 @@ def test_a_join_costs_the_coordinator_the_one_registration(registrations: Regist
     assert registrations.lives().keys() == {"c"}
 
 
-@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("another_joins", [False, True])
 def test_who_came_back_under_its_name_between_two_looks_has_another_life(
-    registrations: Registrations, beside: bool
+    registrations: Registrations, another_joins: bool
 ) -> None:
     store = registrations.store
     registrations.at_a_look()
     before = registrations.lives()
     store.commit([(Delete(PATHS.id("c"), -1), Create(PATHS.id("c"), MEMBER, ephemeral=True))])
-    if beside:
+    if another_joins:
         store.commit([(Create(PATHS.id("d"), MEMBER, ephemeral=True),)])
     registrations.at_a_look()
     assert registrations.lives() == registrations.made()

@@ -1,4 +1,4 @@
-"""What a fetch promises, of the broker in this process and of every kind the sandbox can start."""
+"""What a fetch guarantees, with the broker in this process and with every kind of the sandbox."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_batch_larger_than_what_is_taken_is_an_error_at_once(
 def test_what_brokers_compress_is_read(
     real_servers: Sandbox, cluster: Cluster, topic: str, codec: str
 ) -> None:
-    """The broker packs anew what it is sent, with the libraries of the JVM."""
+    """The broker compresses again what it receives, with the libraries of the JVM."""
     real_servers.create_topic(topic, 1, {"compression.type": codec})
     tp = TopicPartition(topic, 0)
     sent = [b"%d" % n + b" and again" * (n % 50) for n in range(1000)]

@@ -1,5 +1,5 @@
-"""What is under way while records are handed over, and what becomes of it when something goes
-wrong: on a broker in this process that errs when it is told to.
+"""The request that is under way while records are handed over, and what happens if it fails, on a
+broker in this process that fails on demand.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def broker(fetch_broker: FetchBroker) -> FetchBroker:
 
 
 def small(broker: FetchBroker, **settings: Any) -> Any:
-    """A request gets one batch of one partition."""
+    """Each request gets one batch of one partition."""
     few = {"fetch_bytes_max": 1, "fetch_wait_max_ms": 100, "deadline_s": 5.0}
     return settings_of(broker, **{**few, **settings})
 
@@ -78,7 +78,7 @@ def test_no_more_than_one_request_is_ahead(broker: FetchBroker, cluster: Cluster
 def test_a_partition_that_comes_back_waits_for_the_request_that_is_under_way(
     broker: FetchBroker,
 ) -> None:
-    """One answer of each broker at a time: more would not be bounded."""
+    """One answer of each broker at a time: more would have no limit."""
     under_way: list[Call] = []
 
     class Watched(Cluster):
@@ -88,7 +88,7 @@ def test_a_partition_that_comes_back_waits_for_the_request_that_is_under_way(
             return under_way[0]
 
     broker.errors = {ONE: [NOT_LEADER] * 3}
-    # Of the other partition there is nothing yet: the broker holds that request back for a while.
+    # There is nothing yet of the other partition: the broker delays that request for a while.
     cluster = Watched(small(broker, fetch_wait_max_ms=400))
     found = []
     try:
@@ -149,7 +149,7 @@ def test_batches_without_records_and_an_empty_tail_end_a_range(
     fetch_broker.append(ONE, batch([Record(0), Record(1)]))
     fetch_broker.append(ONE, batch([], base_offset=2, last_offset=5))
     fetch_broker.append(ONE, batch([Record(0)], last_offset=3))
-    fetch_broker.logs[ONE].end = 20  # and nothing from 10 on: it was compacted away
+    fetch_broker.logs[ONE].end = 20  # and nothing from 10 on: compaction removed it
     cluster = Cluster(small(fetch_broker))
     try:
         assert offsets_of(read_ranges(cluster, {ONE: OffsetRange(0, 20)})) == [0, 1, 6]

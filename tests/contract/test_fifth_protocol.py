@@ -1,5 +1,5 @@
-"""A fifth protocol, added by what DESIGN.md names under "Where to start" and nothing else: a module
-that builds its members, and its line in protocols/choice.py.
+"""A fifth protocol, added only by what DESIGN.md names under "Where to start": a module that builds
+its members, and its line in protocols/choice.py.
 
 All partitions belong to the member whose name comes first.
 """
@@ -73,7 +73,7 @@ class FirstByName:
         return claims.rebalance(context, mine, self.snapshot.topics, self.first, members)
 
     def conclude(self, context: MemberContext, waiting: Collection[TopicPartition]) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def outlook(self, _plan: Plan | None) -> Outlook:
         return Outlook()

@@ -1,4 +1,4 @@
-"""A JVM member with a pattern that zkgroup does not support: what the others own cannot be told."""
+"""A JVM member with a pattern that zkgroup does not support: what other members own is unknown."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_pattern_refuses_a_join_and_later_stops_the_assignment(
 def test_a_pattern_made_to_stall_members_costs_them_nothing(
     request: pytest.FixtureRequest, kind: str
 ) -> None:
-    """A backtracking matcher does not finish with a name of 25 letters in a lifetime."""
+    """A backtracking matcher would not finish with a name of 25 letters."""
     with KINDS[kind].of("zookeeper", request) as members:
         topic = members.made.topic(2)
         members.made.produce(topic, EACH)

@@ -1,4 +1,4 @@
-"""A member that gives its claims up (max.poll.interval.ms) while no server can be told of it."""
+"""A member that gives up its claims (max.poll.interval.ms) while no server can be reached."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def test_it_comes_back_although_its_last_session_has_not_ended(
     request: pytest.FixtureRequest, protocol: str, member_id: str
 ) -> None:
     """The quorum is lost, the driver is silent for too long, the quorum is back, and so is the
-    driver: all before the session that was given up has timed out. It looked like another process
-    under our name, and the query ended.
+    driver, all before the session that was given up has timed out. The session looked like another
+    process under the same name, and the query ended.
     """
     with KINDS["fakes"].of(protocol, request) as members:
         topic = members.made.topic(2)

@@ -1,8 +1,7 @@
-"""A group's coordinator: the rules that members of `protocol=kafka` build on, one by one, of real
-brokers and of the fake that the simulation runs them over.
+"""A group's coordinator: the rules that members of `protocol=kafka` rely on, one by one, on real
+brokers and on the fake of the simulation.
 
-Kafka 4 has another coordinator than Kafka 3, written anew, for the same requests; that of Kafka 3
-is asked in the long runs.
+Kafka 4 has a new coordinator for the same requests. Kafka 3's is tested in the long runs.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def movable(request: pytest.FixtureRequest) -> Iterator[Coordinator]:
 
 
 def lone(coordinator: Coordinator, offer: Offer = OFFER, instance: str | None = None) -> Client:
-    """The only member, with its share."""
+    """Return the only member, with its share."""
     one = coordinator.client(instance)
     assert one.enter(offer).generation == 1
     assert one.sync({one.who.member: b"all"}) == (codes.NONE, b"all")
@@ -54,7 +53,7 @@ def lone(coordinator: Coordinator, offer: Offer = OFFER, instance: str | None = 
 
 
 def two_of(coordinator: Coordinator, second: Offer = OFFER) -> tuple[Client, Client]:
-    """Both have their shares, and the first one leads."""
+    """Return two members with their shares; the first one leads."""
     one, two = lone(coordinator), coordinator.client()
     two.is_named(second)
     two.sends_join(second)
@@ -70,7 +69,7 @@ def until(coordinator: Coordinator, what: str, is_so: Callable[[], bool]) -> Non
 
 
 def told_to_join(member: Client) -> None:
-    """It hears of others by its heartbeats."""
+    """The member learns of others by its heartbeats."""
 
     def told() -> bool:
         return member.heartbeat() == codes.REBALANCE_IN_PROGRESS
@@ -79,7 +78,7 @@ def told_to_join(member: Client) -> None:
 
 
 def beat_for(coordinator: Coordinator, seconds: float, *members: Client) -> set[int]:
-    """What they are answered meanwhile."""
+    """Send heartbeats and return their answers."""
     ends = coordinator.clock.monotonic() + seconds
     heard: set[int] = set()
 
@@ -125,7 +124,7 @@ def test_a_join_waits_for_the_others_who_hear_of_it_by_heartbeats(
     }
     told = two.joined()
     assert (told.generation, told.leads, told.members) == (2, False, ())
-    # Told, and not yet assigned.
+    # Notified, and not yet assigned.
     assert two.commit(partition(coordinator), 7) == codes.REBALANCE_IN_PROGRESS
     assert two.committed(partition(coordinator)) == 5
 
@@ -238,7 +237,7 @@ def test_no_share_is_given_while_members_join(coordinator: Coordinator) -> None:
     two.sends_sync()
     assert two.waits()
     one.sends_join(ANOTHER)
-    # Whoever waits for a share is not left waiting.
+    # A member that waits for a share gets an answer.
     assert two.synced()[0] == codes.REBALANCE_IN_PROGRESS
 
 
@@ -327,7 +326,7 @@ def test_a_commit_is_refused_where_there_is_no_partition(coordinator: Coordinato
 
 
 def test_each_partition_of_a_commit_has_an_answer_of_its_own(coordinator: Coordinator) -> None:
-    """What concerns a partition comes first, and the coordinator is asked of the rest."""
+    """Errors of a partition come first, and the coordinator is asked about the rest."""
     one, here = lone(coordinator), partition(coordinator)
     nowhere = TopicPartition(coordinator.topic, 2)
     both = {here: 5, nowhere: 3}
@@ -336,7 +335,7 @@ def test_each_partition_of_a_commit_has_an_answer_of_its_own(coordinator: Coordi
     assert one.committed(here) == 5
     one.who = replace(one.who, generation=2)
     assert one.commits(both) == {here: codes.ILLEGAL_GENERATION, nowhere: unknown}
-    one.who = replace(one.who, member="nobody")
+    one.who = replace(one.who, member="absent")
     assert one.commits(both) == {here: codes.UNKNOWN_MEMBER_ID, nowhere: unknown}
     assert one.commits({nowhere: 3}) == {nowhere: unknown}
     assert one.committed(here) == 5
@@ -369,7 +368,7 @@ def test_a_coordinator_that_moves_knows_what_is_written(movable: Coordinator) ->
     movable.move()
     one.find()
     two.find()
-    # The generation that was told and not assigned is none that is written.
+    # A generation that was announced and not assigned is not written.
     assert one.sync({one.who.member: b"1"})[0] == codes.ILLEGAL_GENERATION
     assert two.sync()[0] == codes.UNKNOWN_MEMBER_ID
     one.who = replace(one.who, generation=1)

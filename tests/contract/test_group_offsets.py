@@ -1,6 +1,4 @@
-"""Offsets of a group that the brokers keep: written by us, read by others, and the other way
-round.
-"""
+"""Offsets of a group in Kafka: written by zkgroup and read by others, and the reverse."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from tests.harness.waiting import wait_until
 from tests.interop import current_tools
 from zkgroup_sandbox import Sandbox
 
-NOTE = "zkgroup somebody"
+NOTE = "zkgroup test"
 
 
 @pytest.fixture
@@ -133,7 +131,7 @@ def test_the_coordinator_is_killed(new_sandbox: Callable[..., Sandbox], name: st
     cluster = Cluster(settings_of(servers))
     try:
         kept = GroupOffsets(cluster, name)
-        # Its topic has two copies only once both brokers have heard of it.
+        # Its topic has two copies only once both brokers know it.
         assert kept.commit({tp: 1}, NOTE, timeout_s=60.0) == {}
         first = kept._coordinator
         kept._coordinator = 3 - (first or 0)
@@ -166,7 +164,7 @@ def test_consumers_of_the_new_protocol_are_told_too(
             assert consumer.poll() is None
             return bool(kept.live_members(timeout_s=TIMEOUT_S))
 
-        wait_until(told, 60, "the consumer to be told of")
+        wait_until(told, 60, "the consumer to be listed")
         (refused,) = kept.commit({TopicPartition(topic, 0): 0}, NOTE, timeout_s=TIMEOUT_S).values()
         assert refused.group_is_live
     finally:

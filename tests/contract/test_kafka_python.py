@@ -1,8 +1,8 @@
-"""What kafka/ (connection.py, receiving.py, wire.py, group_wire.py) and records/reference.py use
-of kafka-python's inside.
+"""The internals of kafka-python that kafka/ (connection.py, receiving.py, wire.py, group_wire.py)
+and records/reference.py use.
 
-None of it is a promised interface. When a new version of kafka-python changes one of these, this
-fails with its name, before a fetch fails in a way that has to be explained.
+None of it is a public interface. If a new version of kafka-python changes one of these, this test
+fails with its name, before a fetch fails in a way that is hard to explain.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def test_a_request_on_its_way_is_known_by_its_header() -> None:
 
 
 def test_answers_really_come_whole(fetch_broker: FetchBroker) -> None:
-    """A connection may be made in another way one day: then this transport would not be asked."""
+    """If connections are made in another way one day, this transport would no longer be used."""
     cluster = Cluster(FetchSettings((fetch_broker.bootstrap_servers,)))
     fetch_broker.create_topic("t", 1)
     tp = TopicPartition("t", 0)
@@ -177,7 +177,7 @@ def test_answers_really_come_whole(fetch_broker: FetchBroker) -> None:
     try:
         assert type(connection.transport).__module__ == receiving.__name__
         assert type(connection.parser).__module__ == receiving.__name__
-        # The records stand in the very bytes that were received, with the answer around them.
+        # The records are in the received bytes, with the rest of the answer around them.
         assert isinstance(raw.data.obj, bytes)
         assert len(raw.data.obj) > len(raw.data)
     finally:

@@ -1,4 +1,4 @@
-"""Who is let in at a coordinator's port: the two real ends of a stream, without what is behind."""
+"""Which clients a coordinator's port admits: the two real ends of a stream, with nothing behind."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def listening(own: StreamAccess, answer: ToMember) -> Iterator[Listener]:
 
 class Silent:
     def take(self, message: object) -> None:
-        """Nothing is answered."""
+        """Answer nothing."""
 
     def end(self) -> None:
-        """Nothing is kept."""
+        """Keep nothing."""
 
 
 def come(listener: Listener, given: StreamAccess) -> None:
@@ -131,7 +131,7 @@ def test_who_cannot_be_served_is_told_why(
 
 
 class Leaving:
-    """What a coordinator does for a member that leaves; it keeps what came."""
+    """What a coordinator does for a member that leaves; it keeps the messages."""
 
     def __init__(self, outbox: Outbox) -> None:
         self.outbox = outbox
@@ -143,13 +143,13 @@ class Leaving:
             self.outbox.put(Executed(message.number, ()))
 
     def end(self) -> None:
-        """Nothing is kept."""
+        """Keep nothing."""
 
 
 @pytest.mark.parametrize("is_misled", [False, True], ids=["at once", "after another answer"])
 def test_a_life_that_was_given_up_is_ended_before_a_new_session(is_misled: bool) -> None:
-    """Its owner nodes stand, and the new session knows of none of them. Or: a coordinator is ending
-    that life, says that there is none, and dies; its successor finds it registered still.
+    """Its owner nodes exist, and the new session knows none of them. Or: a coordinator is ending
+    that life, answers that there is none, and dies; its successor still finds it registered.
     """
     found: list[tuple[int, Leaving]] = []
 

@@ -1,5 +1,5 @@
-"""What a task does where its log was cut, its topic made anew, or its leader leads no more: brokers
-of this process are brought into those states. tests/broker/test_unclean_election.py has real ones.
+"""What a task does if its log was cut, its topic was recreated, or its leader was replaced. Brokers
+in this process get into those states; tests/broker/test_unclean_election.py has real ones.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def broker(fetch_broker: FetchBroker) -> FetchBroker:
 
 @pytest.fixture
 def second(broker: FetchBroker) -> Iterator[FetchBroker]:
-    """Leads what `broker` has led: it has the same records, and more have come since."""
+    """Leads what `broker` has led: it has the same records, and newer ones."""
     made = FetchBroker(OTHER)
     made.peers, broker.peers = [broker], [made]
     made.ids = broker.ids
@@ -48,7 +48,7 @@ def second(broker: FetchBroker) -> Iterator[FetchBroker]:
 
 
 def grow(second: FetchBroker) -> None:
-    """Through it alone: whom the other broker leads to would get the records."""
+    """Append through it alone: the broker that `broker` names as leader gets the records."""
     peers, second.peers = second.peers, []
     produce(second.bootstrap_servers, TP, values(50), batch_size=0)
     second.peers = peers
@@ -97,7 +97,7 @@ def test_a_range_that_was_cut_and_has_grown_again_is_a_loss_with_its_offsets(
 def test_where_losses_are_allowed_what_is_left_of_the_range_is_read(
     broker: FetchBroker, start: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And nothing of what has taken its place: the planner goes back to that."""
+    """Nothing of what replaced the lost range is read: the planner goes back to it."""
     caplog.set_level(logging.WARNING)
     mark = cut_and_grown(broker)
     cluster = cluster_of(broker, fail_on_data_loss=False)
@@ -148,7 +148,7 @@ def test_a_log_that_is_cut_while_it_is_read(broker: FetchBroker) -> None:
 def test_a_short_log_of_a_leader_in_the_epoch_of_the_plan_is_never_skipped(
     broker: FetchBroker,
 ) -> None:
-    """Without epochs it would be, after the deadline, where losses are allowed."""
+    """Without epochs it would be, after the deadline, if losses are allowed."""
     mark = mark_of(broker, 0)
     broker.logs[TP].committed = 70
     ranges = {TP: OffsetRange(0, 100)}
@@ -164,7 +164,7 @@ def test_a_short_log_of_a_leader_in_the_epoch_of_the_plan_is_never_skipped(
 def test_a_former_leader_that_still_answers_is_left_for_the_one_that_leads(
     broker: FetchBroker, second: FetchBroker
 ) -> None:
-    """It has heard of nothing, and names itself; the other broker names the new leader."""
+    """It does not know of the election and names itself; the other broker names the new leader."""
     grow(second)
     cluster = cluster_of(broker, deadline_s=10.0, fail_on_data_loss=False)
     try:
@@ -203,7 +203,7 @@ def test_a_leader_is_known_for_five_minutes_and_then_another_broker_is_asked(
         assert offsets.latest(cluster, [TP], timeout_s=5) == {TP: 100}
         clock.now += 20
         assert offsets.latest(cluster, [TP], timeout_s=5) == {TP: 150}
-        # What the former one goes on to say of itself is older, and is not believed.
+        # What the former leader continues to report about itself is older, and ignored.
         leaders.forget(cluster, [TP])
         second.leaders[TP] = (broker.node, 0)
         found = leaders.find(cluster, [TP], timeout_s=5)[TP]
@@ -237,7 +237,7 @@ def test_an_epoch_that_has_moved_is_looked_up_and_asked_again(broker: FetchBroke
         assert offsets.log_ends(cluster, [TP], timeout_s=5)[TP] == LogEnd(100, mark_of(broker, 1))
         assert offsets.epoch_ends(cluster, {TP: 0}, timeout_s=5) == {TP: 100}
         broker.logs[TP].elect(60)
-        # Refused in the old epoch, and only looked up for the next question.
+        # Refused in the old epoch, and only looked up for the next request.
         assert offsets.epoch_ends(cluster, {TP: 0}, timeout_s=5) == {}
         assert offsets.epoch_ends(cluster, {TP: 0}, timeout_s=5) == {TP: 60}
     finally:
@@ -267,7 +267,7 @@ def test_a_topic_made_anew_under_a_task_is_not_read_for_the_old_one(
 def test_a_partition_that_one_broker_does_not_know_is_asked_of_another(
     broker: FetchBroker, second: FetchBroker
 ) -> None:
-    """A task whose first broker lags must not take a new partition for deleted."""
+    """A task whose first broker lags must not take a new partition for a deleted one."""
     new = TopicPartition(TP.topic, 1)
     second.logs[new] = Log()
     cluster = cluster_of(broker)

@@ -1,4 +1,4 @@
-"""What is asked of brokers beside records: metadata, and where logs begin and end."""
+"""Requests to brokers other than fetches: metadata, and where logs begin and end."""
 
 from __future__ import annotations
 
@@ -110,10 +110,10 @@ def test_the_first_offset_of_a_time_or_later(
     def at(time_ms: int) -> int | None:
         return offsets.at_times(cluster, {zero: time_ms}, timeout_s=TIMEOUT_S)[zero]
 
-    # The records are not in the order of their times: it is the first that counts.
+    # The records are not in the order of their times: the first one with such a time counts.
     assert [at(time_ms) for time_ms in (0, 5000, 5001, 7000, 8000, 9000)] == [0, 0, 2, 2, 2, 2]
     assert at(9001) is None
-    # A time of its own for each partition; one that is not there has no answer.
+    # A separate time for each partition; one that does not exist has no answer.
     times = {zero: 6000, one: 6000, absent: 0}
     assert offsets.at_times(cluster, times, timeout_s=TIMEOUT_S) == {zero: 2, one: None}
     assert offsets.at_times(cluster, {}, timeout_s=TIMEOUT_S) == {}

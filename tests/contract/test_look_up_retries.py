@@ -1,4 +1,4 @@
-"""How often and how long log ends are asked for, on a broker in this process that will not say."""
+"""How often and how long log ends are asked for, on a broker in this process that refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SILENT, TOLD = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 class HesitantBroker(FetchBroker):
-    """Takes itself not to lead partition 0, so many times; None: for ever."""
+    """Denies being the leader of partition 0, this many times; None: always."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ def broker() -> Iterator[HesitantBroker]:
 
 
 def ends(broker: HesitantBroker, **client: Any) -> tuple[dict[TopicPartition, int], float]:
-    """Of both partitions, and for how long it took by the cluster's clock."""
+    """Return the ends of both partitions, and the duration by the cluster's clock."""
     cluster = Cluster(settings_of(broker, client=ClientSettings(**client)))
     began = cluster.clock.monotonic()
     try:

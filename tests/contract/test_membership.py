@@ -1,7 +1,7 @@
-"""What the planner may rely on, whichever protocol decides who reads what: the membership's port.
+"""What the planner may rely on with every protocol: the membership's port.
 
-The same for all protocols, on real servers and on the simulation's fakes; what they do not do alike
-stands in `DIFFERENCES`, with the reason. Selected by name: pytest tests/contract -k "membership and
+The suite is the same for all protocols, on real servers and on the simulation's fakes. Differences
+are in `DIFFERENCES`, with the reason. Select by name: pytest tests/contract -k "membership and
 coordinator", and "... and fakes" for those alone.
 """
 
@@ -41,7 +41,7 @@ def missing(members: Members, *queries: Query) -> list[Row]:
 
 
 def at(step: str, act: Callable[[], None]) -> Callable[[str], None]:
-    """Once, when that step of a trigger is reached."""
+    """Act once, when a trigger reaches that step."""
     done: list[str] = []
 
     def reached(name: str) -> None:
@@ -61,7 +61,7 @@ def die() -> None:
 
 
 def crash(members: Members, query: Query, step: str) -> None:
-    """At that step of the next batch."""
+    """Crash at that step of the next batch."""
 
     def crashed() -> bool:
         try:
@@ -93,7 +93,7 @@ def test_all_that_a_lone_member_subscribes_to_is_its_own(members: Members) -> No
 
 
 def test_members_share_and_what_stays_is_read_on(members: Members) -> None:
-    """Nobody reads what another holds, at any batch."""
+    """No batch of a member reads what another member holds."""
     topic = filled(members, 4)
     first = members.query(topic)
     settle(first, partitions=4)
@@ -107,7 +107,7 @@ def test_members_share_and_what_stays_is_read_on(members: Members) -> None:
 
 
 def test_two_members_with_default_options_have_equal_shares(members: Members) -> None:
-    """Each has as many threads as the topic has partitions, or more: the first could keep all."""
+    """Each has at least as many threads as the topic has partitions: the first could keep all."""
     for partitions in (1, 2, 3, 4, 6, 7, 12):
         topic = filled(members, partitions)
         first = members.query(topic, threads=THREADS.default)
@@ -155,7 +155,7 @@ def test_a_plan_names_what_is_held_and_commits_come_with_the_next_boundary(
 
 
 def test_what_moves_is_given_up_at_the_boundary_and_not_before(members: Members) -> None:
-    """A is in its batch, whatever B asks for."""
+    """A finishes its batch, whatever B requests."""
     topic = filled(members, 2)
     first = members.query(topic)
     settle(first, partitions=2)
@@ -200,7 +200,7 @@ def test_a_lost_membership_is_joined_anew_and_settles(members: Members) -> None:
     assert missing(members, query) == [] == twice(query.rows)
 
 
-# Without a member.id the restart waits until its predecessor is counted dead.
+# Without a member.id the restart waits until its predecessor counts as dead.
 MEMBER_ID = pytest.mark.parametrize(
     ("members", "member_id"),
     [
@@ -253,7 +253,7 @@ def test_an_unfinished_batch_is_replayed_exactly(members: Members, member_id: st
 
 
 def test_the_older_of_two_drivers_on_one_checkpoint_commits_nothing(members: Members) -> None:
-    """It was counted dead in its batch, goes on, and finds the batch done by its replacement."""
+    """It counted as dead during its batch, and its replacement has done the batch meanwhile."""
     topic = filled(members, 1)
     checkpoint = Checkpoint()
     older = members.query(topic, checkpoint)
@@ -275,7 +275,7 @@ def test_the_older_of_two_drivers_on_one_checkpoint_commits_nothing(members: Mem
 
 
 def test_a_first_position_is_written_before_anything_is_read(members: Members) -> None:
-    """A crash before the first batch must not skip what comes in meanwhile, in any partition."""
+    """A crash before the first batch must not skip records that arrive meanwhile, anywhere."""
     topic = filled(members, 2)
     first = members.query(topic, starting="latest", member_id="one")
     settle(first, partitions=2)
@@ -288,7 +288,7 @@ def test_a_first_position_is_written_before_anything_is_read(members: Members) -
 
 
 def test_who_leaves_frees_its_share_at_once(members: Members) -> None:
-    """Not after its session: that one is longer than this test may wait."""
+    """Not after its session, which is longer than this test may wait."""
     topic = filled(members, 2)
     first = members.query(topic, session_ms=25_000)
     second = members.query(topic)
@@ -301,7 +301,7 @@ def test_who_leaves_frees_its_share_at_once(members: Members) -> None:
 
 
 def test_an_offset_that_is_set_by_hand_counts(members: Members) -> None:
-    """In mid-batch: what is read just then is not committed over it."""
+    """Also in mid-batch: what is being read is not committed over it."""
     topic = filled(members, 1)
     query = members.query(topic)
     settle(query, partitions=1)
@@ -310,19 +310,19 @@ def test_an_offset_that_is_set_by_hand_counts(members: Members) -> None:
     reset = at("sunk", lambda: taken.append(members.set_offset(topic, 0, 2)))
     a_batch(query, reset)
     settle(query, partitions=1)
-    refused = members.protocol in DIFFERENCES["an offset is set by hand beside live members"]
+    refused = members.protocol in DIFFERENCES["an offset is set by hand while members live"]
     assert taken == [not refused]
     assert twice(query.rows) == ([] if refused else [(topic, 0, n) for n in range(2, 2 * EACH)])
     assert members.committed(topic) == {0: 2 * EACH}
 
 
 def test_an_offset_that_is_set_while_nothing_is_read_counts(members: Members) -> None:
-    """No record comes that would have it plan, and so prove, anything."""
+    """No record arrives that would make it plan, and so prove, anything."""
     topic = filled(members, 1)
     query = members.query(topic)
     settle(query, partitions=1)
     if not members.set_offset(topic, 0, 2):
-        return  # Such a protocol takes none from who is no member.
+        return  # Such a protocol accepts none from outside the group.
     again = [(topic, 0, n) for n in range(2, EACH)]
 
     def has_read_again() -> bool:
@@ -336,7 +336,7 @@ def test_an_offset_that_is_set_while_nothing_is_read_counts(members: Members) ->
 
 
 def test_an_offset_beyond_its_log_refuses_who_is_to_read_it(members: Members) -> None:
-    """The topic was made anew, or its log cut: nothing is read of it, and the offset stays."""
+    """The topic was recreated, or its log cut: nothing is read of it, and the offset stays."""
     topic = filled(members, 2)
     first = members.query(topic)
     settle(first, partitions=2)
@@ -376,7 +376,7 @@ def test_each_difference_is_of_a_protocol_whose_rules_are_written_down() -> None
 def test_a_restart_waits_for_brokers_that_are_away_for_a_moment(
     members: Members, step: str
 ) -> None:
-    """As a running query does; the first look of a new one is an error for its user."""
+    """Like a running query; the first look of a new query is an error for its user."""
     topic = filled(members, 2)
     checkpoint = Checkpoint()
     first = members.query(topic, checkpoint)
@@ -387,6 +387,6 @@ def test_a_restart_waits_for_brokers_that_are_away_for_a_moment(
     if not isinstance(again, SimulatedQuery):
         pytest.skip("brokers are cut off from one process only in the simulation")
     again.process.cut_kafka(3.0)
-    again.trigger()  # no error: what waits for a condition would try again
+    again.trigger()  # no error: a caller that waits would try again
     settle(again, partitions=2)
     assert missing(members, first, again) == []

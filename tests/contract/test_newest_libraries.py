@@ -1,5 +1,6 @@
-"""The newest kafka-python and kazoo that the package index has, beside those that are pinned: what
-faces their inner classes is run with them, so that a release which breaks it is known the next day.
+"""Runs the newest kafka-python and kazoo of the package index, in addition to the pinned ones.
+
+Only tests of their internals run with them, so a release that breaks these is known the next day.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def test_the_newest_release(library: str, tmp_path: Path) -> None:
         pytest.skip(f"the package index does not answer: {installed.stderr[-200:]}")
     (newest,) = (d.version for d in distributions(path=[str(tmp_path)]))
     if newest == version(library):
-        return  # all other tests have run with it
+        return  # all other tests run with it
     minor = ".".join(newest.split(".")[:2])
     found = subprocess.run(
         [sys.executable, "-c", RUN, library, minor, *(str(HERE / n) for n in FACING[library])],

@@ -1,4 +1,4 @@
-"""The same records from brokers that speak as older ones did."""
+"""The same records from brokers that use older versions of the protocol."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_requests_of_older_brokers(
 def test_message_sets_of_older_brokers(
     sandbox: Sandbox, topic: str, codec: str, version: tuple[int, ...], kind: int
 ) -> None:
-    """Asked in the words of that time, a 3.9 broker turns batches into the old message sets."""
+    """Asked with old requests, a 3.9 broker converts batches to the old message sets."""
     sandbox.create_topic(topic, 1, {"compression.type": codec})
     tp = TopicPartition(topic, 0)
     sent = [b"%d" % n * 20 for n in range(500)]

@@ -1,4 +1,4 @@
-"""Transactions, as brokers tell of them and as they are read."""
+"""Transactions, as brokers report them and as they are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.contract.fetching import TIMEOUT_S, rows, settings_of
 from tests.harness.producing import producer
 from zkgroup_sandbox import Sandbox
 
-# Three records each: committed, aborted, committed, with a marker behind them; two that are open.
+# Three records each: committed, aborted, committed, each followed by a marker; two are open.
 ABORTED = {4, 5, 6}
 RECORDS = [0, 1, 2, 4, 5, 6, 8, 9, 10]
 OPEN, END = 12, 14
@@ -45,7 +45,7 @@ def test_what_is_read_of_transactions(
                 if n < latest
                 if not (committed and n in ABORTED)
             ]
-            # Begun in the middle of what was aborted, each answer names it all the same.
+            # Although reading begins inside the aborted records, each answer names the transaction.
             (raw,) = read_ranges(cluster, {tp: OffsetRange(5, 9)})
             assert [t.first_offset for t in raw.aborted] == ([4] if committed else [])
             found = [n for n, _ in rows(cluster, {tp: OffsetRange(5, 9)})[tp]]

@@ -1,4 +1,4 @@
-"""How large records are, asked of brokers without reading what they hold."""
+"""Sizes of records, asked of brokers without reading all records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KIB = 1024
 
 
 def filled(servers: Servers, topic: str, sizes: list[tuple[int, int]]) -> list[TopicPartition]:
-    """So many records of so many bytes, which no compression makes smaller, to each partition."""
+    """Write (count, size) records to each partition, which compression cannot make smaller."""
     servers.create_topic(topic, len(sizes))
     found = [TopicPartition(topic, n) for n in range(len(sizes))]
     for tp, (count, size) in zip(found, sizes):

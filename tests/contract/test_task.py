@@ -1,4 +1,4 @@
-"""A task returns the same rows however often, and wherever, it is run."""
+"""A task returns the same rows whenever and wherever it runs."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_connections_are_warm_in_the_next_task(given: tuple[TaskInput, FetchSett
     run(given)
     with task.POOL.lease(given[1]) as again:
         assert again is cluster
-        # No metadata, no new connection: fetches alone.
+        # No metadata, no new connection: only fetches.
         assert again.requests - asked < asked
 
 

@@ -1,4 +1,4 @@
-"""TLS and logins of our sessions, on a real server. Who is not let in learns why at once."""
+"""TLS and logins of our sessions, on a real server. A rejected client fails at once."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from zkgroup_sandbox.certificates import Certificates, Identity
 from zkgroup_sandbox.cut import Cut
 
 AT_ONCE_S = 3.0
-"""On a loaded machine; waiting would take longer."""
+"""On a loaded machine; waiting for a timeout would take longer."""
 CONNECT_MS = 6000
 SOON_MS = 1500
-"""For those that are waited for until then."""
+"""For servers that are waited for until then."""
 IN_TIME_S = 10.0
 
 (ZOE,) = secured_zookeeper.USERS
@@ -82,7 +82,7 @@ def opened(hosts: str, security: ZooKeeperSecurity, **more: bool) -> Iterator[Se
 
 
 def made_by(session: Session, path: str) -> list[tuple[str, str, int]]:
-    """The ACL of a node that the session makes: scheme, who, rights."""
+    """Return the ACL of a node that the session creates: scheme, identity, rights."""
     (outcome,) = Store(session).commit([(Create(path, b""),)])
     assert isinstance(outcome, Done)
     acls, _ = session.ask(session.client.get_acls_async(path))
@@ -112,7 +112,7 @@ def test_a_login(server: Sandbox, certificates: Certificates, is_secure: bool) -
 
 
 def test_a_session_outlives_its_connection(server: Sandbox, certificates: Certificates) -> None:
-    """It comes again with TLS and its login, and what it watches is heard of."""
+    """It reconnects with TLS and its login, and its watches still fire."""
     (zookeeper,) = server.zookeepers
     security = ZooKeeperSecurity(tls(certificates, certificates.client), LOGIN)
     with Cut([zookeeper.secure_address]) as cut, opened(cut.addresses, security) as session:
@@ -135,19 +135,19 @@ def test_one_server_with_a_bad_certificate_does_not_keep_us_from_the_others(
         for hosts in (f"{expired},{zookeeper.secure_address}",) * 3:  # kazoo shuffles them
             with opened(hosts, security) as session:
                 assert session.connected
-        # None of them is left: what is wrong with the one is said beside the other.
+        # None of them is left: the error of the one is reported next to the other.
         with pytest.raises(ServerError, match="certificate has expired") as caught:
             session_of(f"{expired},127.0.0.1:1", security, connect_ms=SOON_MS).open()
         assert "127.0.0.1:1" in caught.value.what
 
 
-# Which port, with what security (of certificates), and what is said.
+# The port, the security settings (with certificates), and the message.
 def refused(certificates: Certificates, name: str) -> tuple[str, ZooKeeperSecurity, str, str]:
     client = certificates.client
     other = Tls(authorities=certificates.other_ca.read_text())
     module = "zookeeper.sasl.jaas.config"
     wrong = Password(ZOE, Secret(WRONG_PASSWORD))
-    nobody = Password("nobody", Secret(WRONG_PASSWORD))
+    nobody = Password("unknown", Secret(WRONG_PASSWORD))
     cases: dict[str, tuple[str, ZooKeeperSecurity, str, str]] = {
         "no client certificate": (
             "secure",
@@ -188,7 +188,7 @@ def refused(certificates: Certificates, name: str) -> tuple[str, ZooKeeperSecuri
         "an unknown user within TLS": (
             "secure",
             ZooKeeperSecurity(tls(certificates, client), nobody),
-            "does not accept the login of user 'nobody' by DIGEST-MD5",
+            "does not accept the login of user 'unknown' by DIGEST-MD5",
             module,
         ),
     }
@@ -231,7 +231,7 @@ def test_who_is_not_let_in_learns_why_at_once(
 
 
 def test_any_host_is_taken_where_it_is_said_so(certificates: Certificates) -> None:
-    """The handshake is done then: what the port does not speak is ZooKeeper's protocol."""
+    """The handshake succeeds then, but the port does not speak ZooKeeper's protocol."""
     security = ZooKeeperSecurity(tls(certificates, certificates.client, check_host=False))
     with tls_port(certificates.wrong_host) as hosts, pytest.raises(ServerError) as caught:
         session_of(hosts, security, connect_ms=SOON_MS).open()
@@ -251,8 +251,8 @@ def test_credentials_of_an_unknown_scheme_are_refused(server: Sandbox) -> None:
 def test_a_port_of_the_other_kind_is_guessed_in_time(
     server: Sandbox, certificates: Certificates, is_secure: bool
 ) -> None:
-    """It only hangs up, as a server does that is just starting: so it is waited for, as long as
-    zookeeper.connection.timeout.ms says (6 s by default).
+    """It only closes the connection, like a server that is just starting. So it is waited for, as
+    long as zookeeper.connection.timeout.ms says (6 s by default).
     """
     (zookeeper,) = server.zookeepers
     security = ZooKeeperSecurity(tls(certificates, certificates.client)) if is_secure else OPEN
@@ -284,7 +284,7 @@ def test_a_missing_package_is_named(
 
 
 def test_nothing_of_a_login_is_logged(server: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
-    """At the level DEBUG kazoo logs each request with what is in it."""
+    """At level DEBUG kazoo logs each request with its contents."""
     login = Password(ZOE, Secret(secured_zookeeper.USERS[ZOE]))
     session = session_of(
         server.zookeepers[0].address,
@@ -309,7 +309,7 @@ def test_nothing_of_a_login_is_logged(server: Sandbox, caplog: pytest.LogCapture
 
 @pytest.fixture
 def protected(server: Sandbox) -> Iterator[str]:
-    """A node with one below it, that only user `o` may change, and only `o` may read."""
+    """A node with a child that only user `o` may change or read."""
     (zookeeper,) = server.zookeepers
     owner = KazooClient(zookeeper.address, auth_data=[("digest", f"o:{PASSWORD}")])
     owner.start()

@@ -1,6 +1,4 @@
-"""What our sessions promise, on a real server. Also: that kazoo's inner methods are still as they
-were.
-"""
+"""What our sessions guarantee, on a real server; and that kazoo's internals are unchanged."""
 
 from __future__ import annotations
 
@@ -122,7 +120,7 @@ def test_a_silent_server_is_waited_for_at_length_once_and_again_when_it_was_hear
         assert session.request_timeout_s < 0.5
         with pytest.raises(DisconnectedError):
             session.ask(session.client.exists_async("/"))
-        # Its answers come late, and are an answer all the same.
+        # Its answers arrive late, but count.
         cut.heal()
         wait_until(lambda: session.request_timeout_s == 5.0, 10, "the late answers to be noticed")
         session.ask(session.client.exists_async("/"))

@@ -1,4 +1,4 @@
-"""Transactions in packets: outcomes in order; one refusal does not keep the others from it."""
+"""Transactions in packets: outcomes in order; a refused one does not stop the others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def store(ensemble: Ensemble) -> Store:
 
 @pytest.fixture
 def real_store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    """What depends on kazoo, or on how many requests are made."""
+    """What depends on kazoo, or on the number of requests."""
     found = made(request, "real")
     yield found.store(found.open(5000))
     found.close()
@@ -55,7 +55,7 @@ def test_each_reason_is_told(store: Store) -> None:
     assert store.commit(
         [
             (Check("/p", 9),),
-            (SetData("/nobody", b"", 0),),
+            (SetData("/missing", b"", 0),),
             (Create("/no/parent", b""),),
             (Check("/p/q", 0), Delete("/p", -1)),
             (Check("/p", 0),),
@@ -114,7 +114,7 @@ def test_no_answer_is_doubt_and_no_refusal(ensemble: Ensemble) -> None:
     with ensemble.silence(4000) as session:
         store = ensemble.store(session)
         assert store.commit([(Create("/p/a", b""),)]) == [InDoubt()]
-    # The request was on its way all the time: what follows on this connection sees it executed.
+    # The request was under way all the time: what follows on this connection sees it executed.
     store.sync()
     assert store.stats(["/p/a"]) != [None]
 
@@ -139,8 +139,9 @@ def test_many_reads_are_one_request_where_the_server_knows_it(
 def test_a_server_that_does_not_know_it_is_asked_one_by_one_from_then_on(
     real_store: Store,
 ) -> None:
-    """The refusal of servers before 3.6, provoked with a request that none knows: the connection is
-    closed, the session is not."""
+    """The refusal of servers before 3.6, provoked with an unknown request: the connection is
+    closed, the session is not.
+    """
     from pyspark_zkgroup.zk import multi_read
 
     store = real_store

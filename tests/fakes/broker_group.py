@@ -19,7 +19,7 @@ class Stored(NamedTuple):
 
 @dataclass
 class GroupMember:
-    """`client` is whoever sent its newest join."""
+    """`client` is the one that sent its newest join."""
 
     id: str
     instance: str | None
@@ -41,28 +41,28 @@ class Group:
     leader: str = ""
     members: dict[str, GroupMember] = field(default_factory=dict)
     unsynced: set[str] = field(default_factory=set)
-    """Who was told of the generation and has not asked for its share."""
+    """Members that know the generation and have not asked for their share."""
 
     def kept(self) -> Group:
-        """As it is written: nobody who asks is written, and what was under way is not."""
+        """Return the group as it is written: without requests, and without what is under way."""
         members = {m.id: replace(m, join=None, sync=None) for m in self.members.values()}
         state: State = "stable" if members else "empty"
         return Group(state, self.generation, self.protocol, self.leader, members)
 
 
 class GroupLooker(Protocol):
-    """Is told what happens, as it happens. Client 0 is an operator."""
+    """Receives each event as it happens. Client 0 is an operator."""
 
     def answered(self, client: int, kind: str, code: int) -> None: ...
 
     def removed(self, member: GroupMember, why: str) -> None: ...
 
     def joined_late(self, client: int) -> None:
-        """By a request that its sender has given up, and that says what was so when it was sent."""
+        """A join whose sender has given it up, and that was valid when it was sent."""
 
     def committed(
         self, client: int, partition: TopicPartition, before: Stored | None, after: Stored
     ) -> None: ...
 
     def loaded(self, group: Group) -> None:
-        """By another broker, which knows what is written."""
+        """Another broker has loaded the group; it knows what is written."""

@@ -13,18 +13,18 @@ FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH = 74, 75
 @dataclass
 class Log:
     batches: list[tuple[int, bytes]] = field(default_factory=list)
-    """The offset behind each batch, and the batch."""
+    """The offset after each batch, and the batch."""
     start: int = 0
     end: int = 0
     stable: int | None = None
     aborted: list[AbortedTransaction] = field(default_factory=list)
     committed: int | None = None
-    """The high watermark, where it is not the log's end."""
+    """The high watermark, if it is not the log's end."""
     epoch: int = 0
     epoch_starts: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
 
     def elect(self, end: int | None = None) -> None:
-        """A leader of the next epoch, which has the log up to `end` only, if that is given."""
+        """Elect a leader of the next epoch; if `end` is given, it has the log only up to there."""
         self.end = self.end if end is None else end
         self.batches = [(after, data) for after, data in self.batches if after <= self.end]
         self.epoch += 1
@@ -36,7 +36,7 @@ class Log:
         return later[0] if later else self.end
 
     def refusal(self, current: int) -> int:
-        """Of a request that names this epoch as the leader's."""
+        """Return the error of a request that names this epoch as the leader's."""
         if current < 0 or current == self.epoch:
             return 0
         return FENCED_LEADER_EPOCH if current < self.epoch else UNKNOWN_LEADER_EPOCH

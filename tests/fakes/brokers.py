@@ -17,7 +17,7 @@ class FakeBrokers:
         self.epoch_ends_of: dict[TopicPartition, int | None] = {}
 
     def found(self, addresses: Collection[str]) -> None:
-        raise AssertionError(f"nobody registers here: {addresses}")
+        raise AssertionError(f"no broker registers here: {addresses}")
 
     def partitions(self) -> Mapping[str, tuple[int, ...]]:
         return {topic: tuple(range(count)) for topic, count in self.topics.items()}

@@ -1,9 +1,8 @@
-"""A broker at the end of a socket, in this process: it keeps logs in memory, takes what producers
-send, and can be told to err, to wait, and to break off in the middle of an answer.
+"""A broker at the end of a socket, in this process. It keeps logs in memory, accepts producers, and
+can be made to return errors, to wait, and to break off in the middle of an answer.
 
-It speaks with kafka-python's generated classes, which the fetch itself does without. The contract
-of tests/contract/test_fetch.py holds for it as for real brokers; what it is for is
-tests/contract/test_fetch_ahead.py.
+It uses kafka-python's generated classes, unlike the fetch itself. It passes the contract of
+tests/contract/test_fetch.py like real brokers; its purpose is tests/contract/test_fetch_ahead.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The brokers as one thread of a group's member reaches them: a Cluster without sockets.
 
-Only what a GroupCoordinator and metadata.py ask of one. Each request takes time to get there and
-each answer to come back; either may be lost, or come when nobody waits for it any more.
+It has only what a GroupCoordinator and metadata.py call. Each request and each answer takes time;
+either may be lost, or arrive when its sender no longer waits for it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GLANCE_S = 0.5
 
 @dataclass(eq=False)
 class GroupCall:
-    """`answer` is there as soon as nobody has to wait any more."""
+    """`answer` is set as soon as no caller has to wait any more."""
 
     until: float
     answer: Any | Lost | None = None

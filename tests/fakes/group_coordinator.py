@@ -35,7 +35,7 @@ class FakeGroupCoordinator(GroupRounds):
         self.node = 1
         self.offsets: dict[TopicPartition, Stored] = {}
         self.late = False
-        """What is being done was sent long ago: nobody waits for an answer."""
+        """The request was sent long ago: no client waits for its answer."""
         self.refusals = Refusals()
         self.away_until = self.loading_until = float("-inf")
         self._names = 0
@@ -99,13 +99,13 @@ class FakeGroupCoordinator(GroupRounds):
             for member in self.group.members.values():
                 self._rest(member)
 
-        # Nobody's time runs before.
+        # No member's time runs before.
         self.time.after(away_s + loading_s, load)
         if self.looker is not None:
             self.looker.loaded(self.group)
 
     def set_offset(self, partition: TopicPartition, offset: int) -> None:
-        """By a tool, which may do so while nobody is in the group."""
+        """Set an offset by a tool, which is possible while the group has no members."""
         if self.group.members:
             raise ValueError(f"the group has members: {sorted(self.group.members)}")
         self._put(0, partition, Stored(offset, ""))
@@ -138,7 +138,7 @@ class FakeGroupCoordinator(GroupRounds):
             self._join_again(group.members[name], client, request, reply)
 
     def _join_again(self, member: GroupMember, client: int, request: Any, reply: Reply) -> None:
-        """Who sends what it sent before has perhaps not heard the answer, and is told again."""
+        """A client that repeats a join has perhaps not received the answer, and gets it again."""
         group, subscription = self.group, bytes(request.protocols[0].metadata)
         same = subscription == member.subscription
         leads = group.leader == member.id
@@ -151,7 +151,7 @@ class FakeGroupCoordinator(GroupRounds):
         self._rebalance()
 
     def _replace(self, old: GroupMember, client: int, request: Any, reply: Reply) -> None:
-        """A static member is back: it has another id from now on, and its predecessor is nobody."""
+        """A static member is back: it gets another id, and the id of its predecessor is invalid."""
         group = self.group
         del group.members[old.id]
         self._removed(old, "fenced")
@@ -265,7 +265,7 @@ class FakeGroupCoordinator(GroupRounds):
 
     def _of_member(self, request: Any) -> int:
         group, generation = self.group, request.generation_id_or_member_epoch
-        # A tool, which may do so while nobody is in the group.
+        # A tool, which may commit while the group has no members.
         if generation < 0 and group.state == "empty":
             return codes.NONE
         code = self._standing(request.member_id, request.group_instance_id, generation)

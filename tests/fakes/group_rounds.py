@@ -94,7 +94,7 @@ class GroupRounds:
             self._remove(group.members[name], "it did not ask for its share in time")
 
     def _rest(self, member: GroupMember) -> None:
-        """Its session begins anew. Whoever waits for an answer of ours is not counted dead."""
+        """Restart its session. A member that waits for our answer does not count as dead."""
         member.turn += 1
         this, group = member.turn, self.group
 

@@ -24,12 +24,12 @@ BROKERS = (1, 2, 3)
 Pieces = list[tuple[OffsetRange, int]]
 """What a task has read, and which records those are: an offset may have had others before."""
 LIFE_MARK = 1_000_000
-"""Epochs of each life of a topic are told apart from those of the others by this."""
+"""Separates the epochs of each life of a topic from those of the others."""
 
 
 @dataclass
 class Log:
-    """`life` counts how often the topic was made: its records are others each time."""
+    """`life` counts how often the topic was created: its records differ each time."""
 
     life: int
     earliest: int = 0
@@ -100,7 +100,7 @@ class FakeKafka:
     """The group's offsets, where its members keep them here as well."""
     views: int = 0
     is_wired: bool = False
-    """Members and tasks speak with the brokers over the wire: see tests/sim/wired.py."""
+    """Members and tasks use the wire protocol with the brokers: see tests/sim/wired.py."""
 
     def topics(self, broker: int) -> Mapping[str, TopicSeen]:
         if broker in self.lagging:
@@ -114,7 +114,7 @@ class FakeKafka:
         return f"{topic}-{self.lives[topic]}"
 
     def fall_behind(self, broker: int) -> None:
-        """From now on it hears of nothing."""
+        """From now on the broker's metadata is not updated."""
         self.lagging.setdefault(broker, self.topics(broker))
 
     def catch_up(self, broker: int) -> None:
@@ -139,7 +139,7 @@ class FakeKafka:
         self.logs[partition].latest += count
 
     def leave_behind(self, partition: TopicPartition) -> None:
-        """A new leader, of which the old one does not hear: it answers on as before."""
+        """Elect a leader that the old one does not know of: the old one continues to answer."""
         log = self.logs[partition]
         seen = replace(log, epoch_starts=list(log.epoch_starts), holes=set(log.holes))
         log.former = log.leader, seen
@@ -153,7 +153,7 @@ class FakeKafka:
 
 
 class FakeView:
-    """The brokers as one process sees them: through a connection of its own."""
+    """The brokers as one process sees them, through its connection."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
-"""Streams between light members and coordinators, without a network: each way in order, late where
-the network is silent, broken where it refuses, and told to whoever is left when one end dies.
+"""Streams between light members and coordinators, without a network. Each direction is in order,
+late if the network is silent, and broken if it refuses; the other end learns when one dies.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Served(Protocol):
     access: Access
 
     def hear(self, stream: FakeStream) -> None:
-        """From now on `stream.serve` runs in a thread of its own."""
+        """From now on `stream.serve` runs in a separate thread."""
 
     def next_of(self, arrived: queue.SimpleQueue[Arriving]) -> Arriving:
         """Waits for it."""
@@ -164,7 +164,7 @@ class FakeStream:
             served.hear(self)
 
     def _hold(self, access: Access) -> None:
-        # Told of what befalls the process, like its sessions with ZooKeeper.
+        # Notified of events of the process, like its sessions with ZooKeeper.
         access.sessions.append(self)  # type: ignore[arg-type]
 
     # -- the port
@@ -259,7 +259,7 @@ class FakeStream:
 
     def _refuse(self) -> None:
         self.to_coordinator.shut = True
-        self.to_member.end(ConnectionError("nobody listens there"))
+        self.to_member.end(ConnectionError("no server listens there"))
 
     def _let_go(self, access: Access) -> None:
         held: list[Any] = access.sessions

@@ -42,7 +42,7 @@ class Steps(Time, Protocol):
     def wait(self, seconds: float, until: Callable[[], bool]) -> None: ...
 
     def wake(self) -> None:
-        """Whoever waits looks again."""
+        """Wake the actors that wait."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Access:
     clock_rate: float = 1.0
     sessions: list[FakeSession] = field(default_factory=list)
     refusals: int = 0
-    """How often it could not be used: whoever then fails has a reason."""
+    """How often it could not be used: an actor that then fails has a reason."""
 
     def set_way(self, way: Way) -> None:
         self.way = way
@@ -221,7 +221,7 @@ class FakeSession(Session):
             self._flush()
 
     def _unanswered(self, sent: float, execute: Callable[[], Any]) -> Any:
-        """The request lies in some buffer. It may get there, later than anybody waits for it."""
+        """The request is in some buffer. It may arrive later than its sender waits for it."""
         self.access.refusals += 1
         got: list[Any] = []
 
@@ -258,7 +258,7 @@ class FakeSession(Session):
         return self.server.up and access.way == "up" and not access.paused and not access.dead
 
     def way_changed(self) -> None:
-        """The process's way to the server, or the server, has changed."""
+        """The process's connection to the server, or the server, has changed."""
         if self.id in self.server.ended and (self._lost or self.access.dead):
             return
         through = self._gets_through
@@ -283,7 +283,7 @@ class FakeSession(Session):
                 self._drop()
 
     def server_changed(self) -> None:
-        """The server is back: it counts every session's silence anew."""
+        """The server is back: it starts to count every session's silence again."""
         if self.server.up:
             self.heard_at = self.world.now
         self.way_changed()
@@ -291,7 +291,7 @@ class FakeSession(Session):
             self._count_silence()
 
     def expire(self) -> None:
-        """The server ends it although it is heard of: no lease can know of this."""
+        """End the session at the server although it is alive: no lease can know of this."""
         self.forced = True
         self.server.end_session(self.id)
         self._turn += 1
@@ -352,7 +352,7 @@ class FakeSession(Session):
     def _drop(self, tell: bool = True) -> None:
         """The connection is gone, its watches and what was under way with it."""
         was, self._connected = self._connected, False
-        # What was sent may still get there: the kernel goes on with what it was given.
+        # What was sent may still arrive: the kernel continues to send it.
         if self.rng.random() < 0.5:
             self._orphaned += self._late
         self._late.clear()

@@ -1,4 +1,4 @@
-"""A world in which time passes only where somebody looks: for the fakes' own contract tests."""
+"""A world in which time passes only when it is looked at: for the fakes' own contract tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LookedAt:
         self.let_pass(0.001)
 
     def wake(self) -> None:
-        """Nobody sleeps here."""
+        """No actor sleeps here."""
 
     def wait(self, seconds: float, until: Callable[[], bool]) -> None:
         ends = self._now + seconds

@@ -1,8 +1,8 @@
 """The brokers of the simulated world at the end of the wire: a Cluster without sockets.
 
-The product's own requests come in as it builds them, and answers go out as it takes them apart.
-Who leads a partition, in which epoch, and what a broker that has not heard of an election still
-answers is told by tests/fakes/kafka.py.
+The product's requests arrive as it builds them, and it parses the answers. tests/fakes/kafka.py
+decides which broker leads a partition, in which epoch, and what a broker answers that does not know
+of an election.
 """
 
 from __future__ import annotations
