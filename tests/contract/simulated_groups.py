@@ -64,6 +64,9 @@ class Operator:
     def __init__(self, server: FakeZookeeper) -> None:
         self.server = server
 
+    def exists(self, path: str) -> bool:
+        return path in self.server.leader.nodes
+
     def set(self, path: str, data: bytes) -> None:
         self.server.write(SetData(path, data, -1))
 
@@ -87,12 +90,18 @@ class SimulatedGroup(SimulatedTopics):
         return {
             **_LEAST,
             "zookeeper.connect": "zk1:2181",
-            "subscribe": topic,
+            **({"subscribe": topic} if topic else {}),
             **_spelt(changes, session="zookeeper.session.timeout.ms"),
         }
 
     def query_of(self, options: dict[str, str], checkpoint: Checkpoint | None = None) -> Query:
         return SimulatedQuery(self.simulation, options, checkpoint)
+
+    def query(self, topic: str, checkpoint: Checkpoint | None = None) -> Query:
+        return self.query_of(self.options(topic), checkpoint)
+
+    def owners(self, topic: str) -> dict[int, bytes]:
+        return self._below(f"{self.paths.owners}/{topic}")
 
     def expire(self, query: Query) -> None:
         """End the session at the server; the query finds out later."""
@@ -103,8 +112,10 @@ class SimulatedGroup(SimulatedTopics):
         return self.paths.offset(TopicPartition(topic, partition))
 
     def offsets(self, topic: str) -> dict[int, bytes]:
+        return self._below(f"{self.paths.offsets}/{topic}")
+
+    def _below(self, above: str) -> dict[int, bytes]:
         replica = self.simulation.server.leader
-        above = f"{self.paths.offsets}/{topic}"
         names = sorted(replica.kids.get(above, ()), key=int)
         return {int(name): replica.nodes[f"{above}/{name}"].data for name in names}
 

@@ -14,6 +14,7 @@ from typing import Any
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
+from pyspark_zkgroup.protocols.assign.membership import assigned_membership
 from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
 from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
@@ -102,7 +103,9 @@ class SimulatedQuery(Query):
         return Planner(self.options, self.membership, view, process.clock, SimDrain())
 
     def _new_membership(self) -> Any:
-        return zookeeper_membership(self.options, self.brokers, self._environment())
+        named = self.options.topics.assigned
+        new = assigned_membership if named else zookeeper_membership
+        return new(self.options, self.brokers, self._environment())
 
     def _environment(self) -> Environment:
         process = self.process

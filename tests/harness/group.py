@@ -7,7 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from kazoo.client import KazooClient
 
@@ -16,6 +16,7 @@ from tests.harness.produced_topics import ProducedTopics
 from tests.harness.spark_order import Checkpoint, Query, Row
 from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.produce import Produced
 
 
 class Group(ProducedTopics):
@@ -144,7 +145,11 @@ _SPELT = {
 }
 
 
-def missing(group: Group, rows: list[Row]) -> list[Row]:
+class HasProduced(Protocol):
+    produced: dict[str, Produced]
+
+
+def missing(group: HasProduced, rows: list[Row]) -> list[Row]:
     expected = {row for produced in group.produced.values() for row in produced.offsets()}
     return sorted(expected - set(rows))
 

@@ -118,7 +118,7 @@ DATA_LOSS: Final = Suite(
             "test_where_losses_are_allowed_it_goes_on_from_the_logs_start",
             "broker/test_data_loss.py::test_retention_passes_a_member_that_lags",
             "broker/test_data_loss.py::test_what_is_skipped_is_committed_at_once",
-            "broker/test_assign.py::test_a_start_that_is_gone_is_a_loss_like_any_other",
+            "broker/test_assign_starts.py::test_a_start_that_is_gone_is_a_loss_like_any_other",
         ),
         case(
             "failOnDataLoss=false should not return duplicated records: batch",

@@ -18,14 +18,17 @@ EACH_TIME = (
     "broker/test_first_position.py::test_a_time_for_each_partition_and_one_that_no_record_has"
 )
 NAMED = (
-    "broker/test_assign.py::test_named_partitions_are_read_and_committed_and_nothing_is_registered"
+    "contract/test_assign.py::"
+    "test_named_partitions_are_read_and_committed_and_nothing_is_registered"
 )
 NO_RECORD = "unit/ranges/test_starting_times.py::test_a_time_that_no_record_has_is_an_error"
 PURE = (
     "unit/ranges/test_positions.py::test_a_word_holds_for_every_partition",
     "unit/ranges/test_positions.py::test_offsets_hold_for_their_partitions",
 )
-ASSIGNED = "broker/test_assign.py::test_every_kind_of_start_holds_for_the_partitions_that_are_read"
+ASSIGNED = (
+    "broker/test_assign_starts.py::test_every_kind_of_start_holds_for_the_partitions_that_are_read"
+)
 GIVEN = "broker/test_first_position.py::test_offsets_given_by_the_user"
 
 STARTS: Final = Suite(
@@ -42,8 +45,8 @@ STARTS: Final = Suite(
             "assign from specific offsets",
             EVERY_START,
             PURE[1],
-            "broker/test_assign.py::test_starts_are_given_for_the_partitions_that_are_read",
-            "broker/test_assign.py::test_a_start_that_is_gone_is_a_loss_like_any_other",
+            "contract/test_assign.py::test_starts_are_given_for_the_partitions_that_are_read",
+            "broker/test_assign_starts.py::test_a_start_that_is_gone_is_a_loss_like_any_other",
         ),
         case("assign from specific timestamps", EVERY_START, ASSIGNED),
         case("assign from global timestamp per topic", EVERY_START, ASSIGNED),
@@ -196,7 +199,7 @@ STRATEGY: Final = Suite(
         ),
         case(
             "AssignStrategy.assignedTopicPartitions must skip invalid partitions",
-            "broker/test_assign.py::test_a_partition_that_is_not_there_is_named",
+            "contract/test_assign.py::test_a_partition_that_is_not_there_is_named",
             why="Not skipped: an error names them, in a new query.",
         ),
         case(

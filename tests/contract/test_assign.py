@@ -1,27 +1,39 @@
-"""Partitions named by `assign`: read and committed as the group's, without joining it."""
+"""Partitions named by `assign`: read and committed as the group's, without joining it.
+
+On real servers and on the simulation's fakes.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup.errors import (
-    AssignmentError,
-    FencedError,
-    OptionError,
-    PlanError,
-    SubscriptionError,
-)
-from pyspark_zkgroup.model import TopicPartition
-from tests.harness.group import Group, all_rows, missing, settle, twice
-from tests.harness.producing import produce
-from tests.harness.retention import delete_records
+from pyspark_zkgroup.errors import AssignmentError, FencedError, PlanError, SubscriptionError
+from tests.contract.simulated_groups import SimulatedGroup
+from tests.contract.simulated_queries import Simulation
+from tests.harness.group import Group, all_rows, group_of, missing, settle, twice
 from tests.harness.spark_order import Checkpoint, CrashError, Query
+
+AnyGroup = Group | SimulatedGroup
+
+
+@pytest.fixture(params=["fakes", "servers"])
+def group(request: pytest.FixtureRequest) -> Iterator[AnyGroup]:
+    if request.param == "servers":
+        with group_of(request.getfixturevalue("sandbox")) as on_servers:
+            yield on_servers
+        return
+    simulation = Simulation()
+    try:
+        yield SimulatedGroup(simulation)
+    finally:
+        simulation.end()
 
 
 def assign(
-    group: Group, topic: str, *partitions: int, checkpoint: Checkpoint | None = None, **more: str
+    group: AnyGroup, topic: str, *partitions: int, checkpoint: Checkpoint | None = None, **more: str
 ) -> Query:
     named = json.dumps({topic: list(partitions)})
     return group.query_of({**group.options(**more), "assign": named}, checkpoint)
@@ -40,7 +52,7 @@ def crash_at(step: str) -> object:
     return at
 
 
-def test_named_partitions_are_read_and_committed_and_nothing_is_registered(group: Group) -> None:
+def test_named_partitions_are_read_and_committed_and_nothing_is_registered(group: AnyGroup) -> None:
     topic = group.topic(3)
     group.produce(topic, 20)
     query = assign(group, topic, 0, 2)
@@ -54,7 +66,7 @@ def test_named_partitions_are_read_and_committed_and_nothing_is_registered(group
     assert not group.client.exists(f"/consumers/{group.name}/ids")
 
 
-def test_a_member_goes_on_where_it_ended_and_the_other_way_round(group: Group) -> None:
+def test_a_member_goes_on_where_it_ended_and_the_other_way_round(group: AnyGroup) -> None:
     topic = group.topic(2)
     group.produce(topic, 10)
     first = assign(group, topic, 0, 1)
@@ -73,7 +85,7 @@ def test_a_member_goes_on_where_it_ended_and_the_other_way_round(group: Group) -
     assert twice(all_rows(first, member, last)) == []
 
 
-def test_it_is_refused_while_the_group_has_members(group: Group) -> None:
+def test_it_is_refused_while_the_group_has_members(group: AnyGroup) -> None:
     topic = group.topic(2)
     member = group.query(topic)
     settle(member)
@@ -82,7 +94,7 @@ def test_it_is_refused_while_the_group_has_members(group: Group) -> None:
         query.trigger()
 
 
-def test_it_ends_when_a_member_joins(group: Group) -> None:
+def test_it_ends_when_a_member_joins(group: AnyGroup) -> None:
     topic = group.topic(1)
     group.produce(topic, 10)
     query = assign(group, topic, 0)
@@ -98,7 +110,7 @@ def test_it_ends_when_a_member_joins(group: Group) -> None:
     assert missing(group, rows) == []
 
 
-def test_of_two_the_earlier_one_ends(group: Group) -> None:
+def test_of_two_the_earlier_one_ends(group: AnyGroup) -> None:
     topic = group.topic(1)
     group.produce(topic, 10)
     first = assign(group, topic, 0)
@@ -113,7 +125,7 @@ def test_of_two_the_earlier_one_ends(group: Group) -> None:
 
 
 @pytest.mark.parametrize("step", ["logged", "partitions", "sunk", "finished"])
-def test_a_crash_at_any_step_loses_nothing(group: Group, step: str) -> None:
+def test_a_crash_at_any_step_loses_nothing(group: AnyGroup, step: str) -> None:
     topic = group.topic(2)
     group.produce(topic, 10)
     checkpoint = Checkpoint()
@@ -131,7 +143,7 @@ def test_a_crash_at_any_step_loses_nothing(group: Group, step: str) -> None:
     assert missing(group, rows) == [] == twice(rows)
 
 
-def test_offsets_that_were_set_while_it_was_stopped_count(group: Group) -> None:
+def test_offsets_that_were_set_while_it_was_stopped_count(group: AnyGroup) -> None:
     topic = group.topic(1)
     group.produce(topic, 10)
     checkpoint = Checkpoint()
@@ -144,14 +156,14 @@ def test_offsets_that_were_set_while_it_was_stopped_count(group: Group) -> None:
     assert [o for _, _, o in again.rows] == [4, 5, 6, 7, 8, 9]
 
 
-def test_a_partition_that_is_not_there_is_named(group: Group) -> None:
+def test_a_partition_that_is_not_there_is_named(group: AnyGroup) -> None:
     topic = group.topic(2)
     query = assign(group, topic, 0, 7)
     with pytest.raises(SubscriptionError, match=f"{topic}-7, which does not exist in the cluster"):
         query.trigger()
 
 
-def test_a_checkpoint_of_a_member_is_refused(group: Group) -> None:
+def test_a_checkpoint_of_a_member_is_refused(group: AnyGroup) -> None:
     topic = group.topic(1)
     group.produce(topic, 10)
     checkpoint = Checkpoint()
@@ -163,7 +175,7 @@ def test_a_checkpoint_of_a_member_is_refused(group: Group) -> None:
         query.trigger()
 
 
-def test_starts_are_given_for_the_partitions_that_are_read(group: Group) -> None:
+def test_starts_are_given_for_the_partitions_that_are_read(group: AnyGroup) -> None:
     topic = group.topic(3)
     group.produce(topic, 10)
     starts = json.dumps({topic: {"0": 4, "2": -1}})
@@ -175,51 +187,3 @@ def test_starts_are_given_for_the_partitions_that_are_read(group: Group) -> None
         *((0, n) for n in range(4, 11)),
         (2, 10),
     ]
-
-
-FIRST_MS, SECOND_MS = 1_700_000_000_000, 1_700_000_001_000
-STARTS = {
-    "latest": ({"startingOffsets": "latest"}, (6, 6)),
-    "times": ({"startingOffsetsByTimestamp": f'{{"0": {FIRST_MS}, "2": {SECOND_MS}}}'}, (0, 3)),
-    "a time for all": ({"startingTimestamp": str(SECOND_MS)}, (3, 3)),
-}
-
-
-@pytest.mark.parametrize("fail", ["true", "false"])
-@pytest.mark.parametrize("start", STARTS)
-def test_every_kind_of_start_holds_for_the_partitions_that_are_read(
-    group: Group, start: str, fail: str
-) -> None:
-    topic = group.topic(3)
-    for partition in range(3):
-        for at_ms in (FIRST_MS, SECOND_MS):
-            tp = TopicPartition(topic, partition)
-            produce(group.sandbox.bootstrap_servers, tp, [b"v"] * 3, timestamp_ms=at_ms)
-    given, (first, second) = STARTS[start]
-    options = {
-        name: f'{{"{topic}": {value}}}' if value.startswith("{") else value
-        for name, value in given.items()
-    }
-    named = {"assign": json.dumps({topic: [0, 2]}), "failOnDataLoss": fail}
-    query = group.query_of({**group.options(**options), **named})
-    query.trigger()
-    group.produce(topic, 1)
-    query.until(7 - first + 7 - second)
-    assert sorted((p, o) for _, p, o in query.rows) == [
-        *((0, n) for n in range(first, 7)),
-        *((2, n) for n in range(second, 7)),
-    ]
-
-
-def test_a_start_that_is_gone_is_a_loss_like_any_other(group: Group) -> None:
-    topic = group.topic(1)
-    group.produce(topic, 10)
-    delete_records(group.sandbox.bootstrap_servers, topic, {0: 6})
-    starts = json.dumps({topic: {"0": 2}})
-    strict = assign(group, topic, 0, startingOffsets=starts)
-    with pytest.raises(OptionError, match="below its start"):
-        strict.trigger()
-    query = assign(group, topic, 0, startingOffsets=starts, failOnDataLoss="false")
-    query.until(4)
-    assert [o for _, _, o in query.rows] == [6, 7, 8, 9]
-    assert query.membership.status()["dataLoss"] == {"events": 1, "records": 4}
