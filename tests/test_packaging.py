@@ -1,4 +1,4 @@
-"""What somebody who installs the distribution, or sets up a checkout, comes to rely on."""
+"""What a user who installs the distribution, or sets up a checkout, relies on."""
 
 from __future__ import annotations
 

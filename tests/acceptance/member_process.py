@@ -1,6 +1,5 @@
-"""One member in a process of its own, of the release that is first on the path: it does what its
-input says, line by line, and answers in JSON. It must run with the tests of older releases too.
-
+"""One member in a separate process, of the release that is first on the path. It executes its input
+line by line, and answers in JSON. It must also run with the tests of older releases.
 First line: {"options": {...}, "offsets": [...], "commits": [...]}, the last two from a checkpoint.
 """
 

@@ -87,8 +87,8 @@ class Member:
 
 
 def trigger(*members: Member) -> list[int]:
-    """All at once, and whoever is done again until all are: one may wait for what another does in
-    its next.
+    """Trigger all at once, and again until all are done: a member may wait for the next trigger of
+    another.
     """
     for member in members:
         member.begin()
@@ -140,8 +140,8 @@ def options_of(group: LightGroup, topic: str, protocol: str) -> dict[str, str]:
 def test_both_releases_share_a_group(
     before: Path, group: LightGroup, protocol: str, first: str
 ) -> None:
-    """Each row is read once: by the one that is there first, by both, and by the one that is left,
-    which goes on from the checkpoint of the other. That ended with a batch planned and not read.
+    """Each row is read once: by the first member, by both, and by the remaining one, which
+    continues from the checkpoint of the other. That ended with a batch planned and not read.
     """
     topic = group.topic(PARTITIONS)
     options = options_of(group, topic, protocol)
@@ -173,7 +173,7 @@ def test_both_releases_share_a_group(
         wait_until(lambda: all_read(50, new), 60, "the second to read its share")
         old.kill()
         last = join(ROOT, old.checkpoint)
-        wait_until(lambda: all_read(60, last, new), 90, "the third to go on where the first ended")
+        wait_until(lambda: all_read(60, last, new), 90, "the third to read on from there")
         new.stop()
         last.stop()
     finally:

@@ -1,4 +1,4 @@
-"""The ratios as a picture: one bar a case, grouped by record size, with the floors beside them."""
+"""The ratios as a picture: one bar per case, grouped by record size, each with its floor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def draw(throughput: Sequence[Mapping[str, Any]], subtitle: str, path: Path) -> 
     axes.set_yticks(range(len(cases)), [result["case"] for result in cases], fontsize=8)
     axes.set_xlim(0, 1.45 * max(1.0, *(result["ratio"] for result in cases)))
     axes.set_xlabel("times the rows per second of Spark's own Kafka source (1 is equal)")
-    figure.suptitle("zkgroup beside Spark's own Kafka source", fontsize=12)
+    figure.suptitle("zkgroup compared with Spark's own Kafka source", fontsize=12)
     axes.set_title(subtitle, fontsize=8)
     axes.legend(
         handles=[Patch(color=colour, label=f"{sink} sink") for sink, colour in COLOURS.items()],

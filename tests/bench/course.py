@@ -1,4 +1,4 @@
-"""The order of a bench: which case when, in which Spark, and what is said meanwhile."""
+"""The order of a bench: which case runs when, in which Spark, and what it prints."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Plan:
 
     @property
     def steps(self) -> int:
-        """As many as are told: see the calls of `tell`."""
+        """Return the number of steps: see the calls of `tell`."""
         cases = sum(name in CASES for name in self.names)
         runs = cases * 2 * (self.repeats + 1) + (2 * (WARM_UPS_FIRST - 1) if cases else 0)
         triggers = 2 * trigger.ROUNDS * len(trigger.EACH) if TRIGGER in self.names else 0
@@ -183,7 +183,7 @@ class Course:
                 )
                 self._add(results.of_memory(found))
 
-    # -- what is said and kept
+    # -- what is printed and kept
 
     def _note_environment(self) -> None:
         self._add(
@@ -204,7 +204,7 @@ class Course:
         )
 
     def _add(self, result: results.Result) -> None:
-        """The environment comes last in the file: whoever reads cases finds cases first."""
+        """The environment comes last in the file, so that a reader finds the cases first."""
         self.results.append(result)
         self.results.sort(key=lambda r: r["case"] == results.ENVIRONMENT)
         results.write(self.results, self._output)

@@ -1,10 +1,10 @@
-"""What an append that writes each record once costs beside a plain one, on a table that grows.
+"""Compares an append that writes each record once with a plain one, on a table that grows.
 
     python -m tests.bench.delta_cost [--layout flat|partitioned] [--rounds N] [--grow COMMITS]
 
-Each round appends the next rows once in each way, each to a table of its own; the medians of the
-rounds are compared. Wall time needs a quiet machine; the CPU time of the JVM beside it bears a busy
-one better. The rows lie ready in a Parquet file, so that nothing but the append is measured.
+Each round appends the next rows once in each way, each to a separate table; the medians of the
+rounds are compared. Wall time needs a quiet machine; the CPU time of the JVM depends less on other
+load. The rows are prepared in a Parquet file, so that only the append is measured.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Bench:
         self.next_offset = first + count // PARTITIONS
         self._log_plan(OffsetRange(first, self.next_offset))
         batch = self.batch(count, first)
-        # Whoever is first after a pause pays for it: each in its turn.
+        # The first one after a pause is slower: each is the first in its turn.
         turn = self.number % len(ways)
         for way in ways[turn:] + ways[:turn]:
             wall, cpu = time.perf_counter(), self.cpu_s()

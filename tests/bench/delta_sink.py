@@ -1,4 +1,4 @@
-"""A topic into a new Delta table: `delta.ingest` beside a plain append by Spark's Delta sink.
+"""A topic into a new Delta table: `delta.ingest` compared with a plain append by Delta's sink.
 
 Both have the same columns, partition columns, compression and statistics, and a file for each Kafka
 partition. With typed columns the peer parses by `from_json`.

@@ -1,5 +1,5 @@
-"""Light members and the desk that serves them, in one process: what the coordinator asks of
-ZooKeeper for each of them goes on that member's account.
+"""Light members and the desk that serves them, in one process. Each request of the coordinator to
+ZooKeeper for a member is counted for that member.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pyspark_zkgroup.zk.port import SessionEvent
 from tests.bench.asked import Asked
 
 SESSION_TIMEOUT_MS = 3_600_000
-"""The longest there is: one process drives all members, and none shall be taken for dead."""
+"""The longest possible: one process drives all members, and none must count as dead."""
 _STREAMS_MAX = 1000
 _LOOK_UP_S = 10.0
 
@@ -48,8 +48,8 @@ class Carrier(Protocol):
 
 
 class Direct:
-    """Within the process: what a member sends is done before it goes on, in its own thread. So
-    nobody but the bench asks its fake ZooKeeper anything, which knows no threads.
+    """Within the process: each message of a member is handled at once, in its thread. So only the
+    bench uses its fake ZooKeeper, which does not support threads.
     """
 
     address = "any:9010"
@@ -61,7 +61,7 @@ class Direct:
         return DirectStream(self.greet, inbox)
 
     def close(self) -> None:
-        """Nobody listens."""
+        """There is no server to close."""
 
 
 class DirectStream:
@@ -101,7 +101,7 @@ class DirectOutbox(Outbox):
 
 
 class OverGrpc:
-    """As in earnest: each member has a channel of its own to a port of this machine."""
+    """As in production: each member has a separate channel to a port of this machine."""
 
     def __init__(self, greet: Greet) -> None:
         # Threads of gRPC that wait look up ten times a second: of 500 members in one process little
@@ -166,7 +166,7 @@ class LightCounter:
         return session
 
     def close(self) -> None:
-        """Nobody takes leave: that would have all their nodes deleted, one member after another."""
+        """Members do not leave: that would delete all their nodes, one member after another."""
         self.desk.end()
         for session in self._sessions:
             session.id = -1

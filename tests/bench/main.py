@@ -1,9 +1,9 @@
-"""Measures zkgroup beside Spark's own Kafka source: `make bench`, `make bench-short`.
+"""Compares zkgroup with Spark's own Kafka source: `make bench`, `make bench-short`.
 
     python -m tests.bench.main [--short] [--cases NAMES] [--repeats N] [--scale PART]
 
-Everything runs on two cores: one broker, one Spark, both sources in turns. What has been measured
-is in build/bench.json at every moment, so a bench that is interrupted has not been for nothing.
+Everything runs on two cores: one broker, one Spark, both sources in turns. The results so far are
+always in build/bench.json, so an interrupted bench is not lost.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SCALE_MAX, REPEATS_MAX = 10.0, 50
 def main() -> None:
     arguments = _arguments()
     console = Console(width=None if sys.stdout.isatty() else 160)
-    # Whoever ends it by SIGTERM is also rid of its servers and files.
+    # SIGTERM also ends its servers and deletes its files.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     scratch = Path(tempfile.mkdtemp(prefix="zkgroup-bench-"))
     try:
@@ -97,14 +97,14 @@ def _log_to(path: Path) -> Path:
     terminal = os.dup(2)
     os.dup2(descriptor, 2)
     os.close(descriptor)
-    # Only children lose the terminal: the reason for an early end is for whoever waits.
+    # Only children lose the terminal: the caller must see the reason for an early end.
     sys.stderr = os.fdopen(terminal, "w", buffering=1)
     return path
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="bench", description="zkgroup beside Spark's own Kafka source, in one run."
+        prog="bench", description="Compares zkgroup with Spark's own Kafka source in one run."
     )
     parser.add_argument("--short", action="store_true", help="five cases, in five minutes")
     parser.add_argument(

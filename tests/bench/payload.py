@@ -2,7 +2,7 @@
 
 Values are JSON: some fields that repeat (names, kinds, a city), some that hardly do (numbers, a
 time) and one that cannot be compressed (an id), filled up with words, the frequent ones more often.
-What it compresses to stands in the report; it is the same for both sources.
+The report has the compressed size, which is the same for both sources.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.harness.record_batches import CODECS, seal
 from zkgroup_sandbox.record_batch import Event, encode_batch
 
 Pack = Callable[[str, bytes], bytes]
-"""The codec's name and what it shall compress."""
+"""The codec's name and the data to compress."""
 
 HEAD_BYTES = 61
 ATTRIBUTES_AT = 21

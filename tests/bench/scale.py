@@ -4,11 +4,11 @@
     python -m tests.bench.scale --page      # table and chart of docs/scale.md, from the record
 
 Members without Spark and without brokers: the real memberships and the real term of a coordinator,
-over the fake ZooKeeper or, with --real, over one of the sandbox, where light members come over
-gRPC. All but one join at once and settle; then the last one joins, and what everybody asks until
-all is settled again is counted: nodes read, requests that carry them, and transactions. That
-depends on no machine and no load. The seconds do: all members are driven one after another by this
-one process, so they say how the protocols compare, not how long a group of as many machines would
+over the fake ZooKeeper or, with --real, over one of the sandbox, where light members connect by
+gRPC. All but one join at once and settle. Then the last one joins, and all requests until the group
+is settled again are counted: nodes read, requests that carry them, and transactions. The counts do
+not depend on machine or load. The seconds do: this one process drives all members one after
+another, so they compare the protocols, and do not show how long a group of as many machines would
 take.
 """
 
@@ -167,7 +167,7 @@ def measured(asked: argparse.Namespace) -> list[Cost]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--members", default="2,10,50,200")
-    parser.add_argument("--more", default="500", help="sizes without `zookeeper` beside")
+    parser.add_argument("--more", default="500", help="further sizes, without `zookeeper`")
     parser.add_argument("--partitions", type=int, default=1000)
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--json", type=Path, help="where the counts are kept")

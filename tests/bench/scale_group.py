@@ -121,7 +121,7 @@ class Group:
         self.members.append(PROTOCOLS[self.protocol](parse(options), brokers, environment))
 
     def settle(self) -> float:
-        """Each in turn, as long as anybody has anything to do; how many seconds that took."""
+        """Drive each in turn until none has anything to do; return how many seconds that took."""
         began = last = time.perf_counter()
         quiet = rounds = 0
         while quiet < self.ground.quiet_rounds:

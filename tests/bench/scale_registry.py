@@ -2,8 +2,9 @@
 
     python -m tests.bench.scale_registry [--members 10000] [--partitions 1000] [--real]
 
-Members are bare registrations here, which are told and do nothing: so this is the coordinator's
-part alone. The first look is that of one who has just been elected and tells everybody anew.
+Members are bare registrations here, which receive commands and ignore them, so this measures the
+coordinator alone. The first look is that of a newly elected one, which sends every member its
+commands again.
 """
 
 from __future__ import annotations

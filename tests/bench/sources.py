@@ -20,7 +20,7 @@ class Servers:
     zookeeper_connect: str
     bootstrap_servers: str
     peer_options: Mapping[str, str] = field(default_factory=dict)
-    """For whoever thinks that the peer can do better than by its defaults."""
+    """For options that may make the peer faster than its defaults."""
 
     @classmethod
     def of(cls, sandbox: Sandbox, peer_options: Mapping[str, str] | None = None) -> Servers:

@@ -1,4 +1,4 @@
-"""The records of the bench are what they are said to be, and both decoders read them."""
+"""The records of the bench are as documented, and both decoders read them."""
 
 from __future__ import annotations
 

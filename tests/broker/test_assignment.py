@@ -30,7 +30,7 @@ def laid_out(zookeeper: Sandbox, chroot: str) -> str:
     paths = GroupPaths("g")
     nodes = {topic_path(topic): _topic(count) for topic, count in golden["topics"].items()}
     nodes |= {paths.id(consumer): text for consumer, text in golden["ids_raw"].items()}
-    nodes[f"{paths.owner_topic('a3')}/0"] = "somebody-0"
+    nodes[f"{paths.owner_topic('a3')}/0"] = "stranger-0"
     with session(connect) as client:
         for path, text in nodes.items():
             client.create(path, text.encode(), makepath=True)
@@ -63,7 +63,7 @@ def test_the_table_has_the_owners_of_now_beside_it(laid_out: str) -> None:
     result = assignment(laid_out)
     assert result.exit_code == 0
     assert "is owned by" in result.stdout
-    assert "somebody-0" in result.stdout
+    assert "stranger-0" in result.stdout
 
 
 def test_what_a_new_member_would_own_is_what_it_owns_when_it_comes(group: Group) -> None:

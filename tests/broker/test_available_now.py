@@ -18,8 +18,8 @@ BOTH = pytest.mark.parametrize("fail", ["true", "false"])
 
 @pytest.fixture(autouse=True)
 def without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An end that is too low is soon believed. A topic's id is asked for each time: whether it is
-    known a second earlier or later would decide which of two losses is told.
+    """An end that is too low is soon believed. A topic's id is asked for each time: otherwise it
+    would depend on one second which of two losses is reported.
     """
     monkeypatch.setattr("pyspark_zkgroup.planning.log_watch._BEYOND_S", 0.3)
     monkeypatch.setattr("pyspark_zkgroup.planning.fixed_ends._DOUBTED_S", 0.3)
@@ -28,7 +28,7 @@ def without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def kraft(sandbox_41: Sandbox) -> Iterator[Group]:
-    """ZooKeeper does not know topics here: a topic made anew shows by its id."""
+    """ZooKeeper does not know topics here: a recreated topic shows by its id."""
     with group_of(sandbox_41) as made:
         yield made
 

@@ -91,7 +91,7 @@ def test_garbage_in_an_offset_node_leaves_that_partition_unclaimed_and_named(gro
     assert sorted(group.owners(topic)) == [0, 2]
     assert group.client.get(node)[0] == b"1 "
     group.client.set(node, b"1")
-    b = group.query(topic)  # the newcomer makes everybody look again
+    b = group.query(topic)  # the newcomer makes every member look again
     settle(a, b)
     assert sorted(group.owners(topic)) == [0, 1, 2]
     rows = all_rows(a, b)

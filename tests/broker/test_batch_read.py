@@ -108,7 +108,7 @@ def test_it_leaves_no_trace(group: Group) -> None:
     group.produce(topic, 5)
     commit(group, topic, {0: b"3"})
     before = group.dump("/consumers")
-    stranger = f"nobody-{uuid.uuid4().hex[:8]}"
+    stranger = f"unknown-{uuid.uuid4().hex[:8]}"
     read(group, topic)
     read(group, topic, **{"group.id": stranger})
     assert group.dump("/consumers") == before
@@ -138,7 +138,7 @@ def test_an_offset_that_is_no_number_is_refused(group: Group) -> None:
 def test_with_protocol_kafka_the_groups_offsets_are_those_of_kafka(group: Group) -> None:
     topic = group.topic(2)
     group.produce(topic, 5)
-    # What stands in ZooKeeper is another group's, which happens to have the same name.
+    # ZooKeeper has the offsets of another group, which happens to have the same name.
     commit(group, topic, {0: b"1", 1: b"1"})
     options = {"protocol": "kafka", "zookeeper.connect": None, "zookeeper.session.timeout.ms": None}
     kept = {**group.options(topic), **options}

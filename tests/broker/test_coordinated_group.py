@@ -41,7 +41,7 @@ class CoordinatedGroup(ToldGroup):
         return candidate
 
     def coordinator(self) -> Candidate:
-        """Whoever is in office."""
+        """Return the candidate in office."""
         found = wait_until(lambda: [c for c in self.candidates if c.in_office], 15, "an election")
         return found[0]
 
@@ -221,7 +221,7 @@ def test_a_new_coordinator_moves_nothing(group: CoordinatedGroup) -> None:
         b.trigger()
         return not told & {known(query)["generation"] for query in (a, b)}
 
-    wait_until(told_anew, 20, "both to be told anew", interval_s=0.0)
+    wait_until(told_anew, 20, "both to receive new commands", interval_s=0.0)
     settle(a, b)
     assert group.owner_lives(topic) == before
 

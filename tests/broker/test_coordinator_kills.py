@@ -75,7 +75,7 @@ def members(candidates: Candidates, topic: str, count: int) -> list[Query]:
 
 
 def wait_whole(queries: list[Query], partitions: int) -> None:
-    """All is held, and everybody has some of it."""
+    """Wait until all is held, and every query has a part of it."""
 
     def whole() -> bool:
         for query in queries:
@@ -123,7 +123,7 @@ def test_twenty_coordinators_are_killed_two_seconds_after_their_election(
         while time.monotonic() < until:
             for query in queries:
                 query.trigger()
-        # Somebody joins or leaves just before, so that each term ends in a rebalance.
+        # A member joins or leaves just before, so that each term ends in a rebalance.
         if len(queries) < 4:
             queries += members(candidates, topic, 1)
             queries[-1].trigger()

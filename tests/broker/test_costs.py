@@ -44,7 +44,7 @@ def test_an_idle_query_asks_the_brokers_a_little_and_zookeeper_once(
             f"\nidle query, default trigger: {kafka:.1f} Kafka requests/s, {zookeeper} ZooKeeper "
             f"requests beyond the heartbeat in {seconds:.1f} s, {triggers / seconds:.1f} triggers/s"
         )
-    # Its own offsets, once when it comes to rest, in case somebody sets one.
+    # Reads of its offset nodes, once when it rests, in case an operator sets one.
     assert zookeeper <= 12
     assert kafka <= 6
 

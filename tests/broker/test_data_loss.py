@@ -73,7 +73,7 @@ def test_retention_has_passed_the_committed_offset(group: Group, restart: str) -
     )
     assert group.offset_path(topic, 0) in error.remedy
     b.stop()
-    # Nothing was skipped: whoever mends it finds it as it was.
+    # Nothing was skipped: an operator who corrects it finds it unchanged.
     assert group.offsets(topic) == dict.fromkeys(range(2), b"10")
     assert group.owners(topic) == {}
 
@@ -242,7 +242,7 @@ def test_an_offset_that_was_set_before_the_topic_was_made_and_loses_nothing(grou
 def test_a_topic_made_anew_is_told_by_its_id_however_long_its_log_is(
     kraft: Group, fail: str
 ) -> None:
-    """Between two boundaries, and while nobody is there: no ZooKeeper knows which is older."""
+    """Between two boundaries, and while no member runs: no ZooKeeper knows which is older."""
     group = kraft
     topic = group.topic(1)
     group.produce(topic, 10)
@@ -295,7 +295,7 @@ def test_a_topic_made_anew_where_zookeeper_does_not_know_topics(kraft: Group, fa
         f"log starts at 0 and ends at 3"
     )
     a.stop()
-    # A restart is refused before it writes anything, until somebody sets the offset.
+    # A restart is refused before it writes anything, until an operator sets the offset.
     with pytest.raises(OffsetBeyondEndError, match="failOnDataLoss"):
         group.query(topic).trigger()
     group.client.set(group.offset_path(topic, 0), b"0")
@@ -339,7 +339,7 @@ def test_a_topic_is_deleted_with_unread_records(
 
     wait_until(released, 20, "the deleted topic to be released", interval_s=0.0)
     # Whether it is deleted, the brokers are asked for some seconds.
-    wait_until(lambda: a.trigger() or said(caplog), 20, "the loss to be told", interval_s=0.0)
+    wait_until(lambda: a.trigger() or said(caplog), 20, "the loss to be logged", interval_s=0.0)
     (line,) = said(caplog)
     read = sum(row[0] == goes for row in a.rows)
     assert f"{goes}-0 " in line

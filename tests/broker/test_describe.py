@@ -138,9 +138,11 @@ def test_a_dead_member_is_described_until_its_session_ends(sandbox: Sandbox) -> 
 def test_a_persistent_owner_node_is_stuck(sandbox: Sandbox) -> None:
     with group_of(sandbox) as group:
         topic = group.topic(1)
-        group.client.create(f"/consumers/{group.name}/owners/{topic}/0", b"nobody-0", makepath=True)
+        group.client.create(
+            f"/consumers/{group.name}/owners/{topic}/0", b"unknown-0", makepath=True
+        )
         (row,) = told(group, "describe", group.name)["partitions"]
-        assert (row["state"], row["owner"]) == ("stuck", "nobody-0")
+        assert (row["state"], row["owner"]) == ("stuck", "unknown-0")
         assert "stuck" in zkgroup(group, "describe", group.name).stdout
         (found,) = [row for row in told(group, "groups") if row["group"] == group.name]
         assert (found["owned"], found["stuck"], found["partitions"]) == (0, 1, 1)

@@ -122,7 +122,7 @@ def test_what_is_wrong_with_a_group_is_found_and_its_remedy_mends_it(group: Grou
 
 
 def test_a_group_is_looked_at_twice_where_records_wait(group: Group) -> None:
-    """What is committed in between is told."""
+    """Commits between the two looks are reported."""
     topic = group.topic(3)
     query = group.query(topic, maxOffsetsPerTrigger="1")
     settle(query)

@@ -1,5 +1,5 @@
-"""Sessions, nodes and servers go away under a running query. It goes on, and says what it waits
-for.
+"""Sessions, nodes and servers go away under a running query. It continues, and reports what it
+waits for.
 """
 
 from __future__ import annotations

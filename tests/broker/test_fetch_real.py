@@ -123,8 +123,8 @@ def test_a_broker_that_stalls_and_goes_on(servers: Sandbox, tp: TopicPartition) 
         asked = cluster.requests
 
         def goes_on() -> None:
-            # Two requests in vain, then it answers again.
-            wait_until(lambda: cluster.requests >= asked + 2, 30, "two requests in vain")
+            # Two requests fail, then it answers again.
+            wait_until(lambda: cluster.requests >= asked + 2, 30, "two failed requests")
             broker.resume()
 
         back = in_background(goes_on)

@@ -1,4 +1,4 @@
-"""Nodes that no consumer writes: named, gone round, and taken back up when somebody mends them."""
+"""Nodes that no consumer writes: they are reported, skipped, and used again once corrected."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_an_offset_that_is_none_waits_until_it_is_mended(group: Group, data: byt
     # Its own claims stir it once more; after that nothing does.
     wait_until(lambda: a.trigger() == 0 and not a.membership.stirred(), 10, "calm", interval_s=0.0)
     group.client.set(node, b"1")
-    a.until(5)  # nobody tells it that the node was mended: it looks by itself
+    a.until(5)  # no watch fires when the node is corrected: it looks again by itself
     assert missing(group, a.rows) == [(topic, 1, 0)]
 
 

@@ -145,7 +145,7 @@ def test_a_group_of_the_brokers_moves_over_and_back(group: Group) -> None:
     settle(after)
     after.stop()
     assert first_offsets_read(after) == {0: 10, 1: 10}
-    # And a consumer of the brokers' goes on where we were at last.
+    # A consumer of the brokers continues where we were at last.
     again = group.query(topic, storage="kafka")
     settle(again)
     again.stop()
@@ -162,7 +162,7 @@ def test_the_larger_offset_counts_once_and_a_rewind_is_followed(group: Group) ->
     assert first_offsets_read(query) == {0: 6, 1: 9}
     query.stop()
     assert kept(group, topic) == {0: 10, 1: 10}
-    # What is in Kafka by now is a copy: it does not hide that somebody went back in ZooKeeper.
+    # The offset in Kafka is a copy by now: it does not hide that the one in ZooKeeper was set back.
     set_in_zookeeper(group, topic, {0: 3, 1: 3})
     after = group.query(topic, storage="kafka")
     after.trigger()
@@ -205,7 +205,7 @@ def test_lost_nodes_are_restored_from_the_copy(
     watcher.trigger()
     held = watcher.membership.holdings
     group.client.delete(f"/consumers/{group.name}/offsets", recursive=True)
-    # Somebody else was the last to read, and does not come back.
+    # Another member was the last to read, and does not come back.
     monkeypatch.setattr(first_offsets, "_RESTORE_S", 0.0)
     for partition in list(held.held):
         held.hand_on(partition)
@@ -261,7 +261,7 @@ def test_a_live_group_that_comes_later_is_named_and_waited_out(group: Group) -> 
         query.trigger()
         (note,) = [n for n in known(query)["notes"] if "Kafka" in n]
         assert "a-live-consumer" in note
-        assert group.offsets(topic) == {0: b"6", 1: b"6"}, "the query goes on"
+        assert group.offsets(topic) == {0: b"6", 1: b"6"}, "the query continues"
 
     def copied() -> bool:
         query.trigger()
@@ -341,7 +341,7 @@ def test_a_partition_whose_offset_in_kafka_is_not_told_waits(
 
 
 def test_a_member_that_lost_its_session_does_not_copy(group: Group) -> None:
-    """A commits, and stops before it copies; B takes over; A goes on."""
+    """A commits, and stops before it copies; B takes over; A continues."""
     topic = group.topic(1)
     group.produce(topic, 3)
     a = group.query(topic, storage="kafka")

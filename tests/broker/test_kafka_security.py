@@ -1,4 +1,4 @@
-"""Brokers that want TLS, a login and ACLs: who is let in reads; who is not learns why at once."""
+"""Brokers that require TLS, a login and ACLs: admitted clients read, others fail at once."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_records_of_many_tls_records_come_whole(servers: Sandbox) -> None:
     assert read(view, topic, len(values))["value"].to_pylist() == values
 
 
-# The listener, the options, what is said, and what is said to do.
+# The listener, the options, the message, and the remedy.
 BAD = {
     "password": (
         "sasl_ssl",
@@ -125,8 +125,8 @@ BAD = {
     ),
     "user": (
         "sasl_plaintext",
-        scram(PASSWORD, user="nobody"),
-        "does not accept the login of user 'nobody' by SCRAM-SHA-512",
+        scram(PASSWORD, user="unknown"),
+        "does not accept the login of user 'unknown' by SCRAM-SHA-512",
         "that the brokers know this user for SCRAM-SHA-512",
     ),
     "mechanism": (
@@ -217,9 +217,9 @@ def test_a_topic_that_may_not_be_looked_at(servers: Sandbox) -> None:
         f"{on_driver.value}"
         == f"{in_task.value}"
         == (
-            "[ZKG-014] The brokers do not allow user 'carol' to describe topic 'for-nobody' "
+            "[ZKG-014] The brokers do not allow user 'carol' to describe topic 'for-others' "
             "(TopicAuthorizationFailed). Add the ACLs: kafka-acls --add --allow-principal "
-            "User:carol --operation Read --operation Describe --topic for-nobody"
+            "User:carol --operation Read --operation Describe --topic for-others"
         )
     )
 
@@ -229,7 +229,7 @@ def test_a_named_topic_that_is_hidden_is_not_taken_for_one_that_is_not_there_yet
 ) -> None:
     """Where topics come from Kafka: among all of its topics a hidden one is not listed."""
     view = view_of(servers, "sasl_ssl", scram(PASSWORD), HIDDEN)
-    with pytest.raises(AccessError, match="user 'carol' to describe topic 'for-nobody'"):
+    with pytest.raises(AccessError, match="user 'carol' to describe topic 'for-others'"):
         view.partitions()
     view.close()
     view = view_of(servers, "sasl_ssl", scram(PASSWORD), TOPIC)

@@ -30,7 +30,7 @@ def good_token() -> str:
 
 @pytest.fixture
 def token_endpoint() -> Iterator[str]:
-    """Gives a token to the client `app` with the planted password, and to nobody else."""
+    """Gives a token only to the client `app` with the planted password."""
 
     class Endpoint(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

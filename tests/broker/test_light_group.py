@@ -132,7 +132,7 @@ def test_a_coordinator_dies_and_the_next_one_moves_nothing(group: LightGroup) ->
         b.trigger()
         return not told & {known(query)["generation"] for query in (a, b)}
 
-    wait_until(told_anew, 30, "both to be told anew", interval_s=0.0)
+    wait_until(told_anew, 30, "both to receive new commands", interval_s=0.0)
     settle(a, b)
     assert group.owner_lives(topic) == lives
     rows = all_rows(a, b)

@@ -60,7 +60,7 @@ def test_under_two_running_queries_and_one_that_has_nothing_to_read(
     group: Group, starting: str
 ) -> None:
     """The spare one, which knows no offset at all, comes first. It must not choose where the others
-    go on.
+    continue.
     """
     topic = group.topic(2)
     members = [group.query(topic, starting=starting, threads="1") for _ in range(3)]
@@ -128,8 +128,8 @@ def test_what_nobody_makes_again_starts_at_its_beginning_after_a_while(
     spare.trigger()
     spare.trigger()
     assert waits_for(spare, 0).startswith(
-        f"{group.offset_path(topic, 0)} was lost, and this query does not know it: whoever read "
-        f"the partition last may restore it within "
+        f"{group.offset_path(topic, 0)} was lost, and this query does not know it: the member "
+        f"that read the partition last may restore it within "
     )
     assert group.offsets(topic) == {}
     monkeypatch.setattr("pyspark_zkgroup.protocols.owned.first_offsets._RESTORE_S", 0.0)
@@ -176,7 +176,7 @@ def test_before_a_restart_of_two_one_after_the_other(group: Group, finished: boo
     first = group.query(topic, checkpoints[0], threads="1")
     wait_until(lambda: first.trigger() or first.held, 30, "the first one to hold something")
     first.trigger()
-    # It goes on with what it knows, and leaves the rest to the other one.
+    # It continues with what it knows, and leaves the rest to the other one.
     assert len(first.held) == 2
     second = group.query(topic, checkpoints[1], threads="1")
     settle(first, second, deadline_s=30)

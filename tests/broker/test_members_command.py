@@ -255,8 +255,8 @@ def test_a_jvm_consumer_with_a_session_is_neither_asked_nor_evicted(sandbox: San
         finally:
             peer.stop()
             peer.close()
-        group.client.create(owner, b"nobody-0", makepath=True)
-        arguments = ("members", "evict", group.name, "nobody", "--yes", "--json")
+        group.client.create(owner, b"unknown-0", makepath=True)
+        arguments = ("members", "evict", group.name, "unknown", "--yes", "--json")
         assert told(zkgroup(group, *arguments))["deleted"] == [owner]
         assert not group.client.exists(owner)
 

@@ -100,7 +100,7 @@ def test_nothing_tells_a_secret(
         assert session is not None
         said += [repr(one.planner), repr(one.membership), repr(session), repr(session.settings)]
 
-    for changes, what in (  # somebody is not let in
+    for changes, what in (  # a client is not admitted
         (to_brokers(servers, WRONG_PASSWORD), "does not accept the login of user 'carol'"),
         (
             {**to_brokers(servers, WRONG_PASSWORD), **with_locked_key(own)},

@@ -22,14 +22,14 @@ def disputes(query: Query) -> bool:
 
 
 def told_of(named: Query, odd: Query, other: Query, caplog: pytest.LogCaptureFixture) -> str:
-    """What is said of this member by the one that assigns otherwise."""
+    """What the member that assigns differently logs about this one."""
 
     def told() -> list[str]:
         odd.trigger()
         other.trigger()
         return said(caplog, f"[ZKG-181] {named.membership.member} of the same group")
 
-    (line,) = wait_until(told, 10, "it to be said", interval_s=0.0)
+    (line,) = wait_until(told, 10, "it to be logged", interval_s=0.0)
     return line
 
 

@@ -1,4 +1,4 @@
-"""`zkgroup offsets` on a live group: what is set is where members go on, and can be undone."""
+"""`zkgroup offsets` on a live group: members continue at the offset set, and it can be undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's function is told of what moves, in time, and cannot do harm."""
+"""The user's function is called for what moves, in time, and cannot do harm."""
 
 from __future__ import annotations
 

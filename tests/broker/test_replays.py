@@ -64,7 +64,7 @@ def test_what_another_member_took_is_left_out(group: Group) -> None:
     registered = group.client.get_children(f"/consumers/{group.name}/ids")
     back.trigger()
     assert back.batches == [(0, [])]
-    # Or the other one would release what nobody reads before this batch is over.
+    # Otherwise the other one would release what is not read before this batch is over.
     assert group.client.get_children(f"/consumers/{group.name}/ids") == registered
     group.produce(topic, 6)
     settle(back, other)

@@ -15,7 +15,7 @@ from zkgroup_sandbox.kafka_wire import Connection, parse_addresses
 ROWS, ROWS_PER_BATCH, PARTITIONS = 10_000_000, 1000, 4
 ABOVE_IDLE_MAX_BYTES = 250 << 20
 
-# Writing 5 there begins the count of the largest size anew.
+# Writing 5 there restarts the count of the largest size.
 READING = """
 import sys
 from pathlib import Path

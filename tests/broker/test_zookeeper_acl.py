@@ -1,4 +1,4 @@
-"""A group that keeps owners and offsets to itself: who may change them, and who is told why not."""
+"""A group that protects its owners and offsets: which clients may change them, and the errors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def member(group: Group, topic: str, security: Mapping[str, str] = OWN) -> Query
 
 
 def refused(query: Query, beside: Query | None = None) -> AccessError:
-    """How the query ends; the other goes on, and lets go of what a newcomer shall have."""
+    """Return the query's error; the other query continues, and releases a newcomer's share."""
 
     def ended() -> AccessError | None:
         if beside is not None:
@@ -127,7 +127,7 @@ def test_a_topic_that_is_new_to_a_protected_group(group: Group) -> None:
 
 
 def test_an_offset_that_is_taken_away_while_it_is_read(group: Group) -> None:
-    """The claim stands, only the commit is refused: it must not be tried for ever."""
+    """The claim remains, only the commit is refused: it must not be retried permanently."""
     topic = group.topic(1)
     group.produce(topic, 5)
     a = member(group, topic)

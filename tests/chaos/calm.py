@@ -18,9 +18,9 @@ def ended_during(fault: Fault, tenures: Iterable[Tenure]) -> int:
 def disturbances(
     faults: Sequence[Fault], tenures: Sequence[Tenure], noted: Sequence[Fault]
 ) -> Iterator[str]:
-    """A session that ended meanwhile, for whatever reason, is a fault of its own; and after a fault
-    that had not settled partitions may move on. Two that overlap may together be more than a
-    session outlives.
+    """A session that ended meanwhile, for any reason, is a separate fault. After a fault that had
+    not settled partitions may continue to move. Two that overlap may together be longer than a
+    session lives.
     """
     for before, fault in pairwise([None, *faults]):
         assert fault is not None

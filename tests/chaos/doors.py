@@ -1,6 +1,5 @@
-"""A door of its own for each member to the brokers: a listener that advertises the member's road,
-so that what it learns of the brokers leads it over that road too, and it alone can be cut off.
-
+"""A separate listener of the brokers for each member. It advertises the member's road, so that the
+addresses that the member learns lead over that road too, and it alone can be cut off.
 By the brokers' dynamic configuration, which they keep in ZooKeeper: it outlives their restarts.
 """
 

@@ -1,8 +1,8 @@
 """A Spark driver with one query that appends to Delta: python -m tests.chaos.driver JOB
 
 A query that has failed is reported and started again, as a supervisor would. SIGUSR1 ends the
-driver by pyspark_zkgroup.stop(); SIGTERM is not answered here, so that it ends each process of the
-driver wherever it is. The end of the input, that is of whoever started it, ends it at once.
+driver by pyspark_zkgroup.stop(); SIGTERM has no handler here, so that it ends each process of the
+driver wherever it is. The end of the input, when its starter has ended, ends it at once.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Member:
 
 def warm_up(spark: SparkSession, directory: Path) -> None:
     """The first jobs and the first Delta commit of a JVM take seconds. They belong to the start,
-    not to somebody's batch.
+    not to a batch.
     """
     rows = spark.range(3).selectExpr("'t' AS topic", "0 AS partition", "id AS offset")
     rows.toArrow()

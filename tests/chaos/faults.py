@@ -81,7 +81,7 @@ def pause_driver_long(stage: Stage, rng: random.Random) -> Done:
 
 
 def pause_jvm(stage: Stage, rng: random.Random) -> Done:
-    """The planner keeps the session alive: nobody takes over, and nothing may come twice."""
+    """The planner keeps the session alive: no member takes over, and nothing may be read twice."""
     return _pause_jvm(stage, rng, rng.uniform(*ABOVE) * stage.settings.session_s, hard=False)
 
 

@@ -1,4 +1,4 @@
-"""What one driver of the chaos run is told to do: the words between process.py and driver.py."""
+"""The job of one driver of the chaos run: the fields that process.py and driver.py share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Job:
-    """One member of the group: its query goes on where it was, however often it is started."""
+    """One member of the group: its query continues where it was, however often it is started."""
 
     name: str
     directory: Path

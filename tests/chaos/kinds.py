@@ -63,7 +63,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 
 def kinds_of(protocol: Protocol) -> tuple[str, ...]:
-    there = {MEMBERS, BROKERS, *protocol.beside}
+    there = {MEMBERS, BROKERS, *protocol.also_hits}
     return tuple(name for name, kind in KINDS.items() if kind.on in there)
 
 

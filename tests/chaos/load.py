@@ -1,5 +1,5 @@
-"""A producer at a steady pace that knows every offset it was acknowledged, and finds partitions
-that are added while it runs; beside it one of transactions.
+"""A producer at a steady pace that knows every acknowledged offset, and finds partitions that are
+added while it runs; and another one for transactions.
 """
 
 from __future__ import annotations

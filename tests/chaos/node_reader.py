@@ -1,4 +1,4 @@
-"""Reads the group's nodes in ZooKeeper, by a session of its own."""
+"""Reads the group's nodes in ZooKeeper, by a separate session."""
 
 from __future__ import annotations
 

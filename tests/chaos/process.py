@@ -60,7 +60,7 @@ class Process:
         self._new_events, self._new_lines = Grown(job.events), Grown(job.log)
         self._process: subprocess.Popen[bytes] | None = None
         self._born = 0
-        # Looked at by whoever tells how it stands, and by whoever waits.
+        # Used by the thread that reports the status, and by those that wait.
         self._looking = threading.Lock()
 
     # -- its life

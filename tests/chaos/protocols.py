@@ -1,5 +1,5 @@
-"""What differs between the protocols in a chaos run: where a member's road leads, what it is told,
-which servers stand, where the group is looked at, and what the run may judge.
+"""How the protocols differ in a chaos run: a member's road, its options, the servers that run,
+where the group is observed, and what the run may judge.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ class Given:
 
 @dataclass(frozen=True)
 class Protocol:
-    """`road`: the servers at the end of each member's road. `beside`: what faults are done to but
-    members and brokers. `paths`: the group's nodes; None where the brokers keep the group.
-    `judges_gaps`: whether the rule of unowned.py holds: members have
-    owner nodes, and who has a right to a partition follows from who is registered. Where it does
-    not hold, each fault must be followed by a settled group.
+    """`road`: the servers at the end of each member's road. `also_hits`: what faults hit in
+    addition to members and brokers. `paths`: the group's nodes; None if the brokers keep the group.
+    `judges_gaps`: whether the rule of unowned.py holds: members have owner nodes, and the
+    registrations decide the right to a partition. If it does not hold, each fault must be followed
+    by a settled group.
     """
 
     name: str
     road: str
     paths: GroupPaths | None
     options: Callable[[Given], dict[str, str]]
-    beside: frozenset[str] = frozenset()
+    also_hits: frozenset[str] = frozenset()
     judges_gaps: bool = False
 
 

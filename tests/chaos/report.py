@@ -1,4 +1,4 @@
-"""build/chaos.json, and what is said of a run at its end."""
+"""build/chaos.json, and the summary at the end of a run."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     counts, unowned = report["counts"], report["unowned"]
     yield (
         f"protocol {report['protocol']}: produced {report['produced']} "
-        f"({counts['transactions_aborted']} transactions aborted beside), read {report['read']}, "
+        f"({counts['transactions_aborted']} transactions aborted), read {report['read']}, "
         f"{counts['read_by_plain_consumers']} by plain consumers; missing {report['missing']}, "
         f"read again {counts['duplicate_records']} "
         f"(unexplained {counts['duplicates_unexplained']}), "

@@ -165,7 +165,7 @@ class Run:
             try:
                 yield kind, future.result()
             except (AssertionError, ZkgroupError) as error:
-                # Somebody did not end, or did not start: that is what the run is to find out.
+                # A process did not end, or did not start: this is what the run tests.
                 self.errors.append(f"{kind}: {error}")
                 self.say(f"{kind}: {error}")
 
@@ -174,8 +174,8 @@ class Run:
             f"settled {fault.over - fault.healed:.1f} s later" if fault.settled else "NOT settled"
         )
         detail = f", {fault.detail}" if fault.detail else ""
-        beside = "" if len(kinds) == 1 else f" (of {len(kinds)} that overlap)"
-        self.say(f"fault {fault.number}{beside}: {fault.kind}: {fault.target}{detail}; {rest}")
+        others = "" if len(kinds) == 1 else f" (of {len(kinds)} that overlap)"
+        self.say(f"fault {fault.number}{others}: {fault.kind}: {fault.target}{detail}; {rest}")
 
     def _start_what_ended(self, stage: Stage) -> None:
         for member in stage.members.values():
@@ -272,11 +272,11 @@ class Run:
         return list(reads_of(member.name, stage.sinks[member.name].deliveries(), stopped))
 
     def _ends(self, stage: Stage) -> float:
-        """From here on nobody was to own anything: the first of the last clean stops."""
+        """From here on no member had to own anything: the first of the last clean stops."""
         stops = [member.last("stopping") for member in stage.members.values()]
         return min((stop["at"] for stop in stops if stop is not None), default=now())
 
-    # -- what is said meanwhile
+    # -- what is printed meanwhile
 
     def say(self, text: str) -> None:
         print(f"{now() - self.began:7.1f} s  {text}", flush=True)
@@ -285,7 +285,7 @@ class Run:
         while not ended.wait(SAID_EVERY_S):
             try:
                 status = stage.status()
-            except Exception as error:  # noqa: BLE001 - it only tells; the run goes on
+            except Exception as error:  # noqa: BLE001 - it only prints; the run continues
                 self.say(f"it cannot be seen how it stands: {error!r}")
                 continue
             self.say(

@@ -69,7 +69,7 @@ def kill_coordinator(stage: Stage, rng: random.Random) -> Done:
 
 
 def pause_coordinator(stage: Stage, rng: random.Random) -> Done:
-    """For longer than its own session lives: it wakes up beside its successor."""
+    """For longer than its session lives: it wakes up when its successor is in office."""
     candidate = _in_office(stage)
     seconds, at = rng.uniform(*ABOVE) * stage.settings.coordinator_session_s, now()
     candidate.pause()
@@ -81,7 +81,7 @@ def pause_coordinator(stage: Stage, rng: random.Random) -> Done:
 
 
 def cut_coordinator(stage: Stage, rng: random.Random) -> Done:
-    """It loses ZooKeeper, and with it its office; members go on reaching it."""
+    """It loses ZooKeeper, and with it its office; members still reach it."""
     candidate = _in_office(stage)
     seconds, at = rng.uniform(*ABOVE) * stage.settings.coordinator_session_s, now()
     candidate.cut.silence()

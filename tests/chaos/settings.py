@@ -46,5 +46,5 @@ class Settings:
 
     @property
     def minutes_max(self) -> float:
-        """A machine that is too slow for that many faults is not given for ever."""
+        """A machine that is too slow for that many faults does not get more time."""
         return 1.5 * self.minutes + 3.0

@@ -213,7 +213,7 @@ def staged(settings: Settings, directory: Path) -> Iterator[Stage]:
     with ExitStack() as stack:
         sandbox = stack.enter_context(_servers(settings, directory))
         coordinators = None
-        if COORDINATORS in protocol.beside:
+        if COORDINATORS in protocol.also_hits:
             coordinators = Coordinators(
                 directory / "coordinators",
                 [server.address for server in sandbox.zookeepers],
@@ -255,7 +255,7 @@ def staged(settings: Settings, directory: Path) -> Iterator[Stage]:
 
 @contextmanager
 def _servers(settings: Settings, directory: Path) -> Iterator[Sandbox]:
-    faulty = ZOOKEEPER in PROTOCOLS[settings.protocol].beside
+    faulty = ZOOKEEPER in PROTOCOLS[settings.protocol].also_hits
     sandbox = Sandbox(
         directory / "servers",
         kafka="3.9",

@@ -23,7 +23,7 @@ def check(report: dict[str, Any], *, faults: int) -> None:
     assert len(report["faults"]) >= faults
     if not report["unowned"]["judged"]:
         return
-    # Each gap was somebody's by the assignor, and all who were registered are known by name.
+    # Each gap had a rightful member by the assignor, and all registered members are known by name.
     rightful = {w["member"] for gap in report["unowned"]["longest"] for w in gap["rightful"]}
     assert rightful
     assert rightful <= {"a", "b", "c", ""}

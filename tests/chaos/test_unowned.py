@@ -36,7 +36,7 @@ def found(
     members: list[Membership] | None = None,
     partitions: tuple[TopicPartition, ...] = (P,),
 ) -> list[Unowned]:
-    """Without `members` whoever claims next has been alone since the node before went."""
+    """Without `members` the next member that claims has been alone since the node went."""
     new = {} if born is None else {P: born}
     alone = [Membership(0.0, frozenset(t.consumer for t in tenures[:1]))]
     for before, after in pairwise(tenures):
@@ -90,7 +90,7 @@ def test_of_several_faults_the_last_before_the_end_counts() -> None:
 
 
 def test_of_two_faults_that_overlap_each_has_its_grace() -> None:
-    """The leader of ZooKeeper dies while a member's session is about to end: it is given anew."""
+    """The leader of ZooKeeper dies while a member's session is about to end: its time restarts."""
     lives = tenure("g_a", 1, 0.0, 38.0), tenure("g_b", 2, 39.0)
     kill = replace(killed(20.0, "a"), over=60.0)
     leader = Fault(2, "leader killed", "", 23.0, 30.0, grace_s=10.0, over=60.0)
@@ -157,7 +157,7 @@ def test_the_boundary_behind_a_batch_belongs_to_it_where_it_followed_at_once() -
     assert one_batch("b", Span(10.0, 40.0), [batch, later], 2.0) == 9.0
 
 
-# -- as in a run of forty faults: the right moves on before anybody has come to a boundary
+# -- as in a run of forty faults: the right moves on before any member has come to a boundary
 
 SHARES = tuple(TopicPartition("t", n) for n in range(3))
 

@@ -290,7 +290,7 @@ def test_about_that_share_of_the_kinds_has_the_next_one_on_top_where_both_may_be
 def test_a_protocol_has_faults_of_all_that_stands_in_it(name: str) -> None:
     protocol = PROTOCOLS[name]
     kinds = kinds_of(protocol)
-    assert {KINDS[kind].on for kind in kinds} == {MEMBERS, BROKERS, *protocol.beside}
+    assert {KINDS[kind].on for kind in kinds} == {MEMBERS, BROKERS, *protocol.also_hits}
     assert {"leaders moved", "partition added", "member cut off shortly"} <= set(kinds)
 
 

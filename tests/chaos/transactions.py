@@ -187,4 +187,4 @@ class Transactions:
                     return bool(records) and records[0].offset == offset
         finally:
             consumer.close(autocommit=False)
-        raise AssertionError(f"nobody tells whether {there} has a record at {offset}")
+        raise AssertionError(f"no broker tells whether {there} has a record at {offset}")

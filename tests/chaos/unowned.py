@@ -9,24 +9,24 @@ may be as long as
     + one batch of each rightful member, one after the other
     + as long as ZooKeeper itself, all of it, gave no answer meanwhile
     + ALLOWANCE_S: ZooKeeper ends sessions once per tick, what is seen is sampled, and a boundary
-      that releases or claims has work to do beside three Sparks on two cores.
+      that releases or claims has work to do while three Sparks share two cores.
 
 The rightful member is the one to which the group's assignor gives the partition among those that
 are registered. From the end of the old owner node on, the gap is cut where it changes: a member
-that is registered anew takes the right of another, which was in its batch until then; one that ends
+that registers again takes the right of another, which was in its batch until then; one that ends
 leaves its right to the next. Claims happen at boundaries only, so in each such piece is granted
 what of it went by in one batch of the rightful member:
 
     - the one that takes the most of the piece, with the boundary behind it, and of it only what
       lies in the piece. What went by before or after that batch is not granted. So a member that
-      comes to a boundary in its own time and does not claim is found.
+      reaches a boundary by itself and does not claim is found.
     - A batch in which its query ended, and which Spark hence never reported, counts until then.
     - At least trigger_s, the pause between two triggers, and never more than the piece is long.
     - Of a member that a fault has ended, and whose registration still stands, no batch counts from
       the fault on. If it is the fault with which the gap began, that time is in the first line
-      above; else it is granted beside, once for that fault, up to its session timeout.
-    - While nobody is registered (each has given up in a batch beyond max.poll.interval.ms): the
-      time until anybody comes to a boundary; there it could have registered.
+        above; else it is granted in addition, once for that fault, up to its session timeout.
+      - While no member is registered (each has given up in a batch beyond max.poll.interval.ms):
+        the time until any member reaches a boundary; there it could have registered.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def unowned(
     ends: float,
 ) -> list[Unowned]:
     """`born`: partitions made during the run, and when. `silences`: when ZooKeeper as a whole gave
-    no answer. `ends`: when the members were told to leave for good.
+    no answer. `ends`: when the members were asked to leave at the end.
     """
     by_partition: dict[TopicPartition, list[Tenure]] = defaultdict(list)
     for tenure in tenures:
@@ -183,7 +183,7 @@ def one_batch(member: str, span: Span, triggers: Sequence[Trigger], trigger_s: f
 
 
 def until_a_boundary(span: Span, triggers: Sequence[Trigger], trigger_s: float) -> float:
-    """How much of that time went by before anybody was between two batches."""
+    """Return how much of that time passed before any member was between two batches."""
     if not any(Span(t.began, t.until).shared(span) for t in triggers):
         return min(span.seconds, trigger_s)
     ends = [t.until for t in triggers if not t.cut_short]

@@ -16,9 +16,9 @@ FOREVER = float("inf")
 class Fault:
     """`members`: those it hit, by name. `hard`: it may repeat a batch of theirs that was in flight;
     with `batches`, (member, number), of these alone. `ends_claims`: it takes longer than a session
-    lives, or for ever; claims may outlive it by `grace_s`. `calm`: no claim may end while it lasts.
-    `injected`: made by the run; else it was noted in a member's log. `over`: when the group had
-    settled, or was no longer waited for.
+    lives, or is permanent; claims may outlive it by `grace_s`. `calm`: no claim may end while it
+    lasts. `injected`: made by the run; otherwise it was found in a member's log. `over`: when the
+    group had settled, or was no longer waited for.
     """
 
     number: int
@@ -146,7 +146,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Right:
-    """A partition was this member's by the group's assignor; "": nobody was registered. `since`
+    """A partition was this member's by the group's assignor; "": no member was registered. `since`
     and `gone`: the life of the registration from which that follows.
     """
 

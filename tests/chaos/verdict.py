@@ -1,4 +1,4 @@
-"""From what a run has seen to what is to be said of it. Pure, but for reading the plain logs."""
+"""From what a run has seen to its verdict. Pure, except for reading the plain logs."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def plain_reads(
 
 
 def unsettled(faults: Iterable[Fault], noted: Sequence[Fault], settle_s: float) -> Iterator[str]:
-    """A session that ends while the group settles is a fault of its own, after which it begins to
-    settle anew.
+    """A session that ends while the group settles is a separate fault, after which the group starts
+    to settle again.
     """
     for fault in faults:
         if not fault.settled and not any(fault.healed < f.until <= fault.over for f in noted):
@@ -166,7 +166,7 @@ def _begun(run: Iterable[Mapping[str, Any]]) -> dict[int, float]:
 def sessions_ended(
     member: str, said: Iterable[tuple[float, str]], session_s: float
 ) -> Iterable[Fault]:
-    """What a member has itself noticed: a hard fault, whoever is to blame for it."""
+    """What a member has noticed itself: a hard fault, whatever has caused it."""
     for at, text in said:
         found = ENDED.search(text) or GAVE_UP.search(text)
         if LOST.search(text) or (found and int(found[1])):
@@ -190,7 +190,7 @@ def rebalances(said: Iterable[tuple[float, str]]) -> int:
 def deaths(
     member: str, events: Iterable[Mapping[str, Any]], faults: Sequence[Fault]
 ) -> Iterable[str]:
-    """Queries that ended although nobody had killed their planner."""
+    """Queries that ended although their planner was not killed."""
     kills = [f.at for f in faults if f.kind == "planner killed" and member in f.members]
     for event in events:
         if event["event"] != "died":

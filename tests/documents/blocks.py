@@ -69,7 +69,7 @@ def blocks_of(page: str, text: str) -> Iterator[Block]:
 
 
 def unfenced(page: str, text: str) -> list[str]:
-    """Indented lines that look like commands: whoever takes blocks out would miss them."""
+    """Indented lines that look like commands: a reader of fenced blocks alone would miss them."""
     found, fenced = [], False
     for number, line in enumerate(text.splitlines(), start=1):
         if _FENCE.match(line):

@@ -43,7 +43,7 @@ class Place:
 
     @property
     def story(self) -> Path:
-        """Programs that are run, and what they import besides packages."""
+        """Programs that are run, and what they import in addition to packages."""
         return self.root / "story"
 
     @property
@@ -103,7 +103,7 @@ def furnish(place: Place, machine_home: Path, documents: Path) -> None:
             (place.home / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(machine_home / name, place.home / name)
     shutil.copy(documents / "story.py", place.story)
-    # A package, so that none of this name in somebody's environment goes before it.
+    # A package, so that no package of this name in the environment takes precedence.
     (place.story / "tests" / "harness").mkdir(parents=True, exist_ok=True)
     (place.story / "tests" / "__init__.py").touch()
     (place.story / "tests" / "harness" / "__init__.py").touch()

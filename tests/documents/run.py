@@ -39,7 +39,7 @@ SCENES = (TRY_IT, INSTALL, *PAGES, *TOUR, DEVELOPMENT)
 def main(given: Sequence[str] | None = None) -> int:
     arguments = _arguments(given)
     wanted = selected(arguments.only)
-    # What runs is in sessions of its own, and is ended on the way out.
+    # What runs is in separate sessions, and is ended on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     log = Log.to(LOG)
     place = places.Place(

@@ -1,4 +1,4 @@
-"""One script at a time, or beside others: its output line by line with times, and its end."""
+"""Runs scripts, one at a time or in parallel: their output line by line with times, and status."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Running:
         return status
 
     def end(self) -> int | None:
-        """It is told to, if it has not ended by itself."""
+        """End it, if it has not ended by itself."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         status = self.wait(END_S)

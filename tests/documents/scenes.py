@@ -19,14 +19,14 @@ DRAIN = (
     "python jobs/drain.py --zookeeper zk1:2181/kafka --group billing --subscribe orders,payments \\"
 )
 FIRST, TWO, ONCE = "docs/first-query.md", "docs/two-members.md", "docs/exactly-once.md"
-UNTIL_ENDED = "goes on until it is ended: the scene runs it beside what follows"
+UNTIL_ENDED = "runs until it is ended: the scene runs it while the next steps run"
 SHARED = (
     "python jobs/stream_to_delta.py --bootstrap-servers broker1:9092 --group shared "
     "--subscribe tutorial --table /data/shared --checkpoint /data/checkpoints/shared"
 )
 TRIED_THERE = "tried with two workers by tests/packages/test_cluster.py"
 
-# A page's next command is for a group that somebody is in: one that was drained is listed as well.
+# A page's next command is for a group with a member: a drained member is listed as well.
 HAS_MEMBER = (
     "until zkgroup members list billing --zookeeper zk1:2181/kafka --json "
     """| grep -q '"state": "member"'; do sleep 1; done"""
@@ -513,7 +513,7 @@ DEVELOPMENT = Scene(
                 "make test-matrix": "takes an hour and downloads four versions of Spark",
                 "make try-documents": "is what runs this",
                 "make bench": "takes 20 minutes and wants a machine at rest",
-                "make exercise": "goes on until somebody has named what is ill",
+                "make exercise": "runs until a person has named the faults",
                 ".ci/run": "make check, docs and test once more",
             },
         ),

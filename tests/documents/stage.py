@@ -27,7 +27,7 @@ from tests.documents.steps import (
 )
 
 PATIENCE_S = 3600.0
-# A worker of Spark's has 10 seconds to begin, which nobody can set: too few on a busy machine.
+# A worker of Spark's has 10 seconds to start, which cannot be set: too few on a busy machine.
 TOO_BUSY = "Python worker failed to connect back"
 PROPERTIES = "client.properties"
 # Of docs/security.md, which takes them from the environment.
@@ -215,7 +215,7 @@ class Part:
 
 
 def parts_of(lines: Sequence[running.Line], began: float) -> list[Part]:
-    """What is said before any command (by a shell that cannot read the script) is the first's."""
+    """Lines before any command (of a shell that cannot read the script) belong to the first one."""
     found: list[tuple[int, float, list[str]]] = []
     for line in lines:
         if line.text.startswith(MARK):

@@ -44,7 +44,7 @@ class Shell:
 
     line: str
     beside: bool = False
-    """It goes on beside what follows, until another command ends it, or the scene (by SIGTERM).
+    """It runs while the next steps run, until another command ends it, or the scene (by SIGTERM).
     Its status must be 0 either way.
     """
 

@@ -1,7 +1,7 @@
 """What the programs of a scene take for granted: servers with records, a session, patience.
 
-The runner copies it beside them, with tests/harness/waiting.py; they import it as `story`. It runs
-on the packages of whoever reads the pages: it may import what pyspark-zkgroup brings.
+The runner copies it to the scene, with tests/harness/waiting.py; programs import it as `story`. It
+runs with the packages of a reader of the pages: it may import what pyspark-zkgroup installs.
 
     python story.py open BOX        topics and records in a sandbox that runs in the directory BOX
     python story.py secured BOX     starts one with TLS, logins and ACLs there, and does the same
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FACTS = Path(os.environ["STORY_SERVERS"])
 """Where the servers are, and how many records they hold."""
 DATA = Path(os.environ["STORY_DATA"])
-"""Stands in for the pages' /data."""
+"""Replaces the pages' /data."""
 GROUP = "billing"
 TOPICS = ("orders", "payments")
 PARTITIONS = 4
@@ -115,7 +115,7 @@ def _count(topic: str, count: int) -> None:
 
 
 def spark(*, kafka: bool = False, delta: bool = False) -> SparkSession:
-    """As somebody would have it who reads the page: with Delta, or with Spark's Kafka source."""
+    """As a reader of the page would have it: with Delta, or with Spark's Kafka source."""
     if delta:
         from pyspark_zkgroup.delta import session as delta_session
 

@@ -188,7 +188,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     """In the environment of a newcomer, whose clone is empty."""
     place = Place(tmp_path)
     place.clone.mkdir()
-    furnish(place, tmp_path / "nobody", Path(__file__).parent)
+    furnish(place, tmp_path / "absent", Path(__file__).parent)
     page = 'Page.\n\n```sh\necho "$HOME"; ls -A "$HOME"\nmake long MINUTES=9   # hours\n```\n'
     with (tmp_path / "log").open("w") as file:
         environment = newcomer(os.environ, PROJECT, place)
@@ -254,7 +254,7 @@ def test_longer_names_of_places_go_first() -> None:
 def test_a_newcomer_has_nothing_of_the_developers() -> None:
     place = Place(Path("/place"))
     machine = {
-        "HOME": "/nobody",
+        "HOME": "/absent",
         "PATH": os.pathsep.join(["/checkout/.venv/bin", "/usr/bin"]),
         "PYSPARK_PYTHON": "/checkout/.venv/bin/python",
         "CARGO_TARGET_DIR": "/checkout/.venv/native",

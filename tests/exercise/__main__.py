@@ -1,8 +1,8 @@
 """Six prepared faults for an operator to name: python -m tests.exercise --seed N
 
-Each is set in a group of its own, on servers of the exercise's own, in an order and with details
-that the seed draws. What is printed says where to look, and nothing of what is wrong; that stands
-in the key, for afterwards. All goes on until SIGTERM or Ctrl-C, which end everything.
+Each is set in a separate group, on servers of the exercise, in an order and with details that the
+seed draws. The output says where to look, and nothing about what is wrong; that is in the key, for
+afterwards. Everything runs until SIGTERM or Ctrl-C, which end it.
 """
 
 from __future__ import annotations

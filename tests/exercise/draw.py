@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 # What may be wrong, each in several ways.
 VARIANTS: Mapping[str, tuple[str, ...]] = {
-    "stuck owner": ("node of nobody", "member that hangs", "session of no member"),
+    "stuck owner": ("node without a member", "member that hangs", "session of no member"),
     "member owning nothing": ("more threads", "misspelt topic", "small topics"),
     "lagging partition": ("hot partition", "slow reader"),
     "lost offsets": ("under its members", "with their reader", "by retention"),

@@ -1,6 +1,6 @@
-"""Sets each fault, in its variants: from a group that is well to one that waits for its operator.
+"""Sets each fault, in its variants: from a healthy group to one that waits for its operator.
 
-Each setter returns what is to be named and what would mend it, for the key.
+Each setter returns the fault and its remedy, for the key.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ def member_that_hangs(scene: Scene) -> Answer:
         texts = [(scene.logs / f"{m.name}.log").read_text() for m in others]
         return any("ZKG-122" in text and consumer in text for text in texts)
 
-    scene.wait("somebody to wait for it", waited_for)
+    scene.wait("a member to wait for it", waited_for)
     return Answer(
         f"{consumer} ({stuck.name}) hangs in its batch: it keeps its partitions, commits nothing, "
-        "and lets go of nothing",
+        "and releases nothing",
         "end its process, or zkgroup members evict",
     )
 
@@ -126,7 +126,7 @@ def misspelt_topic(scene: Scene) -> Answer:
     consumer = _consumer(scene, idle)
     return Answer(
         f"{consumer} ({idle.name}) owns nothing: it subscribes to {wrong}, which is no topic",
-        f"mend its subscribe: {topic}",
+        f"correct its subscribe: {topic}",
     )
 
 
@@ -192,15 +192,15 @@ def under_its_members(scene: Scene) -> Answer:
     topic = scene.drawn.topics[0]
     lost = sorted(scene.dice.sample(range(5), 2))
     paths = [scene.offset_path(topic, p) for p in lost]
-    # Long enough after they were made to be told from the others.
+    # Long enough after they were created to differ from the others.
     made_ms = scene.client.exists(paths[0]).ctime
     scene.wait("the nodes to age", lambda: time.time() * 1000 - made_ms > 15_000)
     for path in paths:
         scene.client.delete(path)
-    scene.wait("them to be made anew", lambda: all(scene.text(path) for path in paths))
+    scene.wait("them to be recreated", lambda: all(scene.text(path) for path in paths))
     named = ", ".join(f"{topic}-{p}" for p in lost)
     return Answer(
-        f"somebody deleted the offset nodes of {named}; their members made them anew from their "
+        f"the offset nodes of {named} were deleted; their members recreated them from their "
         "own progress",
         "nothing is lost; compare with a backup, find out who deletes nodes",
     )
@@ -299,7 +299,7 @@ def after_a_pause(scene: Scene) -> Answer:
 def _headless(scene: Scene, end: Callable[[Running], object]) -> Answer:
     arguments = ["--zookeeper", scene.connect, "--session-timeout-ms", str(SESSION_MS)]
     office = scene.process("tests.exercise.office", arguments, "coordinator")
-    scene.wait("somebody in office", lambda: scene.text(COORDINATOR))
+    scene.wait("a coordinator in office", lambda: scene.text(COORDINATOR))
     told = {"protocol": "coordinator", "coordinator_candidate": "false"}
     members = _well(scene, 6, 2, **told)
     end(office)
@@ -312,7 +312,7 @@ def _headless(scene: Scene, end: Callable[[Running], object]) -> Answer:
         dead = scene.dice.choice(members)
         dead.kill()
         scene.wait("its session to end", lambda: len(scene.registered()) == 1)
-        consequence = f"what {dead.name}, which died after, has read, nobody reads"
+        consequence = f"what {dead.name}, which died after, has read, is not read"
     return Answer(
         f"the coordinator is gone and there is no other candidate; {consequence}",
         "start a candidate: zkgroup coordinator, or a query with coordinator.candidate=true",
@@ -332,7 +332,7 @@ def stopped(scene: Scene) -> Answer:
 
 
 SETTERS: dict[str, Callable[[Scene], Answer]] = {
-    "node of nobody": node_of_nobody,
+    "node without a member": node_of_nobody,
     "member that hangs": member_that_hangs,
     "session of no member": session_of_no_member,
     "more threads": more_threads,

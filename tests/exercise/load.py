@@ -68,5 +68,5 @@ class Load:
                     flows = list(self._flows)
                 for flow in flows:
                     flow.send()
-        except BaseException as error:  # noqa: BLE001 - told by whoever looks at `error`
+        except BaseException as error:  # noqa: BLE001 - reported to the caller that reads `error`
             self.error = error

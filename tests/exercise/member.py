@@ -1,9 +1,9 @@
 """A query of the exercise: python -m tests.exercise.member
 
-The real planner and task in Spark's order, in a process of its own; it logs what the package logs
-on a driver, and beside it what Spark says of a query, as far as an operator reads that. Its first
-line of input is what it is to do, as JSON; then come `hang` and `work <ms for each record>`. The
-end of the input ends it at once: it does not outlive its starter.
+The real planner and task in Spark's order, in a separate process. It logs what the package logs on
+a driver, and what Spark logs about a query, as far as an operator reads that. Its first line of
+input is its job, as JSON; then come `hang` and `work <ms for each record>`. The end of the input
+ends it at once: it does not outlive its starter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One case: a group of its own with topics, records and members in processes of their own."""
+"""One case: a separate group with topics, records and members in separate processes."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Scene:
         self.members.clear()
         return names
 
-    # -- what stands in ZooKeeper
+    # -- what is in ZooKeeper
 
     def children(self, path: str) -> list[str]:
         try:

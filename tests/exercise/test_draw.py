@@ -26,7 +26,7 @@ def test_names_are_those_of_one_case_and_tell_nothing() -> None:
         cases = draw(seed)
         assert len({case.group for case in cases}) == len(cases)
         assert len({topic for case in cases for topic in case.topics}) == TOPICS_EACH * len(cases)
-    # By what a group is called nobody can tell what is wrong with it.
+    # The name of a group does not show what is wrong with it.
     by_fault = {
         fault: {c.group for seed in range(300) for c in draw(seed) if c.fault == fault}
         for fault in VARIANTS

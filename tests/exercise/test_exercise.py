@@ -26,7 +26,7 @@ SEEDS = (4, 13, 37)
 SET_S = 600.0
 # Where each shows: in what `doctor` finds, or in a log.
 SHOWN: Mapping[str, frozenset[str]] = {
-    "node of nobody": frozenset({"ZKG-201"}),
+    "node without a member": frozenset({"ZKG-201"}),
     "session of no member": frozenset({"ZKG-202"}),
     "member that hangs": frozenset({"ZKG-203"}),
     **dict.fromkeys(VARIANTS["member owning nothing"], frozenset({"ZKG-209"})),

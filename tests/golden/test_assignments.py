@@ -26,7 +26,7 @@ def test_the_command_prints_the_owners(file: Path) -> None:
 
 
 def comparable(file: Path) -> bool:
-    """Where JVM members all fail, zkgroup members go on."""
+    """Groups in which all JVM members fail and zkgroup members continue are left out."""
     return bool(json.loads(file.read_text())["owners"]) and file.stem not in OF_ITS_VERSION_ONLY
 
 

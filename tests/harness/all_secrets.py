@@ -28,7 +28,7 @@ def locked(certificates: Certificates, file: Path) -> Path:
 
 
 def to_zookeeper(servers: Sandbox, own: Path, login: str = ZOOKEEPER_LOGIN) -> dict[str, str]:
-    """TLS with a locked key, a login, and a credential besides. The group keeps its nodes."""
+    """TLS with a locked key, a login, and also a credential. The group protects its nodes."""
     (zookeeper,) = servers.zookeepers
     chroot = servers.kafka_zookeeper_connect.partition("/")[2]
     return {
@@ -44,7 +44,7 @@ def to_zookeeper(servers: Sandbox, own: Path, login: str = ZOOKEEPER_LOGIN) -> d
 
 
 def to_brokers(servers: Sandbox, password: str, user: str = "carol") -> dict[str, str]:
-    """A login within TLS, and a private key that stands in its option."""
+    """A login within TLS, and a private key that is in its option."""
     certificates = Certificates(servers.directory / "certificates")
     return {
         "kafka.security.protocol": "SASL_SSL",

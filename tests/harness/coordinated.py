@@ -74,7 +74,7 @@ class World:
         self.watches.append(TopicsSeen({}))
 
     def join(self, group: str, consumer: str, subscription: Subscription) -> None:
-        """Or come back, before anybody has noticed that it was gone."""
+        """Join, or come back before its absence was noticed."""
         self.groups.setdefault(group, {})[consumer] = Seat(Member(self.tick(), subscription))
         self.watches += [GroupsSeen(frozenset()), MembersChanged(group)]
 
@@ -156,7 +156,7 @@ class World:
     def _start(self, group: str, consumer: str, seat: Seat, start: Start) -> None:
         for other, beside in self.groups[group].items():
             both = start.share.keys() & beside.reading.keys()
-            assert other == consumer or not both, f"{consumer} was told {both}, {other} reads them"
+            assert other == consumer or not both, f"{consumer} has {both}, {other} reads them"
         for partition, assigned in start.share.items():
             if assigned.offset is not None and partition not in seat.reading:
                 assert assigned.offset <= self.offsets.get((group, partition), 0)

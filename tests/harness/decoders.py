@@ -1,7 +1,7 @@
-"""The native decoder beside the reference: the same bytes into both, and what comes out compared.
+"""Compares the native decoder with the reference: both decode the same bytes.
 
-What could be compared is compared: rows with all their columns, the sizes of the batches they come
-in, and where an error says the damage is. Only the reasons may be worded differently.
+Compared are rows with all their columns, the sizes of the batches they come in, and where an error
+says the damage is. Only the wording of the reasons may differ.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ def _type(chance: Chance, depth: int) -> Type:
 
 
 def _struct(chance: Chance, depth: int) -> Struct:
-    # Spark's struct compares names as the JSON has them, but its analyzer refuses `a` beside `A`.
+    # Spark's struct compares names as the JSON has them, but its analyzer refuses `a` next to `A`.
     names = [name for name in NAMES if name]
     chosen = list(
         {name.lower(): name for name in chance.sample(names, chance.randint(1, 5))}.values()

@@ -1,4 +1,4 @@
-"""Records as property tests draw them: offsets with gaps, nulls beside empties."""
+"""Records as property tests draw them: offsets with gaps, nulls and empty values."""
 
 from __future__ import annotations
 

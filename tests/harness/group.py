@@ -20,7 +20,7 @@ from zkgroup_sandbox.produce import Produced
 
 
 class Group(ProducedTopics):
-    """Made for one test: names of its own, and whatever it started ends with it."""
+    """Made for one test: it has unique names, and everything it started ends with it."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         super().__init__(sandbox, f"g{uuid.uuid4().hex[:8]}")
@@ -90,7 +90,7 @@ class Group(ProducedTopics):
         }
 
     def owner_lives(self, topic: str) -> dict[int, int]:
-        """Which life of each owner node this is: unchanged means that nobody ever deleted it."""
+        """Return the life of each owner node: unchanged means that it was never deleted."""
         path = f"/consumers/{self.name}/owners/{topic}"
         return {
             int(p): self.client.get(f"{path}/{p}")[1].czxid for p in self.client.get_children(path)
@@ -169,7 +169,7 @@ def _let_a_millisecond_pass() -> None:
 
 
 def settle(*queries: Query, deadline_s: float = 20.0) -> None:
-    """Trigger in turn until nobody waits for a partition and nothing is left to read, twice in a
+    """Trigger in turn until no query waits for a partition and nothing is left to read, twice in a
     row: an event can wake an idle member before it has asked for the log ends again.
     """
     calm_rounds = 0

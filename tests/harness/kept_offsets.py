@@ -29,7 +29,7 @@ def keep(group: Group, topic: str, offsets: dict[int, int]) -> None:
         consumer.commit({p: OffsetAndMetadata(o, "", -1) for p, o in partitions.items()})
 
 
-def consumer_of(servers: Sandbox, group: str, client_id: str = "somebody") -> KafkaConsumer:
+def consumer_of(servers: Sandbox, group: str, client_id: str = "consumer") -> KafkaConsumer:
     return KafkaConsumer(
         bootstrap_servers=servers.bootstrap_servers,
         group_id=group,

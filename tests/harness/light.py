@@ -80,7 +80,7 @@ class LightGroup(ToldGroup):
 
 
 def crash(query: Query) -> None:
-    """Nothing is said to anybody."""
+    """Stop without notice to any process."""
     session: Any = query.membership.keeper.session
     session._lost = True
     session._closing = True

@@ -1,7 +1,7 @@
-"""The judge of what a group of queries has read: every acknowledged record, counted in all sinks.
+"""Judges what a group of queries has read: every acknowledged record, counted in all sinks.
 
 A record is (topic, partition, offset). Records of one batch that are delivered twice count twice,
-whoever delivered them.
+whichever query delivered them.
 """
 
 from __future__ import annotations

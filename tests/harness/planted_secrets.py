@@ -14,7 +14,7 @@ from pathlib import Path
 from zkgroup_sandbox import secured_zookeeper
 
 PASSWORD = "planted-password-5d1f"
-"""Of whoever is let in."""
+"""The password of a user that is admitted."""
 WRONG_PASSWORD = "planted-wrong-password-83b2"
 TOKEN = "planted-token-c47e"
 KEY_PASSWORD = "planted-key-password-9a06"

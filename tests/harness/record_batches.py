@@ -61,7 +61,7 @@ def batch(
     packed: bytes | None = None,
     producer_id: int = -1,
 ) -> bytes:
-    """A batch of magic 2. `packed` stands in for the compressed records."""
+    """A batch of magic 2. `packed` replaces the compressed records."""
     base = records[0].offset if base_offset is None else base_offset
     builder = DefaultRecordBatchBuilder(
         magic=2,
@@ -145,6 +145,6 @@ def _old_message(magic: int, offset: int, record: Record, attributes: int) -> by
 
 
 def _with_old_lz4_checksum(frame: bytes) -> bytes:
-    """Any other value than the right one: the old writers' was wrong in a way of its own."""
+    """Any other value than the right one: that of the old writers was wrong in another way."""
     at = 14 if frame[4] >> 3 & 1 else 6
     return frame[:at] + bytes([frame[at] ^ 0x5A]) + frame[at + 1 :]

@@ -20,7 +20,7 @@ from zkgroup_sandbox import Sandbox, access
 from zkgroup_sandbox.certificates import KEY_PASSWORD, Certificates
 
 RECORDS = 300
-TOPIC, HIDDEN, LISTED = "for-carol", "for-nobody", "only-described"
+TOPIC, HIDDEN, LISTED = "for-carol", "for-others", "only-described"
 _LOGIN = "org.apache.kafka.common.security"
 PLAIN = f"{_LOGIN}.plain.PlainLoginModule required"
 SCRAM = f"{_LOGIN}.scram.ScramLoginModule required"

@@ -98,8 +98,8 @@ class Query:
         return set(self.membership.holdings.held)
 
     def trigger(self, at: Callable[[str], None] = lambda _step: None) -> int:
-        """One trigger; the number of rows it delivered. `at` is told each step and may raise
-        CrashError.
+        """Run one trigger; return the number of rows it delivered. `at` is called with each step
+        and may raise CrashError.
         """
         if not self._prepared:
             self._prepared = True
@@ -146,7 +146,7 @@ class Query:
         self.brokers.close()
 
     def crash(self) -> None:
-        """Nothing is said to anybody; the server finds out by the session's timeout."""
+        """Stop without notice; the server finds out by the session's timeout."""
         session: Any = self.membership.keeper.session
         if session is not None:
             abandon(session.client)

@@ -1,4 +1,4 @@
-"""The command line tools of a present Kafka, each in a JVM of its own."""
+"""The command line tools of a present Kafka, each in a separate JVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups as nobody would set them up: colliding topics, odd expressions, poisoned registrations."""
+"""Groups with unlikely settings: colliding topics, odd expressions, malformed registrations."""
 
 from __future__ import annotations
 

@@ -180,9 +180,9 @@ class Scene:
                 raise AssertionError(f"waited {deadline_s} s for {what}; last: {last}")
 
     def settle(self, what: str) -> dict[TopicPartition, str]:
-        """Until the group is as it must be, and Kafka's tools say the same. Returns the owners.
+        """Wait until the group is as it must be, and Kafka's tools agree. Returns the owners.
 
-        Both at once: a JVM member that was told twice of one change lets go of everything again.
+        Both at once: a JVM member that is notified twice of one change releases everything again.
         """
         began = time.monotonic()
         self.until(
@@ -286,7 +286,7 @@ class Scene:
             jvm.close()
 
     def _uncommitted(self, rows: Iterable[Record]) -> set[Record]:
-        """What a member that has just been killed leaves behind: whoever takes over reads it again.
+        """What a member that has just been killed leaves uncommitted: its successor reads it again.
 
         Of partitions it gave away in its life it has committed everything before.
         """

@@ -72,7 +72,7 @@ class Group:
             return True
 
         wait_until(settled, PATIENCE_S, why)
-        print(f"Spark and {self.jvms[-1] if self.jvms else 'nobody else'}: {why}: {dict(shares)}")
+        print(f"Spark and {self.jvms[-1] if self.jvms else 'no JVM'}: {why}: {dict(shares)}")
 
     def verdict(self) -> Verdict:
         return judge(self.scene.acknowledged(), self.delivered())

@@ -1,4 +1,4 @@
-"""Beside Kafka's own assignors, in one JVM: the same shares where they are Kafka's to decide, and
+"""Compares with Kafka's own assignors, in one JVM: the same shares where Kafka decides them, and
 bytes that both sides read.
 """
 
@@ -97,7 +97,7 @@ def test_java_subscriptions_are_read(java: Java) -> None:
 
 
 def test_a_java_leader_honours_what_our_members_own(java: Java) -> None:
-    """Its next assignment gives nothing of ours to another, whoever made the last one."""
+    """Its next assignment gives nothing of ours to another, whichever member made the last one."""
     rng = Random(11)
     for generation in range(1, GROUPS):
         members, counts = random_group(rng)

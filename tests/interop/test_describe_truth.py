@@ -95,7 +95,7 @@ def test_each_row_is_true_through_joins_a_crash_and_leaves(group: Group, tmp_pat
     members: list[Query] = [first]
 
     def until_owned(shares: Mapping[str, int], what: str) -> None:
-        """Also read to the end, whoever does it."""
+        """Wait until it is also read to the end, by any member."""
         group.produce(topic, 7)
 
         def owned() -> bool:
@@ -178,7 +178,7 @@ def test_each_row_is_true_beside_spark(spark: Scene, tmp_path: Path) -> None:
                 log = tmp_path / f"jvm-{version}.log"
                 jvms.append(jvm := join_jvm(connect, name, topic, log, version))
                 wait_until(lambda j=jvm: j.is_ready, SPARK_PATIENCE_S, f"{jvm}")  # type: ignore[misc]
-                # Its one thread beside the query's two.
+                # Its one thread, in addition to the query's two.
                 until_owned({query.consumer: 8, jvm.id: 4}, f"{jvm} to join")
                 watch.wait_more(10)
                 if version == "1.1.1":
@@ -209,7 +209,7 @@ def assert_reset_is_refused(group: Group, topic: str) -> None:
 def assert_reset_is_true(
     connect: str, client: KazooClient, group: str, topic: str, directory: Path
 ) -> None:
-    """What it shows is what stands there, before and after."""
+    """It shows what ZooKeeper has, before and after."""
     path = f"/consumers/{group}/offsets/{topic}"
 
     def offsets() -> dict[int, int]:

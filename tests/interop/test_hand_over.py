@@ -1,7 +1,7 @@
 """Between a commit and a release there is time for a JVM member that has read the older offset.
 
 It claims what it can get without looking at the offset again, and would read our last batch once
-more. Only its registration is written here, by hand: what matters is when we let go.
+more. Only its registration is written here, by hand: the test is about the time of our release.
 """
 
 from __future__ import annotations

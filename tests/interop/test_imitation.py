@@ -1,4 +1,4 @@
-"""Our imitation of JVM consumers beside their own code, on random groups and expressions."""
+"""Compares our imitation of JVM consumers with their own code, on random groups and patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JVM members of old Kafkas and ours in one group: every way to come and go, beside each other.
+"""JVM members of old Kafkas and ours in one group: every way to join and leave, in any order.
 
 Kafka's own tools of 1.1.1 judge the group after each change, the count of all records at the end.
 """
@@ -46,7 +46,7 @@ def test_a_jvm_member_comes_last_leaves_and_dies(new_scene: NewScene, setup: Set
     scene.settle("the JVM member leaves")
     assert {p: lives[p] for p in owners if is_of(owners[p], ours.membership.member)}.items() <= (
         scene.lives().items()
-    ), "what was ours already was let go"
+    ), "what was ours already was released"
 
     jvm = scene.join_jvm()
     scene.settle("the JVM member comes back")
@@ -79,10 +79,8 @@ def test_a_jvm_member_comes_first_and_we_leave_and_die(new_scene: NewScene, setu
 
 
 def assert_kept(scene: Scene, consumer: str, lives: dict[TopicPartition, int]) -> None:
-    """What stayed with us was never let go of in between."""
+    """What stayed with us was never released in between."""
     now = scene.lives()
     for partition, text in scene.owners().items():
         if is_of(text, consumer):
-            assert now[partition] == lives[partition], (
-                f"{partition} was let go of and claimed again"
-            )
+            assert now[partition] == lives[partition], f"{partition} was released and claimed again"

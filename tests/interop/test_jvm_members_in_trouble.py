@@ -1,4 +1,4 @@
-"""JVM members that do not do their share: nothing is lost by it, and what nobody reads is named."""
+"""JVM members that do not read their share: no record is lost, and unread partitions are named."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ IMPATIENT = {"rebalance_backoff_ms": "1000"}
 
 
 def test_a_jvm_member_that_has_given_up_is_named_and_woken(new_scene: NewScene) -> None:
-    """The group changes during a batch of ours that outlasts the JVM member's patience: it lets go
-    of everything, tries in vain for what we still hold, and then waits for the next change. That
-    we let go at our next boundary is none: owner nodes are watched by us only.
+    """The group changes during a batch of ours that outlasts the JVM member's patience: it releases
+    everything, tries without success to claim what we still hold, and then waits for the next
+    change. Our release at the next boundary is none: only zkgroup members watch owner nodes.
     """
     scene = new_scene(Setup("1.1.1"))
     scene.produce()
@@ -45,8 +45,9 @@ def test_a_jvm_member_that_has_given_up_is_named_and_woken(new_scene: NewScene) 
 
 
 def test_a_jvm_member_with_another_order_is_named(new_scene: NewScene) -> None:
-    """Round-robin of 0.8.2 beside our newer order: they want each other's partitions. Whoever has
-    one keeps it, no partition has two owners, nothing is read twice."""
+    """Round-robin of 0.8.2 in a group with our newer order: they assign each other's partitions.
+    Each keeps what it has, no partition has two owners, nothing is read twice.
+    """
     scene = new_scene(Setup("0.8.2.2", "roundrobin"))
     scene.produce()
     ours = scene.join(order="new")
@@ -79,7 +80,7 @@ def test_what_a_jvm_member_reads_and_never_commits_is_read_by_us(new_scene: NewS
     scene.until(lambda: len(set(jvm.rows)) == 15 * EACH, "the JVM member to read the rest")
 
     again = scene.join(ours.checkpoint)
-    # Our return makes it let go of everything: what is free again at that moment, and under the
+    # Our return makes it release everything: what is free again at that moment, and under the
     # fence of our plan, is replayed; what it holds is left out.
     assert again.trigger() < 15 * EACH
     scene.crash(again)
@@ -97,8 +98,8 @@ def notes(query: Query) -> list[str]:
 
 
 def until_named(scene: Scene, query: Query) -> set[TopicPartition]:
-    """The partitions without an owner, once each is named. Names them as they are said: whoever
-    reads them again may do so at once.
+    """Return the partitions without an owner, once each is named. Notes the names as they are
+    logged: another member may read them again at once.
     """
     named: set[TopicPartition] = set()
 
@@ -107,7 +108,7 @@ def until_named(scene: Scene, query: Query) -> set[TopicPartition]:
         named.update(p for p in expected(scene) if f"{p} has had no owner" in told)
         return bool(named)
 
-    scene.until(complete, "what nobody reads to be named")
+    scene.until(complete, "the unread partitions to be named")
     return named
 
 

@@ -1,4 +1,4 @@
-"""Members of several old versions beside members of ours, registered in every form there is."""
+"""Members of several old versions in one group with ours, registered in every existing form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_no_registration_of_ours_troubles_a_jvm_member(new_scene: NewScene) -> N
 
     static = scene.join(member_id="night-shift")
     scene.settle("one of ours with a member.id")
-    # A backslash and an accent: JSON has ways of its own to write both.
+    # A backslash and an accent: JSON has several ways to write both.
     white = scene.join(pattern=rf"{scene.group.name}-\w|größe")
     scene.settle("one of ours with a white list")
     scene.join(excludePattern=f"(?!{scene.group.name}-).*")

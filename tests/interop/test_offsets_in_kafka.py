@@ -1,5 +1,5 @@
-"""offsets.storage=kafka beside the JVM: consumers and tools of old and present Kafkas see the
-group's offsets, and go on from them.
+"""offsets.storage=kafka together with the JVM: consumers and tools of old and present Kafkas see
+the group's offsets, and continue from them.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def zkgroup(connect: str, *arguments: str) -> Result:
 
 
 class Watch:
-    """Asks `describe` and `lag` in turn, every 200 ms, while a scene goes on."""
+    """Runs `describe` and `lag` in turn, every 200 ms, during a scene."""
 
     def __init__(self, connect: str, witness: Witness) -> None:
         self.connect = connect
@@ -106,7 +106,7 @@ class Watch:
         return (
             f"{len(described)} descriptions and {len(self.calls) - len(described)} lags, "
             f"{took[len(took) // 2] * 1000:.0f} ms each, at most {took[-1] * 1000:.0f} ms; "
-            f"{members} members, rows {dict(states)}, {waits} members that wait; beside "
+            f"{members} members, rows {dict(states)}, {waits} members that wait; next to "
             f"{self.witness.reads} direct reads"
         )
 

@@ -1,6 +1,6 @@
-"""A direct reader of one group, beside zkgroup: a plain kazoo client and a plain Kafka client.
+"""Reads one group directly, without zkgroup: a plain kazoo client and a plain Kafka client.
 
-It reads over and over, so that what a command has said can be held against all reads that overlap
+It reads continuously, so that the output of a command can be compared with all reads that overlap
 its call. Each value has the intervals in which it may have been true: from the sending of the last
 read that saw something else to the answer of the first read that saw something else again.
 """
@@ -79,8 +79,8 @@ class Track:
 
 
 def _between(one: Node | None, other: Node | None) -> Iterable[Node | None]:
-    """What no read has seen, and must have been: a node that was made anew was gone before. An
-    offset that was written twice held something in between, which only grows.
+    """What no read has seen, but must have existed: a recreated node was gone before. An offset
+    that was written twice held something in between, which only grows.
     """
     if one is None or other is None:
         return

@@ -25,7 +25,7 @@ class KafkaQuery(Query):
         self.kafka = cast(KafkaMembership, self.membership)
 
     def crash(self) -> None:
-        """Nothing is said to anybody; the coordinator finds out by the session's timeout."""
+        """Stop without notice; the coordinator finds out by the session's timeout."""
         self.planner.silence.ended.set()
         self.kafka.requests.close()
         self.kafka.keeper.close(leave=False)
@@ -36,7 +36,7 @@ class KafkaQuery(Query):
 
 
 class KafkaGroup(ProducedTopics):
-    """Made for one test: names of its own, and whatever it started ends with it."""
+    """Made for one test: it has unique names, and everything it started ends with it."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         super().__init__(sandbox, f"k{uuid.uuid4().hex[:8]}")

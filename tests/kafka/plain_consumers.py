@@ -1,4 +1,4 @@
-"""Consumers as anybody writes them, in a group with ours."""
+"""Ordinary consumers, in a group with ours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.interop.consumer_program import command
 
 
 class JavaConsumer:
-    """A JVM of its own; it reads by itself."""
+    """A separate JVM, which reads by itself."""
 
     def __init__(
         self, servers: str, group: str, topic: str, log: Path, isolation: str = "read_uncommitted"
@@ -67,7 +67,7 @@ class JavaConsumer:
 
 
 class PythonConsumer:
-    """In a thread of its own: its reads block while the group rebalances."""
+    """In a separate thread: its reads block while the group rebalances."""
 
     def __init__(self, servers: str, group: str, topic: str) -> None:
         self._settings = {

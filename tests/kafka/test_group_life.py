@@ -135,5 +135,5 @@ def test_eager_members_hold_nothing_while_they_join(group: KafkaGroup) -> None:
         first.trigger()
         return first.kafka.keeper.member.phase == "rebalancing"
 
-    wait_until(joining, 10, "the first one to join anew")
+    wait_until(joining, 10, "the first one to join again")
     assert first.held == set()

@@ -50,7 +50,7 @@ class Scene:
             read_on = all(n > b for n, b in zip(now, before, strict=True))
             return read_on and sum(held) == PARTITIONS and min(held) > 0
 
-        self.until(shared, "everybody to have a share")
+        self.until(shared, "every member to have a share")
 
     def close(self) -> None:
         for consumer in self.plain:
@@ -123,7 +123,7 @@ def test_a_python_consumer_joins_and_leaves(scene: Scene) -> None:
 
 @pytest.mark.long
 def test_ours_joins_a_group_that_a_plain_one_leads(group: KafkaGroup) -> None:
-    """So nobody writes first positions for it."""
+    """So no member of ours writes first positions for it."""
     topic = group.topic(2)
     python = PythonConsumer(group.sandbox.bootstrap_servers, group.name, topic)
     wait_until(lambda: python.held == 2, 30, "the plain one to have all")

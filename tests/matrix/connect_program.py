@@ -1,4 +1,4 @@
-"""One query each way by Spark Connect: a client whose server starts beside it.
+"""One query each way by Spark Connect: a client that starts its server.
 
     python -m tests.matrix.connect_program OPTIONS_AS_JSON DIRECTORY
 

@@ -28,7 +28,7 @@ STARTS_MAX = 3
 
 
 class SinkError(Exception):
-    """What a sink of these tests fails with, if it is told to."""
+    """A sink of these tests raises it on demand."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Sink:
         self.batches[number] = batch.collect()
         if self.fail:
             self.fail = False
-            raise SinkError("as it was told to")
+            raise SinkError("as requested")
 
     @property
     def rows(self) -> list[Row]:

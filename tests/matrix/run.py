@@ -1,8 +1,8 @@
 """All versions of PySpark and of the brokers: python -m tests.matrix.run
 
-One after the other, since each has a Spark of its own: the cases of tests/matrix in an environment
-of that version. At the end a table says what passed; build/matrix.json keeps it, with the logs
-beside it. Exit status 0: nothing failed, and whatever was left out says why.
+One after the other, since each has a separate Spark: the cases of tests/matrix in an environment of
+that version. At the end a table says what passed; build/matrix.json keeps it, next to the logs.
+Exit status 0: nothing failed, and what was left out has a reason.
 """
 
 from __future__ import annotations

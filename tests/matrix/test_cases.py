@@ -36,7 +36,7 @@ pytestmark = [
 COUNT = 100
 NOW = {"availableNow": True}
 ONCE = {"once": True}
-# What Spark before 4.2 has to be told, since it does not tell it.
+# What Spark before 4.2 does not report, and the option must say.
 ENDS = {} if HAS_ADMISSION_CONTROL else {"endsByItself": "true"}
 # message Visit { int64 id = 1; string user = 2; Duration took = 3; } and that Duration; by protoc.
 VISIT = (
@@ -213,7 +213,7 @@ def test_a_batch_that_failed_comes_again_as_it_was(lab: Lab) -> None:
     lab.run(lab.stream(options), sink, checkpoint, **NOW)
     lab.produce(topic, COUNT, first=COUNT)
     sink.fail = True
-    with pytest.raises(StreamingQueryException, match="as it was told to"):
+    with pytest.raises(StreamingQueryException, match="as requested"):
         lab.run(lab.stream(options), sink, checkpoint, **NOW)
     failed = max(sink.batches)
     rows = sink.batches.pop(failed)

@@ -40,7 +40,7 @@ class Verdict:
 
 
 def copied(root: Path, to: Path) -> Path:
-    """A tree of its own, in which modules may be changed."""
+    """Copy the tree, so that modules can be changed."""
     shutil.copytree(root, to, ignore=_KEPT_OUT)
     return to
 

@@ -2,7 +2,7 @@
 
     python -m tests.mutants.reach OUT PATH ...
 
-run in a tree of its own. Of a mutant only the tests are asked that run the function it is in.
+Runs in a separate tree. Of a mutant only those tests run that execute its function.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def read(path: Path) -> tuple[list[Reached], list[str]]:
 
 
 def asked_of(mutant: Mutant, reached: Sequence[Reached]) -> list[str]:
-    """The quickest first. What stands in no function is asked of all that run one of its module."""
+    """The quickest first. For code outside of functions: all tests that execute its module."""
     running = [
         one
         for one in reached

@@ -100,8 +100,8 @@ class Cluster:
         return bare_environment({**own, **changes})
 
     def submit(self, place: Path, given: Sequence[str], environment: Mapping[str, str]) -> Driver:
-        """`given`: what spark-submit gets besides, the job and its arguments. The job runs in
-        `place`: Python looks for packages where it runs, and would find this checkout.
+        """`given`: what spark-submit gets before the job, the job and its arguments. The job runs
+        in `place`: Python looks for packages where it runs, and would find this checkout.
         """
         command = [str(self.spark_home / "bin" / "spark-submit"), "--master", self.url]
         command += ["--driver-memory", "512m", "--executor-memory", f"{EXECUTOR_MB}m"]

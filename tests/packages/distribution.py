@@ -25,7 +25,7 @@ class Distribution:
 
 
 def built(place: Path) -> Distribution:
-    """As `make wheel` does it, in a checkout of its own."""
+    """Build it like `make wheel`, in a separate checkout."""
     checkout(place)
     command = [sys.executable, "-m", "build", "--no-isolation"]
     ran(command, {"CARGO_TARGET_DIR": NATIVE_BUILD}, cwd=place)

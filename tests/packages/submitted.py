@@ -1,10 +1,10 @@
-"""A job for a cluster: reads what a group has not read yet, and waits to be looked at.
+"""A job for a cluster: reads what a group has not read yet, and waits while it is inspected.
 
-    spark-submit submitted.py PLAN
+spark-submit submitted.py PLAN
 
 PLAN is a file of JSON: the reader's options, whether to register the source, and the directory for
-rows and checkpoint, where `report.json` says what came of it. There is also a pipe, `go`: the job
-ends when somebody writes to it.
+rows and checkpoint, where `report.json` has the result. There is also a pipe, `go`: the job ends
+when the test writes to it.
 """
 
 from __future__ import annotations

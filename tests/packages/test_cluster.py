@@ -1,7 +1,7 @@
-"""How the package comes to a cluster: docs/cluster.md, tried on Spark's own with two workers.
+"""How the package is installed on a cluster: docs/cluster.md, on Spark's own with two workers.
 
-The nodes have Spark and what Spark asks for. They share the disk of this machine with the driver,
-which real ones do not: so each test looks from where the tasks have loaded the decoder.
+The nodes have Spark and its dependencies. They share the disk of this machine with the driver,
+unlike real ones: so each test checks where the tasks have loaded the decoder from.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def native(tasks: list[Task]) -> list[Task]:
 
 
 def is_sent(task: Task, name: str) -> bool:
-    """It has loaded the decoder from what Spark has unpacked beside it."""
+    """It has loaded the decoder from what Spark has unpacked for it."""
     return task.decoder is not None and task.decoder.is_relative_to(task.directory / name)
 
 

@@ -52,7 +52,7 @@ def members_loads(owners: Assignment) -> Counter[str]:
 
 
 def least_unevenness(sizes: Sizes, threads: Mapping[str, Sequence[ThreadId]]) -> int:
-    """By brute search for paths: pass one on until nobody has two more than somebody reachable."""
+    """By brute search for paths: pass one on until no taker has two more than a reachable one."""
     owners = {
         TopicPartition(topic, n): threads[topic][0]
         for topic, size in sizes.items()
@@ -173,7 +173,7 @@ def test_what_one_left_is_all_that_moves(sizes: Sizes, counts: dict[str, int]) -
 
 
 def test_one_passes_through_another_to_make_it_even() -> None:
-    """a has three of x, which b reads too; b has one of y besides, which c reads too."""
+    """a has three of x, which b reads too; b also has one of y, which c reads too."""
     a, b, c = (ThreadId(name, 0) for name in "abc")
     threads = {"x": [a, b], "y": [b, c]}
     current = {TopicPartition("x", n): a for n in range(3)}

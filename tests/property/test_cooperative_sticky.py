@@ -28,7 +28,7 @@ def every(counts: Counts) -> set[TopicPartition]:
 
 @st.composite
 def groups(draw: st.DrawFn, *, equal: bool = False) -> tuple[list[GroupMember], Counts]:
-    """Members that may claim anything, whether it exists or is somebody else's too."""
+    """Members that may claim anything, whether it exists or another member has it too."""
     counts = {t: tuple(range(draw(st.integers(0, 6)))) for t in TOPICS}
     claimed = st.frozensets(
         st.builds(TopicPartition, st.sampled_from([*TOPICS, "gone"]), st.integers(0, 7)), max_size=8
@@ -46,7 +46,7 @@ def groups(draw: st.DrawFn, *, equal: bool = False) -> tuple[list[GroupMember], 
 
 
 def after(members: list[GroupMember], assigned: Assignments, generation: int) -> list[GroupMember]:
-    """Everybody has taken its assignment and joins again."""
+    """Every member has taken its assignment and joins again."""
     return [
         GroupMember(
             m.id,
@@ -95,7 +95,7 @@ def test_what_somebody_owns_is_given_to_nobody_else(
 
 
 def is_newer(one: GroupMember, other: GroupMember, partition: TopicPartition) -> bool:
-    """The only one to whom a partition may go that somebody owns: its owner of a later time."""
+    """The only member that may get an owned partition: its owner of a later time."""
     mine, theirs = one.subscription, other.subscription
     if mine.generation is None or theirs.generation is None:
         return False

@@ -1,11 +1,11 @@
 """All interleavings of writers that append one partition to one table, with a crash at each step.
 
 Two members claim the partition from each other at any time, also in the middle of a batch, so each
-of them is now an early, now a late zombie. Each plans ranges of any length from the group's offset.
-A member that crashes replays its logged plan, or has lost its checkpoint and plans afresh. A second
-driver may run the same logged plan beside the first. A commit may take effect and its answer be
-lost. In each state that can be reached the table holds exactly the records below its watermark,
-each once, and the group's offset is not beyond it.
+of them is sometimes an early, sometimes a late zombie. Each plans ranges of any length from the
+group's offset. A member that crashes replays its logged plan, or has lost its checkpoint and plans
+from the start. A second driver may run the same logged plan at the same time. A commit may take
+effect and its answer be lost. In each state that can be reached the table holds exactly the records
+below its watermark, each once, and the group's offset is not beyond it.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def built(fault: Fault, folder: Path, target: Path) -> Path:
     source = folder / "src" / fault.file
     text = source.read_text(encoding="utf-8")
     if fault.right:
-        assert text.count(fault.right) == 1, "the decoder has changed: plant the fault anew"
+        assert text.count(fault.right) == 1, "the decoder has changed: plant the fault again"
         source.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
     subprocess.run(
         [program, "build", "--release", "--locked", "--quiet"],

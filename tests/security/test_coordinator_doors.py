@@ -21,7 +21,7 @@ from pyspark_zkgroup.security.stream_access import StreamAccess
 from tests.harness.planted_secrets import COORDINATOR_TOKEN, PASSWORD, leaks_of
 from zkgroup_sandbox.certificates import Certificates
 
-# Nobody listens there: whoever gets so far has passed the doors.
+# No server listens there: a client that gets so far has passed the doors.
 NOWHERE = "127.0.0.1:1"
 
 

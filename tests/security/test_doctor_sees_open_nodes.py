@@ -1,4 +1,4 @@
-"""`zkgroup doctor` says where anybody may change a group. A real ZooKeeper."""
+"""`zkgroup doctor` reports nodes that any client may change. A real ZooKeeper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registrations and commands that name more than there is: their readers go on, within bounds."""
+"""Registrations and commands that name too much: their readers continue, within limits."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_largest_members_are_left_out_where_the_group_has_too_many_threads()
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky"])
 def test_members_within_their_bounds_cost_no_more_together(strategy: str) -> None:
-    """Two that name each topic with another number of threads, beside patterns that mean all."""
+    """Two that name each topic with another number of threads, and patterns that match all."""
     topics = {f"t{n}": (0, 1) for n in range(1000)} | {"orders": (0,)}
     ids = {
         "first": registration({f"t{n}": n for n in range(1, 440)}),

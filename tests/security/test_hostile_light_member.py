@@ -1,4 +1,4 @@
-"""A light client that breaks each rule in turn, beside honest members. Real servers."""
+"""A light client that breaks each rule in turn, in a group of honest members. Real servers."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_a_name_is_bound_to_the_certificate_that_has_come_with_it(
             assert isinstance(registered, Registered)
             data, _ = group.client.get(CoordinatedPaths(group.name).id(hello.consumer))
             assert json.loads(data)["zkgroup"]["subject"]
-            # The very secret, stolen: but whoever has stolen it has another certificate.
+            # The same secret, stolen: but the thief has another certificate.
             with closing(Talk(address, shown(made, made.server))) as thief:
                 accepted = thief.ask(hello)
                 assert isinstance(accepted, Accepted)

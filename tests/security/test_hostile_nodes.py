@@ -1,4 +1,4 @@
-"""What anybody who may write to ZooKeeper can leave there, beside honest members. Real servers."""
+"""What a client with write access can leave in ZooKeeper next to honest members. Real servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that nobody has let in cost a coordinator little, and not for long. Real servers."""
+"""Connections without a token cost a coordinator little, and not for long. Real servers."""
 
 from __future__ import annotations
 

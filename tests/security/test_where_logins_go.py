@@ -96,7 +96,7 @@ def group(sandbox: Sandbox) -> Iterator[LightGroup]:
 
 
 class Thief:
-    """Listens as a coordinator does. Whoever gets to say hello has given it the token."""
+    """Listens like a coordinator. A client that sends hello has given it the token."""
 
     def __init__(self) -> None:
         self.met: list[Hello] = []

@@ -1,4 +1,4 @@
-"""A member that writes into Delta, in a process of its own, made to die or to wait on demand.
+"""A member that writes into Delta, in a separate process, which dies or waits on demand.
 
     python -m tests.spark.delta_member DIRECTORY
 

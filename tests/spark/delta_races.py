@@ -156,7 +156,7 @@ class Said(logging.Handler):
 
 
 def another_process_writes(spark: SparkSession, table: Path) -> dict[str, Any]:
-    """Another process holds the table's lock, stopped; it is killed, and the write goes on."""
+    """Another process holds the table's lock, stopped; it is killed, and the write continues."""
     delta.append_once(frame(spark, 0, 0, 10), str(table))
     lock.WAITING_SAID_EVERY_S = 0.1
     said = Said()

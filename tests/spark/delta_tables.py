@@ -73,20 +73,20 @@ def clustered(spark: SparkSession, table: Path) -> dict[str, Any]:
 
 
 def read_again(spark: SparkSession, table: Path) -> dict[str, Any]:
-    """On purpose: what was deleted is written anew; a new epoch writes beside the old one."""
+    """On purpose: deleted records are written again, and a new epoch next to the old one."""
     path = str(table)
     delta.append_once(frame(spark, 0, 0, 100), path)
     spark.sql(f"DELETE FROM delta.`{path}` WHERE offset >= 60")
     deleted = count(spark, table, "offset")
     delta.append_once(frame(spark, 0, 50, 100), path)
-    anew = count(spark, table, "offset")
+    again = count(spark, table, "offset")
     told = refusal(lambda: delta.append_once(frame(spark, 0, 0, 1), path, epoch=1))
     spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN (epoch INT)")
     for epoch, until in ((1, 80), (1, 100), (2, 10), (None, 100)):
         delta.append_once(frame(spark, 0, 0, until), path, epoch=epoch)
     return {
         "deleted": deleted,
-        "anew": anew,
+        "again": again,
         "told": told,
         "epochs": count(spark, table, "offset", "epoch"),
     }

@@ -1,11 +1,11 @@
-"""A Spark driver in a process of its own, with one query at a time: one member of a group.
+"""A Spark driver in a separate process, with one query at a time: one member of a group.
 
-    python -m tests.spark.driver EVENTS_FILE
+python -m tests.spark.driver EVENTS_FILE
 
 It runs the jobs that come as lines on its input, one after the other: a job ends at SIGTERM by
-draining, at the line `stop` by a bare query.stop(), or by itself. At the line `progress` it says
-how its query stands in the group. What happens is added to EVENTS_FILE as JSON lines; the metrics
-are in a file beside it. The end of the input ends the process.
+draining, at the line `stop` by a bare query.stop(), or by itself. At the line `progress` it reports
+its query's place in the group. Events are added to EVENTS_FILE as JSON lines; the metrics are in a
+file next to it. The end of the input ends the process.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def start(spark: SparkSession, job: Job, events: Events) -> StreamingQuery:
 
 
 def warm_up(spark: SparkSession) -> None:
-    """The first job of a JVM takes seconds. It belongs to the start, not to somebody's batch."""
+    """The first job of a JVM takes seconds. It belongs to the start, not to a batch."""
     schema: StructType = spark.range(1).schema
     spark.range(4, numPartitions=2).mapInArrow(lambda batches: batches, schema).toArrow()
 
@@ -163,7 +163,7 @@ class Driver:
         self.query: StreamingQuery | None = None
 
     def listen(self) -> None:
-        """On a thread of its own: the main one waits for the query, and for SIGTERM."""
+        """In a separate thread: the main one waits for the query, and for SIGTERM."""
         for line in sys.stdin:
             word = line.strip()
             if word not in ("stop", "progress"):

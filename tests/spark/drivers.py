@@ -114,7 +114,7 @@ class Driver:
         text = self.log.read_text(encoding="utf-8", errors="replace")
         return [line for line in text.splitlines() if " WARNING zkgroup: " in line]
 
-    # -- what it is told
+    # -- its input
 
     def run(self, job: Job) -> None:
         self.events()
@@ -168,7 +168,9 @@ class Driver:
         return find_below(self.jvm, PLANNER_MODULE)
 
     def kill(self) -> None:
-        """All of it at once, as when the machine goes down: nobody is left to close the session."""
+        """All of it at once, as when the machine goes down: no process is left to close the
+        session.
+        """
         # First none of them may run any more, so that none notices the death of another.
         self.pause()
         send(family(self.process.pid), signal.SIGKILL)
@@ -215,7 +217,7 @@ class Drivers:
         self._leased: list[Driver] = []
 
     def lease(self, count: int) -> list[Driver]:
-        """That many that run no query. They start beside each other."""
+        """Return that many without a query. They start in parallel."""
         while len(self._warm) < count:
             self._warm.append(Driver(self.directory, self._made))
             self._made += 1

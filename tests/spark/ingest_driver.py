@@ -1,4 +1,4 @@
-"""One run of `delta.ingest` to the logs' ends, in a process of its own, made to die on demand.
+"""One run of `delta.ingest` to the logs' ends, in a separate process, which dies on demand.
 
     python -m tests.spark.ingest_driver FILE
 

@@ -1,4 +1,4 @@
-"""What one driver is told to run: the words between drivers.py and driver.py."""
+"""The job of one driver: the fields that drivers.py and driver.py share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AVAILABLE_NOW, ONCE = "available-now", "once"
 
 @dataclass(frozen=True)
 class Job:
-    """One query. Started again with the same directory it goes on where it was.
+    """One query. Started again with the same directory it continues where it was.
 
     `trigger`: the seconds between two batches, or available-now, or once. `stepped`: the rows pass
     through a function of ours in each task, which costs time, and is needed to hold tasks.

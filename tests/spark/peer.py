@@ -160,7 +160,7 @@ class Peer:
     def frame(
         self, source: str, options: Mapping[str, str], name: str, where: str = "true"
     ) -> None:
-        """Made once; each `act` on it is an action of its own."""
+        """Made once; each `act` on it is a separate action."""
         self._ask(do="frame", source=source, options=dict(options), name=name, where=where)
 
     def act(self, name: str, action: str, *, pushed: bool = False) -> int:

@@ -1,4 +1,4 @@
-"""A Spark session that has Spark's own Kafka source beside ours: it reads with either and produces.
+"""A Spark session with Spark's own Kafka source and ours: it reads with either, and produces.
 
     python -m tests.spark.peer_program
 
@@ -37,7 +37,7 @@ ATTEMPTS = 6
 
 def ended(start: Callable[[], StreamingQuery], wait: Callable[[StreamingQuery], object]) -> int:
     """The number of batches that had rows. Spark waits ten seconds for a Python process to begin:
-    too few on a loaded machine, so the query goes on from its checkpoint.
+    too few on a loaded machine, so the query continues from its checkpoint.
     """
     batches, failed = 0, 0
     while True:

@@ -32,7 +32,7 @@ def find_all_below(pid: int, word: str) -> list[int]:
 
 
 def exists(pid: int) -> bool:
-    """Dead processes that nobody has waited for do not count."""
+    """Dead processes whose parent has not waited for them do not count."""
     shown = _stat(pid)
     return bool(shown) and shown[0] != "Z"
 
@@ -59,7 +59,7 @@ def _stat(pid: int) -> list[str]:
     if not (PROC / "self/stat").exists():
         return " ".join(_ps("-o", "state=,ppid=", "-p", str(pid))).split()
     try:
-        # The command's name stands in parentheses and may hold blanks and parentheses itself.
+        # The command's name is in parentheses and may contain blanks and parentheses itself.
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[:2]
     except OSError:
         return []

@@ -119,8 +119,8 @@ class Member:
         ]
 
     def hold(self, holder: Path, first: int = 0) -> int:
-        """Hold a batch at that place (of the job); returns its number once it stands there. Batches
-        before `first` go on.
+        """Hold a batch at that place (of the job); return its number once it is there. Batches
+        before `first` continue.
         """
         self.begin_holding(holder, first)
         return self.wait_held(first)

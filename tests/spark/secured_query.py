@@ -42,7 +42,7 @@ def run(spark: SparkSession, settings: dict[str, Any]) -> dict[str, Any]:
 
 def run_patiently(spark: SparkSession, settings: dict[str, Any]) -> dict[str, Any]:
     """Spark waits ten seconds for a Python process to begin: too few on a loaded machine. Each
-    attempt has a checkpoint of its own, as a memory sink does not go on from another's.
+    attempt has a separate checkpoint, as a memory sink cannot continue from another one.
     """
     for attempt in range(ATTEMPTS):
         found = run(spark, {**settings, "checkpoint": f"{settings['checkpoint']}/{attempt}"})

@@ -45,7 +45,7 @@ def test_queries_follow_the_command_line_and_nothing_comes_twice(scene: Scene) -
     scene.wait_all_delivered()
     ended = told(scene, "stop", scene.group, "--all", "--yes")
     assert [one["state"] for one in ended] == ["ended", "ended"]
-    # The drivers were told, and have stopped their queries themselves.
+    # The drivers received the request, and have stopped their queries themselves.
     for member in (a, b):
         assert member.on.wait_ended()["error"] == ""
     assert scene.offsets(topic) == scene.ends(topic)

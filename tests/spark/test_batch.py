@@ -1,4 +1,4 @@
-"""Batch reads in Spark, beside those of Spark's own Kafka source: the same rows of the same topic.
+"""Batch reads in Spark, compared with those of Spark's own Kafka source: the same rows.
 
 What is refused, and what becomes of losses, is tried without Spark in tests/broker.
 """

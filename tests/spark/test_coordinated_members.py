@@ -1,4 +1,4 @@
-"""Drivers of one group whose members are told by a coordinator, which is one of them."""
+"""Drivers of one group whose members follow a coordinator, which one of the drivers runs."""
 
 from __future__ import annotations
 

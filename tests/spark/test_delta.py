@@ -141,7 +141,7 @@ def test_a_clustered_table(long_scenes: Scenes) -> None:
 def test_records_are_written_again_on_purpose(long_scenes: Scenes) -> None:
     found = long_scenes["read again"]
     assert found["deleted"] == [60, 60]
-    assert found["anew"] == [100, 100]
+    assert found["again"] == [100, 100]
     assert "has no column 'epoch'" in found["told"]
     assert found["epochs"] == [210, 210]
 
@@ -219,7 +219,7 @@ def test_a_session_without_delta_is_refused_before_the_query_starts(
 def test_planted_bugs_are_shown_by_the_scenes(long_scenes: Scenes) -> None:
     """What the tests above would say of a writer that does not do its work."""
     assert long_scenes["nothing compared > again"]["found"] == [300, 150]
-    # Compared at the wrong time is right until somebody else writes.
+    # Comparing at the wrong time works until another writer writes.
     assert long_scenes["compared outside > again"]["found"] == [150, 150]
     assert long_scenes["compared outside > before"]["found"] == [300, 250]
     assert long_scenes["compared outside > same partition"] == {"tries": 1, "found": [251, 151]}

@@ -97,7 +97,7 @@ def test_a_paused_member_wakes_up_and_appends_what_was_taken_over(
         successor.wait_event("appended")
         found = scene.wait_complete()
         print(f"{first} first: {found}")
-        # Both go on, each with its share.
+        # Both continue, each with its share.
         scene.produce(RECORDS)
         scene.wait_complete()
         assert successor.events("failed") == []

@@ -84,7 +84,7 @@ def test_sigterm_ends_it_with_all_that_was_read_committed(scene: JobScene) -> No
 @pytest.mark.long
 def test_a_failure_is_one_line_and_status_1(scene: JobScene) -> None:
     nowhere = f"{LOOPBACK}:{free_ports(1)[0]}"
-    command = reading(scene, "nobody")
+    command = reading(scene, "absent")
     command[command.index("--zookeeper") + 1] = nowhere
     failing = scene.run("failing", [*command, "--option", "zookeeper.connection.timeout.ms=500"])
     told = scene.ended(failing)

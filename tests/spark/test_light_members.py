@@ -93,7 +93,7 @@ def test_a_coordinator_and_a_driver_are_killed(scene: Scene, coordinators: Coord
             for member, batch in zip(members, batches, strict=True)
         ),
         PATIENCE_S,
-        "both to go on",
+        "both to continue",
     )
     assert {p: owner.life for p, owner in scene.owners(topic).items()} == before
     killed, left = members

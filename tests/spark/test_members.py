@@ -36,7 +36,7 @@ def owned_by(owners: Owners, member: Member) -> set[TopicPartition]:
 def join(
     scene: Scene, topic: str, member: Member, shares: dict[str, int], **changes: Any
 ) -> Owners:
-    """It starts and gets its share; nobody's node is deleted but those that move."""
+    """It starts and gets its share; no node is deleted but those that move."""
     before = scene.owners(topic)
     member.start(member.on, **changes)
     after = scene.wait_shares(topic, shares, f"{member.name} to join")

@@ -1,6 +1,6 @@
-"""A real query on secured servers, with a secret in every place that takes one: it reads, is not
-let in, and fails in a task. None of them is in anything that Spark or we leave behind. Without
-Spark: tests/broker/test_no_secret_leaks.py.
+"""A real query on secured servers, with a secret in every place that takes one: it reads, is
+refused, and fails in a task. None of the secrets is in anything that Spark or we leave behind.
+Without Spark: tests/broker/test_no_secret_leaks.py.
 """
 
 from __future__ import annotations

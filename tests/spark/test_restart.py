@@ -172,7 +172,7 @@ def test_a_batch_the_sink_had_taken_comes_again_as_it_was(scene: Scene) -> None:
 def test_a_static_member_takes_over_from_its_dead_self_at_once(
     new_sandbox: Callable[..., Sandbox], tmp_path: Path, drivers: Drivers
 ) -> None:
-    # With these ticks a session may live so long that nobody could wait for its end by mistake.
+    # With these ticks a session lives too long for a test to wait for its end by mistake.
     with scene_on(new_sandbox(tick_ms=2000), tmp_path, drivers) as scene:
         topic = scene.topic(PARTITIONS)
         session = {"zookeeper.session.timeout.ms": str(int(STATIC_SESSION_S * 1000))}

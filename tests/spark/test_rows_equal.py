@@ -152,7 +152,7 @@ def test_transactions_committed_aborted_and_still_open(new_topic: NewTopic, isol
             aborted += 20 * (end == "abort")
             topic.produce(topic.mixture(partition, 5), codec)  # no transaction
             committed += 5
-    # One that stays open, with committed records behind it that nobody may see yet.
+    # One that stays open, with committed records after it that are not visible yet.
     topic.produce(topic.mixture(0, 10), "lz4", "open")
     topic.produce(topic.mixture(0, 10), "zstd", "commit")
     try:

@@ -1,4 +1,4 @@
-"""A query that reads brokers with TLS, a login and ACLs, and tells nobody what it logs in with."""
+"""A query that reads brokers with TLS, a login and ACLs, and shows its login nowhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUERY_S = 400.0
 
 def options_of(servers: Sandbox, group: str, topic: str, password: str) -> dict[str, str]:
     """Without bootstrap servers: they are those in ZooKeeper, by the listener for SASL_SSL. Secrets
-    stand in the options themselves; Spark is told what to hide as docs/security.md says.
+    are in the options themselves; Spark hides what docs/security.md names.
     """
     return {
         **to_brokers(servers, password, "dora"),

@@ -60,7 +60,7 @@ def test_it_streams_until_sigterm_and_another_goes_on_and_ends(
     assert f"read {committed} offsets in " in told[-1]
     assert scene.owners("streaming") == 0
 
-    # With a checkpoint of its own: the group alone says where it begins.
+    # With a separate checkpoint: the group alone decides where it begins.
     second = scene.run(
         "second", scene.submitted(JOB, *group, *scene.into("second"), "--available-now")
     )

@@ -67,7 +67,7 @@ def test_available_now_after_a_crash_waits_for_its_own_dead_session(scene: Scene
     again.start(two)
     assert two.wait_ended()["error"] == ""
     verdict = scene.verdict()
-    print(f"available-now beside a dead session: {verdict}")
+    print(f"available-now with a dead session: {verdict}")
     assert verdict.exactly_once
 
 

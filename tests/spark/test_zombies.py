@@ -1,4 +1,4 @@
-"""A planner that stands still for far longer than its session lives, and then goes on."""
+"""A planner that is suspended for far longer than its session lives, and then continues."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_a_planner_stopped_for_three_sessions_in_mid_batch_touches_nothing_it_ha
 
 
 def check_ownership(states: list[State], zombie: str, successor: str) -> None:
-    """From the successor's node to the end: it stands, or the successor itself has let it go for
-    the zombie's new claim. (Its own thread number in it, the successor may write anew.)
+    """From the successor's node to the end: it exists, or the successor itself has released it for
+    the zombie's new claim. (The successor may write its own thread number in it again.)
     """
     first = states[0].owner
     assert first is not None
@@ -76,7 +76,7 @@ def check_ownership(states: list[State], zombie: str, successor: str) -> None:
 def check_offsets(
     partition: TopicPartition, states: list[State], successor: str, ends: set[int]
 ) -> None:
-    """While the successor owns it, only ends of its own plans are committed, upwards."""
+    """While the successor owns it, only ends of its plans are committed, upwards."""
     seen = [
         (int(state.offset.text), state.offset.made)
         for state in states
@@ -87,4 +87,4 @@ def check_offsets(
     values = [value for value, _ in seen]
     assert values == sorted(values), f"{partition} went back: {values}"
     assert set(values[1:]) <= ends, f"{partition}: {values}, and the successor read to {ends}"
-    assert len({made for _, made in seen}) == 1, f"the offset node of {partition} was made anew"
+    assert len({made for _, made in seen}) == 1, f"the offset node of {partition} was recreated"

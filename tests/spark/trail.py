@@ -1,5 +1,5 @@
-"""Every state in which a topic's owner and offset nodes were seen, with what ZooKeeper says of who
-made them and when: a node that was deleted and made anew, or written, shows.
+"""Every state in which a topic's owner and offset nodes were seen, with their creators and times in
+ZooKeeper: a node that was recreated, or written, shows.
 """
 
 from __future__ import annotations

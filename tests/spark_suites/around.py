@@ -31,8 +31,8 @@ OFFSET: Final = Suite(
         case(
             "comparison of offsets; only compare topic partitions co-exist in both offsets",
             "broker/test_replays.py::test_a_plan_that_was_never_logged_was_never_made",
-            why="Spark compares offsets of Python sources as text, equal or not. What belongs to "
-            "this query is told by the planner.",
+            why="Spark compares offsets of Python sources as text, equal or not. The planner "
+            "knows what belongs to this query.",
         ),
     ),
 )

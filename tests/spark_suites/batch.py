@@ -134,7 +134,7 @@ DATA_LOSS: Final = Suite(
         case(
             "stress test for failOnDataLoss=false",
             "sim/test_seeds.py::test_three_hundred_seeds_keep_every_promise",
-            why="Retention, and topics made anew, at random moments in virtual time.",
+            why="Retention, and recreated topics, at random moments in virtual time.",
         ),
     ),
 )

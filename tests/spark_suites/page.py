@@ -21,11 +21,11 @@ _INTRODUCTION = """\
 <!-- Made by `python -m tests.spark_suites.page`: change the data in tests/spark_suites/, not this
 page. -->
 
-Whoever changes `format("kafka")` to `format("zkgroup")` should find what Spark's own tests promise.
-So here are their cases (apache/spark, connector/kafka-0-10-sql, as of 2026), each with the tests of
-ours that ask the same, or with the reason why none does. Nothing was copied: ours were written from
-what a case is about. Cases that differ only in which implementation of Spark's source they run on
-are one. **open** is what no test of ours asks yet.
+Users who change `format("kafka")` to `format("zkgroup")` should find what Spark's own tests
+promise. So here are their cases (apache/spark, connector/kafka-0-10-sql, as of 2026), each with our
+tests of the same behaviour, or with the reason why there is none. Nothing was copied: our tests
+were written from the subject of a case. Cases that differ only in which implementation of Spark's
+source they run on are one. **open** marks what we do not test yet.
 
 """
 

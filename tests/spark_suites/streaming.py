@@ -99,7 +99,7 @@ TOPICS: Final = Suite(
             "broker/test_data_loss.py::test_a_topic_that_was_read_whole_may_be_deleted",
             "broker/test_group_life.py::test_more_threads_than_partitions",
             why="A plan without partitions is legal here: a member may hold nothing. What was read "
-            "stands in the group, not in the plan alone.",
+            "is in the group, not only in the plan.",
         ),
         case(
             "subscribe topic by pattern with topic recreation between batches",
@@ -125,14 +125,14 @@ TOPICS: Final = Suite(
             "sim/test_seeds.py::test_three_hundred_seeds_keep_every_promise",
             "chaos/test_chaos.py::test_one_fault_of_each_kind_loses_nothing_and_repeats_nothing"
             "_in_the_table",
-            why="Topics are deleted, made anew and grown at random moments: in virtual time every "
+            why="Topics are deleted, recreated and grown at random moments: in virtual time every "
             "day; grown on real servers as well, before a release.",
         ),
     ),
 )
 
 CHECKPOINT: Final = Suite(
-    "KafkaMicroBatchSourceSuite: what stands in the checkpoint",
+    "KafkaMicroBatchSourceSuite: what the checkpoint has",
     (
         case(
             "(de)serialization of initial offsets",
@@ -225,7 +225,7 @@ QUERY: Final = Suite(
         case(
             "test custom metrics - with rate limit",
             "spark/test_triggers.py::test_the_progress_shows_lag_and_whom_it_waits_for",
-            why="A Python source has no `metrics`: the lag stands in `latestOffset`.",
+            why="A Python source has no `metrics`: the lag is in `latestOffset`.",
         ),
         case(
             "test custom metrics - no rate limit",
