@@ -45,12 +45,11 @@ class Nudge:
         return idle if now >= self._not_before else set()
 
     def run(self, context: MemberContext, now: float, idle: Collection[str]) -> None:
-        self._not_before = now + self._pause_s
-        self._pause_s = min(2 * self._pause_s, _PAUSE_S_MAX)
+        pause_s = self._pause_s
+        self._not_before = now + pause_s
+        self._pause_s = min(2 * pause_s, _PAUSE_S_MAX)
         node = context.paths.id(f"{context.consumer}-nudge")
         context.store.commit(
             [(Create(node, b"", ephemeral=True, world_open=True), Delete(node, 0))]
         )
-        _log.warning(
-            catalogue.warning("ZKG-120", members=", ".join(sorted(idle)), pause_s=self._pause_s)
-        )
+        _log.warning(catalogue.warning("ZKG-120", members=", ".join(sorted(idle)), pause_s=pause_s))
