@@ -33,7 +33,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo quick test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise fuzz fuzz-planted check environment format lint types imports words rust wheel audit notices lock docs clean
+.PHONY: help setup demo quick test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise notebooks fuzz fuzz-planted check environment format lint types imports words rust wheel audit notices lock docs clean
 
 help:
 	@echo "make demo       three Spark drivers share a topic on a Kafka and a ZooKeeper of their own; one joins, leaves, is killed; all is counted"
@@ -54,6 +54,7 @@ help:
 	@echo "make bench-short  five cases of it, in five minutes; make bench-publish puts the newest results into README.md and docs/benchmarks.md"
 	@echo "make check      format, lint, types, import contracts, and the Rust sources; each is a target of its own too"
 	@echo "make wheel      the source distributions, and from them the wheels, of the package and its sandbox, into dist/"
+	@echo "make notebooks  runs the notebooks and keeps what they print and draw"
 	@echo "make docs       the documentation site, into build/site, in an environment of its own; dead links and orphan pages fail it"
 	@echo "make audit      known vulnerabilities of what is pinned (needs uv, cargo-audit and their databases)"
 	@echo "make setup      only what the others need: .venv and the server jars"
@@ -191,6 +192,10 @@ $(DOCS)/installed.txt: requirements/docs.txt
 	$(PYTHON) -m venv --clear $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	cp $< $@
+
+# After a change of a notebook, or of what it shows.
+notebooks: setup
+	@$(TEST_ENV) $(BIN)/python -m tests.documents.notebooks
 
 # Known vulnerabilities of what is pinned. The databases are on the network: neither command is part of the daily checks.
 audit: environment

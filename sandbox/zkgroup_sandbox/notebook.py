@@ -3,6 +3,7 @@
     servers = Servers(globals().get("dbutils"))
     topic = servers.new_topic("orders", 12)
     ... servers.zookeeper_connect, servers.produce(topic, 6_000), servers.directory ...
+    ... servers.schema_registry() ...
 
 Where there is a `dbutils`, widgets ask for addresses and for a directory that driver and executors
 can write. Else a sandbox is used: that of the environment's ZKGROUP_SANDBOX, or a new one.
@@ -32,9 +33,14 @@ WIDGETS: Final = {
 }
 
 
+REGISTRY_WIDGET: Final = {"schema.registry.url": ("", "Schema registry: its URL")}
+
+
 class Servers:
     def __init__(self, dbutils: Any = None, environment: Mapping[str, str] = os.environ) -> None:
+        self._dbutils = dbutils
         self._sandbox: Sandbox | None = None
+        self._registry: Sandbox | None = None
         self._mine = False
         if dbutils is None:
             running = environment.get(RUNNING)
@@ -46,7 +52,7 @@ class Servers:
             self.bootstrap_servers = self._sandbox.bootstrap_servers
             self.directory = tempfile.mkdtemp()
             return
-        given = _asked(dbutils)
+        given = _asked(dbutils, WIDGETS)
         self.zookeeper_connect = given["zookeeper.connect"]
         self.bootstrap_servers = given["kafka.bootstrap.servers"]
         # Tables and checkpoints of an earlier run belong to topics of that run.
@@ -80,16 +86,28 @@ class Servers:
         """A steady stream of events, from `start()` to `stop()`."""
         return Paced(self.bootstrap_servers, topic, per_second, first=first)
 
+    def schema_registry(self) -> str:
+        """Return the URL of a schema registry, which is started if the sandbox has none."""
+        if self._sandbox is None:
+            return _asked(self._dbutils, REGISTRY_WIDGET)["schema.registry.url"]
+        if self._sandbox.parameters.registry:
+            return self._sandbox.registry.url
+        if self._registry is None:
+            self._registry = Sandbox(tempfile.mkdtemp(), brokers=0, registry=True).start()
+        return self._registry.registry.url
+
     def close(self) -> None:
-        """Stops the sandbox that was started here; servers of others stay."""
+        """Stop what was started here; servers of others continue."""
+        if self._registry is not None:
+            self._registry.stop()
         if self._sandbox is not None and self._mine:
             self._sandbox.stop()
 
 
-def _asked(dbutils: Any) -> dict[str, str]:
-    for name, (value, label) in WIDGETS.items():
+def _asked(dbutils: Any, widgets: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    for name, (value, label) in widgets.items():
         dbutils.widgets.text(name, value, label)
-    given = {name: str(dbutils.widgets.get(name)).strip() for name in WIDGETS}
-    if empty := [WIDGETS[name][1] for name in WIDGETS if not given[name]]:
+    given = {name: str(dbutils.widgets.get(name)).strip() for name in widgets}
+    if empty := [widgets[name][1] for name in widgets if not given[name]]:
         raise SandboxError.of("notebook_fields", fields="; ".join(empty))
     return given

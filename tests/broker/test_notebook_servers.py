@@ -79,3 +79,18 @@ def test_a_sandbox_that_runs_is_used_and_left_running(sandbox: Sandbox) -> None:
         assert events.stop().topic == topic
     servers.close()
     assert sandbox.status().phase == "running"
+
+
+def test_the_users_own_registry_is_asked_for_when_it_is_needed(sandbox: Sandbox) -> None:
+    given = {
+        "zookeeper.connect": sandbox.kafka_zookeeper_connect,
+        "kafka.bootstrap.servers": sandbox.bootstrap_servers,
+        "directory": "/Volumes/trying",
+    }
+    asked = dbutils(**given)
+    servers = Servers(asked, {})
+    with pytest.raises(SandboxError, match="Schema registry: its URL"):
+        servers.schema_registry()
+    asked.widgets.values["schema.registry.url"] = "https://registry1:8081"
+    assert servers.schema_registry() == "https://registry1:8081"
+    servers.close()

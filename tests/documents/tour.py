@@ -11,7 +11,14 @@ from tests.documents.steps import Python, Scene, Shell
 
 AT = "--zookeeper zk1:2181/kafka"
 READS = f"{AT} --subscribe orders,payments"
-NOTEBOOKS = ("quick_start", "two_members", "exactly_once", "watching_lag", "moving_here")
+NOTEBOOKS = (
+    "quick_start",
+    "two_members",
+    "exactly_once",
+    "watching_lag",
+    "moving_here",
+    "typed_columns",
+)
 
 COMMANDS = Scene(
     "commands",
