@@ -146,9 +146,13 @@ class Checkers(LossChecks):
                 )
                 return
             if not mine and not progress.lost and not self._stands(planned):
-                # Somebody moved it after the proof; what it was before is what the batch is of.
-                is_rolled_back = progress.epoch in progress.rolled_back
-                batch.epochs[planned.partition] = progress.epoch - 1 if is_rolled_back else -1
+                # Moved by another write after the proof: the batch is of what was there before. A
+                # rollback moved it, or, if the proof came later, a commit under a fence that came
+                # again, which begins no epoch.
+                if progress.epoch not in progress.rolled_back:
+                    batch.epochs[planned.partition] = -1
+                elif batch.proved_at < progress.rolled_back_at:
+                    batch.epochs[planned.partition] = progress.epoch - 1
             if mine and writer is not driver and not self._stands(planned):
                 # Its twin has settled the batch before while it could not hear of it: this one is
                 # planned under a fence that has moved, and so is committed by nobody.

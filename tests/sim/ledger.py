@@ -66,6 +66,7 @@ class Progress:
     writer: int = 0
     rolled_back: dict[int, int] = field(default_factory=dict)
     """The offset of the snapshot, by the epoch that began with it."""
+    rolled_back_at: float = float("-inf")
     imported_at: float = float("-inf")
     lost: bool = False
     was_lost: bool = False
@@ -87,8 +88,9 @@ class Progress:
         if before in self.owed_from:
             self.owed_from[self.epoch] = min(self.owed_from[before], at)
 
-    def roll_back(self, to: int) -> None:
+    def roll_back(self, to: int, at: float) -> None:
         """What was read before need not come again."""
+        self.rolled_back_at = at
         before, self.epoch = self.epoch, self.epoch + 1
         self.rolled_back[self.epoch] = to
         self.owed_from[self.epoch] = self.owed_from.get(before, to)

@@ -179,7 +179,7 @@ class NodeChecks(Judge):
         """By no member."""
         if self.rolling_back and new is not None:
             self.world.tell(f"{partition} is rolled back to {new} (was {old})")
-            progress.roll_back(new)
+            progress.roll_back(new, self.world.now)
             return
         progress.epoch += 1
         progress.lost = False
