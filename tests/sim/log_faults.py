@@ -64,6 +64,8 @@ def grow_behind(scene: Scene, rng: Random) -> bool:
     def lag() -> None:
         if scene.world.over or scene.healing or not set(new) <= kafka.logs.keys():
             return
+        if kafka.lagging:
+            return  # two growths would let two brokers lag for longer than members doubt them
         scene.world.tell(f"** brokers {sorted(brokers)} answer as before {topic} grew")
         kafka.lagging |= brokers
         for partition in new:
