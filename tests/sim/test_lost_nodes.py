@@ -94,6 +94,20 @@ def test_nor_does_that_of_a_static_member_whose_replacement_has_rebuilt_it() -> 
         trace.read_all()
 
 
+def test_a_member_registers_although_its_group_is_lost_right_before() -> None:
+    """The parents of the registration exist when they are looked at, and not when it is created."""
+    with Trace(partitions=1, session_ms=6000) as trace:
+        trace.begin(trace.query("a"))
+        trace.read_all()
+        second = trace.begin(trace.query("b"))
+        trace.at(
+            second.process, "stats /consumers/g/ids/g_b", lambda: lose(trace, trace.paths.root)
+        )
+        trace.go_until(lambda: "g_b.1" in trace.server.leader.kids.get(trace.paths.ids, ()), 20.0)
+        trace.produce_each(5)
+        trace.read_all()
+
+
 def test_what_is_held_is_looked_at_before_a_new_registration() -> None:
     """Z holds all four partitions and hears nothing for a while. Meanwhile A rebuilds the nodes and
     claims. By the share of two members Z reads the third with another of its threads: it would

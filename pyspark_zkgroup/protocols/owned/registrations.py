@@ -131,6 +131,8 @@ class RegistrationNode:
                 return
             if isinstance(outcome, InDoubt):
                 raise DisconnectedError("the registration was not answered")
+            # The parents were there, then all nodes of the group were lost.
+            context.store.ensure([context.paths.ids], world_open=True)
 
     def _refuse(self, context: MemberContext, holder: int, *, is_late: bool) -> None:
         """Refuse another holder of the registration, unless it ends soon.
