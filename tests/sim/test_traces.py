@@ -405,6 +405,25 @@ def test_sigterm_at_every_step_of_a_boundary(skip: int, evidence: bool) -> None:
         trace.read_all()
 
 
+@pytest.mark.parametrize("seed", range(24))
+def test_a_stop_in_a_commit_leaves_the_copy_in_kafka_up_to_date(seed: int) -> None:
+    """SIGTERM arrives after ZooKeeper has executed a request and before the answer is handled. Of
+    some seeds that request is the commit of a finished batch.
+    """
+    with Trace(partitions=2, seed=seed) as trace:
+        first = trace.begin(trace.query("a", offsets_storage="kafka", evidence=True))
+        trace.read_all()
+
+        def stop_at_an_answer() -> None:
+            trace.at(first.process, "answer", first.stop)
+
+        trace.at(first.process, "multi", stop_at_an_answer)
+        while not first.gone:
+            trace.produce_each(1)
+            trace.go(0.5)
+        trace.checkers.copies.check()
+
+
 @pytest.mark.parametrize("kill", [False, True], ids=["SIGTERM", "kill -9"])
 @pytest.mark.parametrize("skip", range(24))
 def test_an_end_at_every_step_of_a_replay(skip: int, kill: bool) -> None:

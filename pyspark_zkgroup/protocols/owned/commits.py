@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import FencedError
@@ -80,11 +81,14 @@ def _of_known_lives(context: MemberContext, pending: list[TopicPartition]) -> li
 
 
 def _commit_held(context: MemberContext, pending: list[TopicPartition]) -> None:
+    """SIGTERM may end this in the middle: what was sent is in doubt until it is answered."""
     holdings = context.holdings
     known, held = holdings.known, holdings.held
-    found = context.store.commit(
-        [settle.commit_held(context.paths, context.consumer, p, known[p], held[p]) for p in pending]
-    )
+    requests = [
+        settle.commit_held(context.paths, context.consumer, p, known[p], held[p]) for p in pending
+    ]
+    known.update({p: replace(known[p], doubt=known[p].done) for p in pending})
+    found = context.store.commit(requests)
     answers = dict(zip(pending, found, strict=True))
     holdings.apply([outcomes.committed(p, known[p], o) for p, o in answers.items()])
     if any(isinstance(outcome, Done) for outcome in found):

@@ -34,15 +34,14 @@ class Change:
     doubtful: bool = False
 
 
-def committed(partition: TopicPartition, known: Known, outcome: Outcome) -> Change | None:
+def committed(partition: TopicPartition, known: Known, outcome: Outcome) -> Change:
     if isinstance(outcome, Done):
         return Change(partition, known=Known(outcome.written[0], known.done, known.done))
-    if isinstance(outcome, InDoubt):
-        return Change(partition, known=replace(known, doubt=known.done))
-    return None
+    doubt = known.done if isinstance(outcome, InDoubt) else None
+    return Change(partition, known=replace(known, doubt=doubt))
 
 
-def settled(partition: TopicPartition, known: Known, outcome: Outcome) -> Change | None:
+def settled(partition: TopicPartition, known: Known, outcome: Outcome) -> Change:
     if isinstance(outcome, Done):
         return Change(partition, Fate.SET_ASIDE)
     return committed(partition, known, outcome)
