@@ -148,11 +148,13 @@ class Checkers(LossChecks):
             if not mine and not progress.lost and not self._stands(planned):
                 # Moved by another write after the proof: the batch is of what was there before. A
                 # rollback moved it, or, if the proof came later, a commit under a fence that came
-                # again, which begins no epoch.
+                # again, which begins no epoch. No member commits this batch.
                 if progress.epoch not in progress.rolled_back:
                     batch.epochs[planned.partition] = -1
                 elif batch.proved_at < progress.rolled_back_at:
                     batch.epochs[planned.partition] = progress.epoch - 1
+                else:
+                    batch.excuses[planned.partition] = ["a fence came again, unheard"]
             if mine and writer is not driver and not self._stands(planned):
                 # Its twin has settled the batch before while it could not hear of it: this one is
                 # planned under a fence that has moved, and so is committed by nobody.
