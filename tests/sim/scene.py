@@ -261,14 +261,14 @@ class Scene:
         world.tell("-- healing")
         self.healing = True
         self._bring_back()
-        for query in self.queries:
-            query.batch_s = query.interval_s = 0.5
-            query.slow_next_s = 0.0
         for jvm in self.jvms:
             if self.rng.random() < 0.5:
                 jvm.stop()
-        if all(q.available_now for q in self.queries):
+        if all(q.available_now or q.ended for q in self.queries):
             self.new_query().available_now = False
+        for query in self.queries:
+            query.batch_s = query.interval_s = 0.5
+            query.slow_next_s = 0.0
         self.under_load()
         self.producing = False
         self._read_on()
