@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup.group.ops import Delete, SetData
+from pyspark_zkgroup.group.ops import Create, Delete, SetData
 from pyspark_zkgroup.model import TopicPartition
 from tests.sim.query import Driver, SinkKind
 from tests.sim.trace import TOPIC, Trace
@@ -344,6 +344,29 @@ def test_f13_a_static_member_that_is_alive_after_all() -> None:
         trace.go(10.0)
         assert first.gone != second.gone
         assert trace.counts["query failed: FencedError"] == 1
+
+
+def test_nothing_is_planned_under_a_registration_of_another_session() -> None:
+    """The owner nodes are A's own still, and its fences are unmoved."""
+    with Trace() as trace:
+        first = trace.begin(trace.query("a", static=True))
+        other = trace.begin(trace.query("b"))
+        trace.read_all()
+        path = trace.paths.id("g_a")
+
+        def take_over() -> None:
+            data = trace.server.leader.nodes[path].data
+            request = [Delete(path, -1), Create(path, data, ephemeral=True, world_open=True)]
+            trace.server.multi(owner_of(other), request)
+            logged.append(len(first.query.batches))
+
+        logged: list[int] = []
+        trace.at(first.process, "kafka latest", take_over)
+        trace.produce_each(5)
+        trace.go_until_gone(first)
+        assert trace.counts["query failed: FencedError"] == 1
+        assert logged == [len(first.query.batches)]
+        trace.server.write(Delete(path, -1))
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["set", "deleted"])
