@@ -121,7 +121,7 @@ def test_named_columns_are_those_of_the_schema_that_a_record_names(registry: Reg
     assert reasons == [None] * 3
     other = Column("value", Struct((Column("id", "string"),)))
     _, reasons = rows(shaped(registry, name).columns.shape((other,)), values[0])
-    assert reasons == ["value.id is an int64, which does not become STRING"]
+    assert reasons == ["value.id is an int64, which cannot be read as STRING"]
 
 
 def test_a_message_of_the_schema_may_be_named(registry: Registry) -> None:

@@ -80,7 +80,10 @@ def test_a_token_or_certificates_of_members_let_in_whom_they_name(tmp_path: Path
     assert "accepts every client" in run(*tls).output
     assert passed_the_doors(run(*tls, "--tls-trust", str(made.ca)))
     pair.chmod(0o644)
-    assert f"--tls-key {pair} is not secret" in run(*tls, "--tls-trust", str(made.ca)).output
+    assert (
+        f"--tls-key {pair} must be readable by its owner only"
+        in run(*tls, "--tls-trust", str(made.ca)).output
+    )
 
 
 @pytest.mark.parametrize("text", ["", "abcde", "x" * (TOKEN_LENGTH_MIN - 1)])
@@ -97,7 +100,10 @@ def test_a_token_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> N
     file = token_file(tmp_path, mode=mode)
     refused = run("--listen", "127.0.0.1:0", "--token-file", file)
     assert refused.exit_code == 1
-    assert f"--token-file {file} is not secret: other users may" in refused.output
+    assert (
+        f"--token-file {file} must be readable by its owner only, but other users may"
+        in refused.output
+    )
     assert f"chmod 600 {file}" in refused.output
     assert leaks_of(refused.output) == []
 
@@ -113,7 +119,7 @@ def test_a_config_file_with_a_secret_is_its_owners_alone(tmp_path: Path) -> None
     file = tmp_path / "client.properties"
     file.write_text(f"zookeeper.auth=digest:a:{PASSWORD}")
     file.chmod(0o644)
-    with pytest.raises(OptionError, match=r"zookeeper\.auth.*is not secret") as refused:
+    with pytest.raises(OptionError, match=r"zookeeper\.auth.*must be readable") as refused:
         read_access(file)
     assert leaks_of(f"{refused.value}") == []
     file.chmod(0o600)

@@ -298,7 +298,7 @@ def _mismatch(writer: Schema, reader: Schema, wanted: Type, path: str) -> Schema
     found = _shown(writer)
     if kind_of(writer) != kind_of(reader) and not isinstance(reader, Union):
         found += f", where its columns' schema has {_shown(reader)}"
-    return SchemaError(f"{path} is {found}, which does not become {str(wanted).upper()}")
+    return SchemaError(f"{path} is {found}, which cannot be read as {str(wanted).upper()}")
 
 
 def _shown(schema: Schema) -> str:

@@ -53,7 +53,7 @@ def _type(schema: Schema, path: str, around: tuple[Record, ...], parts: Iterator
         raise SchemaError(f"it becomes more than {PARTS_MAX} columns")
     match schema:
         case Primitive("null"):
-            raise SchemaError(f"{path} is always null, which is no type of a column")
+            raise SchemaError(f"{path} is always null, and a column needs a type")
         case Primitive(kind, logical):
             return _logical_type(logical, path) or _PRIMITIVES[kind]
         case Fixed():
@@ -67,7 +67,8 @@ def _type(schema: Schema, path: str, around: tuple[Record, ...], parts: Iterator
         case Union():
             return _union(schema, path, around, parts)
     if schema in around:
-        raise SchemaError(f"{path} is a {schema.name} within a {schema.name}, and so without end")
+        cycle = f"{schema.name} within a {schema.name}"
+        raise SchemaError(f"{path} is a {cycle}: the type is recursive")
     if not schema.fields:
         raise SchemaError(f"{path} is a {schema.name}, which has no fields")
     fields = (
@@ -80,7 +81,7 @@ def _type(schema: Schema, path: str, around: tuple[Record, ...], parts: Iterator
 def _union(union: Union, path: str, around: tuple[Record, ...], parts: Iterator[int]) -> Type:
     members = members_of(union)
     if not members:
-        raise SchemaError(f"{path} is always null, which is no type of a column")
+        raise SchemaError(f"{path} is always null, and a column needs a type")
     if len(members) == 1:
         return _type(members[0], path, around, parts)
     if (wider := wider_type(union)) is not None:

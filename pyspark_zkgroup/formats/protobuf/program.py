@@ -197,7 +197,7 @@ def _encoded(kind: str | Enum | Message, text: str) -> str:
 
 
 def _mismatch(found: Field | Message, wanted: Type, path: str) -> SchemaError:
-    return SchemaError(f"{path} is {_shown(found)}, which does not become {str(wanted).upper()}")
+    return SchemaError(f"{path} is {_shown(found)}, which cannot be read as {str(wanted).upper()}")
 
 
 def _shown(found: Field | Message) -> str:

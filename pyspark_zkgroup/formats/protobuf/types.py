@@ -97,5 +97,6 @@ def _type(
     if (time := time_of(kind)) is not None:
         return time
     if kind in around:
-        raise SchemaError(f"{path} is a {kind.name} within a {kind.name}, and so without end")
+        cycle = f"{kind.name} within a {kind.name}"
+        raise SchemaError(f"{path} is a {cycle}: the type is recursive")
     return _struct(kind, path, (*around, kind), parts)

@@ -100,7 +100,7 @@ def storm(case: Case) -> Iterator[GroupFinding]:
         f"{client} ({n} member {'id' if n == 1 else 'ids'})"
         for client, n in sorted(passing.items())
     ]
-    moving = f"; not there all the time: {named(came)}" if came else ""
+    moving = f"; members that came or went: {named(came)}" if came else ""
     yield GroupFinding(
         "rebalance",
         *catalogue.finding("ZKG-217", "storm", count=number, apart_s=case.apart_s, moving=moving),

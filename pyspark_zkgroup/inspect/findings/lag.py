@@ -152,11 +152,11 @@ def _advice(
     is_hot = bool(others) and pace.came / len(behind) > _MORE * max(usual, 1.0)
     if pace.trend == "shrinks":
         left_s = sum(row.lag or 0 for row in behind) * case.apart_s / (pace.done - pace.came)
-        arrivals = "More" if is_hot else "No more"
+        arrivals = "more" if is_hot else "no more"
         return "shrinking", {
             **values,
             "left": age(left_s * 1000),
-            "arrivals": f"{arrivals} records arrive there than elsewhere",
+            "arrivals": f"These partitions receive {arrivals} records than the others",
         }
     advice = (
         "Waiting does not help while the lag does not fall."

@@ -64,7 +64,7 @@ def silent(case: Case) -> Iterator[GroupFinding]:
         waiters = f"; {named(waiting)} {verb} for it to release partitions" if waiting else ""
         unread = _free_for(case, member.consumer)
         free = named(r.partition for r in unread)
-        unowned = f"; not read: {free}, also assigned to it" if unread else ""
+        unowned = f"; assigned to it but read by no member: {free}" if unread else ""
         yield GroupFinding(
             "owner",
             *catalogue.finding(

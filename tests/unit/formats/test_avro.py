@@ -241,13 +241,13 @@ def test_a_writer_is_resolved_against_the_schema_of_the_columns() -> None:
             {"type": "long", "logicalType": "timestamp-millis"},
             1,
             {"type": "long", "logicalType": "local-timestamp-millis"},
-            "does not become TIMESTAMP_NTZ",
+            "cannot be read as TIMESTAMP_NTZ",
         ),
         (
             {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 1},
             b"\1",
             {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2},
-            "does not become DECIMAL(5,2)",
+            "cannot be read as DECIMAL(5,2)",
         ),
         (
             {"type": "enum", "name": "e", "symbols": ["A", "B"]},

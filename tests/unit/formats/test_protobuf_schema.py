@@ -177,13 +177,13 @@ def test_columns_may_have_other_types(field: str, kind: Type) -> None:
 @pytest.mark.parametrize(
     ("field", "kind", "reason"),
     [
-        ("u", "string", "value.u is a uint32, which does not become STRING"),
-        ("v", "int", "value.v is a uint64, which does not become INT"),
-        ("list", "int", "value.list is repeated int32, which does not become INT"),
-        ("list", Array("bigint"), "value.list.element is repeated int32, which does not become"),
+        ("u", "string", "value.u is a uint32, which cannot be read as STRING"),
+        ("v", "int", "value.v is a uint64, which cannot be read as INT"),
+        ("list", "int", "value.list is repeated int32, which cannot be read as INT"),
+        ("list", Array("bigint"), "value.list.element is repeated int32, which cannot be read as"),
         ("pairs", Array(Struct((Column("key", "int"),))), "value.pairs is a map, which"),
-        ("pairs", Map("bigint", "int"), "value.pairs.key is an int32, which does not become"),
-        ("at", "string", "value.at is a T.Timestamp, which does not become STRING"),
+        ("pairs", Map("bigint", "int"), "value.pairs.key is an int32, which cannot be read as"),
+        ("at", "string", "value.at is a T.Timestamp, which cannot be read as STRING"),
         ("more", "string", "value.more is not in A, which has u, v, e, at, list, pairs, s, inner"),
     ],
 )

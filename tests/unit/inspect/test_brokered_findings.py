@@ -78,7 +78,7 @@ def test_a_storm_names_who_came_and_went() -> None:
     looks = [JOINING, flapping, JOINING, HEALTHY, JOINING]
     (finding,) = found(look(HEALTHY), look(HEALTHY, 5.0), *looks)
     assert finding.text == (
-        "[ZKG-217] The group rebalanced at least 3 times in 5 s; not there all the time: "
+        "[ZKG-217] The group rebalanced at least 3 times in 5 s; members that came or went: "
         "app-b at 10.0.0.1 (1 member id)"
     )
 

@@ -44,8 +44,8 @@ def test_named_columns_are_a_part_of_the_schema() -> None:
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("string", "value is a record, which does not become STRING"),
-        (Struct((Column("id", "int"),)), "value.id is a long, which does not become INT"),
+        ("string", "value is a record, which cannot be read as STRING"),
+        (Struct((Column("id", "int"),)), "value.id is a long, which cannot be read as INT"),
         (
             Struct((Column("user", "string"),)),
             "value.user is not in the schema, which has id, from",
@@ -56,7 +56,7 @@ def test_columns_that_the_schema_does_not_give_are_refused(kind: Struct, reason:
     with pytest.raises(OptionError) as caught:
         parse(AVRO).columns.shape((Column("value", kind),))
     assert caught.value.what == (
-        f".schema(...) asks for what the Avro schema of the column 'value' cannot give: {reason}"
+        f".schema(...) does not match the Avro schema of the column 'value': {reason}"
     )
 
 
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_named(given: dict[str, str], reason: str) -> None:
 def test_a_schema_without_a_type_needs_named_columns() -> None:
     schema = '{"type": "record", "name": "r", "fields": [{"name": "n", "type": ["null", "r"]}]}'
     given = parse({**AVRO, "value.avro.schema": schema})
-    with pytest.raises(OptionError, match=r"without end\. Name the fields to read with \.schema"):
+    with pytest.raises(OptionError, match=r"recursive\. Name the fields to read with \.schema"):
         _ = given.columns.default
 
 

@@ -56,8 +56,8 @@ def test_named_columns_are_a_part_of_the_message() -> None:
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("string", "value is a shop.Order, which does not become STRING"),
-        (Struct((Column("id", "int"),)), "value.id is an int64, which does not become INT"),
+        ("string", "value is a shop.Order, which cannot be read as STRING"),
+        (Struct((Column("id", "int"),)), "value.id is an int64, which cannot be read as INT"),
         (Struct((Column("x", "int"),)), "value.x is not in shop.Order, which has id, user"),
     ],
 )
@@ -65,8 +65,7 @@ def test_columns_that_the_message_does_not_give_are_refused(kind: Type, reason: 
     with pytest.raises(OptionError) as caught:
         parse(PROTOBUF).columns.shape((Column("value", kind),))
     assert caught.value.what == (
-        ".schema(...) asks for what the Protobuf message of the column 'value' cannot give: "
-        f"{reason}"
+        f".schema(...) does not match the Protobuf message of the column 'value': {reason}"
     )
 
 
@@ -74,7 +73,7 @@ def test_columns_that_the_message_does_not_give_are_refused(kind: Type, reason: 
     ("name", "reason"),
     [
         ("Nothing", "it has no message 'Nothing'; it has shop.Order, shop.Tree"),
-        ("Tree", "without end. Name the fields to read with .schema"),
+        ("Tree", "recursive. Name the fields to read with .schema"),
     ],
 )
 def test_a_message_without_a_type_is_named(name: str, reason: str) -> None:
