@@ -81,7 +81,8 @@ class Answer:
     "--exclude-internal-topics/--include-internal-topics",
     "exclude_internal",
     default=None,
-    help="For a live group: whether lists leave out the brokers' own topics (they do).",
+    help="Whether patterns of a live group's members match the brokers' own topics. "
+    "[default: they do not]",
 )
 @click.option("--json", "as_json", is_flag=True, help='Print only {"owners": {...}}.')
 @click.pass_context
@@ -102,14 +103,14 @@ def assignment(
 ) -> None:
     """Show the assignment of GROUP, also after a change.
 
-    For a live group, by the rule of its members, or as JVM consumers (0.8 to 1.1) assign: as it
-    is, or with another member (it reads what most of the others read; with range and roundrobin
-    its name decides its place), without a member, with more partitions, or by another assignor.
-    --with, --without and --partitions can be repeated.
+    Computes what the members of a live group own: by the strategy of its members, or as JVM
+    consumers (0.8 to 1.1) assign. Options change the group first: one more member, one less,
+    more partitions, another assignor. --with, --without and --partitions can be repeated. A
+    new member subscribes as most of the others do; range and roundrobin order members by name.
 
-    Or for JVM consumers in a FILE with the keys "assignor", "topics" (name to number of
-    partitions) and "ids" (consumer id to registration), and optionally "version" and
-    "exclude_internal_topics".
+    With --from it does the same for JVM consumers in a FILE. Its keys are "assignor", "topics"
+    (name to number of partitions), "ids" (consumer id to registration), and optionally
+    "version" and "exclude_internal_topics".
 
     Example: zkgroup assignment billing --with third --bootstrap-servers kafka1:9092
     """

@@ -44,7 +44,11 @@ _STATES = {
 @click.argument("group", shell_complete=complete_group)
 @place_options
 @json_option
-@click.option("--include-internal-topics", is_flag=True, help="As patterns of the members do.")
+@click.option(
+    "--include-internal-topics",
+    is_flag=True,
+    help="Also __consumer_offsets and __transaction_state, for patterns that match them.",
+)
 def describe(
     group: str, connect: str, bootstrap: str, as_json: bool, include_internal_topics: bool
 ) -> None:

@@ -51,8 +51,8 @@ class TopicLag:
 @click.option(
     "--watch",
     is_flag=True,
-    help="Continue until Ctrl-C or SIGTERM, with rates. Goes with neither --json nor --fail-above. "
-    "Into a pipe or a file, it prints a table with the time for each interval.",
+    help="Continue until Ctrl-C or SIGTERM, with rates. Not with --json or --fail-above. "
+    "If the output is a pipe or a file, prints a table with the time at each interval.",
 )
 @click.option(
     "--interval",

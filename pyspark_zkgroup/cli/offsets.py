@@ -33,7 +33,7 @@ _MS_MIN, _MS_MAX = 10**11, 253_402_300_799_999
 _in_kafka_option = click.option(
     "--in-kafka",
     is_flag=True,
-    help="The offsets in Kafka, by any writer, of a group in ZooKeeper.",
+    help="For a group in ZooKeeper: its offsets in Kafka, whichever client committed them.",
 )
 
 

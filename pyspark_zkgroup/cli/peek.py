@@ -51,17 +51,19 @@ class Record:
     type=click.Choice(["string", "json", "avro", "protobuf"]),
     default="string",
     show_default=True,
-    help="What the values are.",
+    help="Format of the values.",
 )
 @click.option(
     "--schema",
     "schema_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File with the Avro schema or the Protobuf descriptor of values that do not name one.",
+    help="File with the Avro schema or the Protobuf descriptor for values that carry no schema id.",
 )
-@click.option("--message", help="The Protobuf message that values are.")
+@click.option("--message", help="Name of the Protobuf message of the values.")
 @registry_option
-@click.option("--subject", help="Subject of the columns.  [default: TOPIC-value]")
+@click.option(
+    "--subject", help="Subject whose newest schema gives the columns.  [default: TOPIC-value]"
+)
 @click.option(
     "--from",
     "begin",

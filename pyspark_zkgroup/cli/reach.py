@@ -107,7 +107,8 @@ registry_option = click.option(
     "--registry",
     metavar="URL",
     default="",
-    help="The schema registry; or schema.registry.url in --config, where a login can be.",
+    help="Address of the schema registry. If it needs a login, set schema.registry.url and the "
+    "login in --config instead.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -26,7 +26,7 @@ _DEADLINE_S = 10.0
 def schema(subject: str, registry: str, as_json: bool) -> None:
     """Show the type that the newest schema of SUBJECT has in Spark.
 
-    As it can be given to .schema(...). Of a Protobuf schema, it is the type of the first message. A
+    In the form that .schema(...) accepts. For Protobuf, the type of the schema's first message. A
     login goes into --config.
 
     Example: zkgroup schema orders-value --registry http://registry1:8081

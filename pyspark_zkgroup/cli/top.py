@@ -63,7 +63,7 @@ class Moment:
 def top(group: str, connect: str, bootstrap: str, interval: float, looks: int | None) -> None:
     """Watch GROUP live: shares, lag, rates and events.
 
-    Ctrl-C ends it. Into a pipe or a file it prints one screen per look.
+    Ctrl-C ends it. If the output is a pipe or a file, it prints one screen per look.
 
     Example: zkgroup top billing --bootstrap-servers kafka1:9092
     """

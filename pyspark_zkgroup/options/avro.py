@@ -59,9 +59,9 @@ VALUE_SCHEMA = SECTION.optional("value.avro.schema", _SCHEMA)
 are resolved against it.
 """
 KEY_FRAMING: Final[Option[Framing]] = SECTION.option("key.avro.framing", _FRAMING, "plain")
-"""What stands before each encoded key; as in value.avro.framing."""
+"""Prefix of each encoded key, as in value.avro.framing."""
 VALUE_FRAMING: Final[Option[Framing]] = SECTION.option("value.avro.framing", _FRAMING, "plain")
-"""What stands before each encoded value. plain: nothing. single-object: the bytes C3 01 and the
+"""Prefix of each encoded value. plain: nothing. single-object: the bytes C3 01 and the
 fingerprint of the schema, which must be that of value.avro.schema. confluent: a zero byte and the
 four bytes of a schema's id, which are skipped; the default with schema.registry.url, which gives
 each record's schema.

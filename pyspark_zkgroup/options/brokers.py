@@ -49,7 +49,7 @@ FETCH_WAIT = FETCHING.option(
     "fetch.wait.max.ms",
     rules.duration_ms(),
     100,
-    default_text="100, or half of a socket.timeout.ms that is no longer than that",
+    default_text="100, or half of socket.timeout.ms if that is 100 or less",
 )
 """How long a broker may delay its response while it has no data. Must be less than
 socket.timeout.ms.
@@ -58,7 +58,7 @@ REQUEST_TIMEOUT = FETCHING.option(
     "socket.timeout.ms",
     rules.duration_ms(),
     30000,
-    default_text="30000, and a fetch.wait.max.ms on top that is no shorter than that",
+    default_text="30000, plus fetch.wait.max.ms if that is 30000 or more",
 )
 """How long to wait for a broker's response before the connection is closed and opened again."""
 ISOLATION: Final[Option[Isolation]] = FETCHING.option(

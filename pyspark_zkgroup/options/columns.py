@@ -44,12 +44,13 @@ INCLUDE_HEADERS = SECTION.option("includeHeaders", rules.FLAG, False)
 array<struct<key:string,value:binary>>: null for a record without any.
 """
 KEY_FORMAT: Final[Option[FormatName]] = SECTION.option("key.format", _FORMAT, "binary")
-"""What keys are. json: `.schema(...)` gives the column `key` the type STRUCT, ARRAY or MAP. avro:
-key.avro.schema gives it its type. protobuf: key.protobuf.descriptor and key.protobuf.message do.
+"""Format of the keys. json: `.schema(...)` gives the column `key` the type STRUCT, ARRAY or MAP.
+avro: key.avro.schema gives it its type. protobuf: key.protobuf.descriptor and key.protobuf.message
+do.
 """
 VALUE_FORMAT: Final[Option[FormatName]] = SECTION.option("value.format", _FORMAT, "binary")
-"""What values are. json: `.schema(...)` gives the column `value` the type STRUCT, ARRAY or MAP.
-avro: value.avro.schema gives it its type. protobuf: value.protobuf.descriptor and
+"""Format of the values. json: `.schema(...)` gives the column `value` the type STRUCT, ARRAY or
+MAP. avro: value.avro.schema gives it its type. protobuf: value.protobuf.descriptor and
 value.protobuf.message do.
 """
 JSON_TIME_ZONE = SECTION.optional("json.timeZone", _TIME_ZONE)
@@ -60,9 +61,10 @@ Spark does not tell a source the session's time zone, which is
 BAD_RECORDS: Final[Option[BadRecords]] = SECTION.option(
     "bad.records", rules.one_of("fail", "permissive"), "fail"
 )
-"""What a key or value that does not have its type does, if `.schema(...)` has no column
-`corrupt STRUCT<bytes: BINARY, reason: STRING>`. fail: it ends the batch with an error. permissive:
-its fields are null as in Spark's PERMISSIVE mode, and a warning in the task's log counts it.
+"""What happens to a key or value that does not have its column's type, if `.schema(...)` has no
+column `corrupt STRUCT<bytes: BINARY, reason: STRING>`. fail: it ends the batch with an error.
+permissive: its fields are null as in Spark's PERMISSIVE mode, and a warning in the task's log
+counts it.
 """
 
 _ALLOWED_TYPES: Final[dict[str, tuple[Type, ...]]] = {

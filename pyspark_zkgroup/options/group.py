@@ -70,8 +70,8 @@ GROUP_ID: Final[Option[str]] = SECTION.option(
     "group.id", GROUP_NAME, "", default_text="required, except in a batch read"
 )
 """The consumer group. Queries and JVM consumers with the same group id share the partitions and the
-committed offsets. A batch read does not join the group: it starts at the group's offsets.
-Without a group, it starts where the starting options say.
+committed offsets. A batch read does not join the group, but starts at its offsets.
+Without group.id, it starts at startingOffsets.
 """
 MEMBER_ID = SECTION.optional(
     "member.id",
@@ -112,7 +112,7 @@ OFFSETS_STORAGE: Final[Option[OffsetsStorage]] = SECTION.option(
 )
 """kafka: the group's offsets are also kept in Kafka, where kafka-consumer-groups and lag exporters
 look. Each commit is first made in ZooKeeper, which fences it, then copied. A query starts at
-Kafka's offset if ZooKeeper has none, or an older one than another client has committed to Kafka.
+Kafka's offset if ZooKeeper has none, or if another client has committed a newer one to Kafka.
 See docs/offsets-in-kafka.md.
 """
 DUAL_COMMIT = SECTION.optional(

@@ -69,17 +69,17 @@ VALUE_DESCRIPTOR = SECTION.optional("value.protobuf.descriptor", _DESCRIPTOR)
 --descriptor_set_out=FILE`, or its bytes in Base64. Required without schema.registry.url.
 """
 KEY_MESSAGE = SECTION.optional("key.protobuf.message", _MESSAGE)
-"""The message that keys are, as in value.protobuf.message."""
+"""Full name of the message of the keys, as in value.protobuf.message."""
 VALUE_MESSAGE = SECTION.optional(
     "value.protobuf.message", _MESSAGE, default_text="the first one of the subject's schema"
 )
-"""The message that values are, by its full name. Required with value.protobuf.descriptor. Without
+"""Full name of the message of the values. Required with value.protobuf.descriptor. Without
 `.schema(...)`, the column `value` gets its type.
 """
 KEY_FRAMING: Final[Option[Framing]] = SECTION.option("key.protobuf.framing", _FRAMING, "plain")
-"""What stands before each encoded key; as in value.protobuf.framing."""
+"""Prefix of each encoded key, as in value.protobuf.framing."""
 VALUE_FRAMING: Final[Option[Framing]] = SECTION.option("value.protobuf.framing", _FRAMING, "plain")
-"""What stands before each encoded value. plain: nothing. confluent: a zero byte, the four bytes of
+"""Prefix of each encoded value. plain: nothing. confluent: a zero byte, the four bytes of
 a schema's id and the message's place in the schema, which are skipped; the default with
 schema.registry.url, which gives each record's schema.
 """

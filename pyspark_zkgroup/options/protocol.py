@@ -41,7 +41,7 @@ GROUP_SESSION_TIMEOUT = SECTION.option(
     "session.timeout.ms",
     duration_ms(),
     10_000,
-    default_text="10000; three times heartbeat.interval.ms if only that is given and asks for more",
+    default_text="10000; three times heartbeat.interval.ms if only that is set and this is longer",
     in_batch="refused",
 )
 """How long the brokers, or the coordinator, keep a member in the group that they no longer hear

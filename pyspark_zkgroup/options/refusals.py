@@ -43,7 +43,7 @@ _NO_CHANNEL = (
     "offsets in Kafka are a copy, which is written within a fixed time limit and again later"
 )
 _START = "Use 'startingOffsets' (earliest, latest or offsets as JSON) or 'startingTimestamp'"
-_IN_JAAS = "username and password stand in one line, as for Kafka's own clients"
+_IN_JAAS = "username and password are set in one line, as for Kafka's own clients"
 _USE_JAAS = (
     "Use 'kafka.sasl.jaas.config', such as "
     "org.apache.kafka.common.security.scram.ScramLoginModule required "
@@ -66,7 +66,7 @@ FIXED: Final = (
 _NEWER: Final = (
     Refused("enable.auto.commit", _COMMITS, _LEAVE_OUT),
     Refused("max.poll.records", "records are not polled", "Use 'maxOffsetsPerTrigger'"),
-    Refused("group.instance.id", "a static member is named otherwise", "Use 'member.id'"),
+    Refused("group.instance.id", "a static member is named by another option", "Use 'member.id'"),
     Refused("key.deserializer", "keys come as bytes", "Cast or decode the column 'key'"),
     Refused("value.deserializer", "values come as bytes", "Cast or decode the column 'value'"),
     Refused("interceptor.classes", "no JVM consumer is run that could call them", _LEAVE_OUT),
@@ -126,7 +126,7 @@ REFUSED: Final = (
     # Names of Spark's own Kafka source.
     Refused(
         "groupIdPrefix",
-        "all members of a group give one name, so none can be made up for each query",
+        "all members of a group use the same id, so none can be generated for each query",
         "Use 'group.id'",
     ),
     Refused("kafka.auto.offset.reset", "it is refused by Spark's Kafka source as well", _START),

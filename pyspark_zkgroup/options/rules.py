@@ -145,6 +145,6 @@ def shown(value: object, most: int = 60) -> str:
 FLAG = meaning_of({"true": True, "false": False}, "true or false", "is neither true nor false")
 NAME = Rule(f"one or more {NAME_ALLOWED}", name)
 ADDRESSES: Rule[tuple[str, ...]] = Rule(
-    "host:port of some brokers, separated by commas (IPv6 as [::1]:9092)",
+    "host:port addresses, separated by commas (IPv6 as [::1]:9092)",
     lambda text: tuple(map(str, parse_addresses(text))),
 )

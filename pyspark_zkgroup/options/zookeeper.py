@@ -100,7 +100,7 @@ TRUST_LOCATION = CERTIFICATES.optional(
 )
 """PEM file with the trusted certificates, read on the driver."""
 TRUST_TYPE = CERTIFICATES.optional(
-    "zookeeper.ssl.truststore.type", tls.STORE, default_text="what the file is"
+    "zookeeper.ssl.truststore.type", tls.STORE, default_text="detected from the file"
 )
 """The type of zookeeper.ssl.truststore.location. Only PEM is supported."""
 KEY_LOCATION = CERTIFICATES.optional("zookeeper.ssl.keystore.location", tls.PATH)
@@ -108,7 +108,7 @@ KEY_LOCATION = CERTIFICATES.optional("zookeeper.ssl.keystore.location", tls.PATH
 Servers require one unless their ssl.clientAuth says otherwise.
 """
 KEY_TYPE = CERTIFICATES.optional(
-    "zookeeper.ssl.keystore.type", tls.STORE, default_text="what the file is"
+    "zookeeper.ssl.keystore.type", tls.STORE, default_text="detected from the file"
 )
 """The type of zookeeper.ssl.keystore.location. Only PEM is supported."""
 KEY_PASSWORD = CERTIFICATES.optional("zookeeper.ssl.keystore.password", tls.PASSWORD, secret=True)

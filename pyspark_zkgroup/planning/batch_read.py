@@ -286,7 +286,7 @@ def _narrowed(narrowing: Narrowing, whole: Ranges, brokers: Brokers) -> Ranges:
             _log.warning(catalogue.warning("ZKG-106", error=error))
     ranges = pushdown.narrow(narrowing, whole, found)
     _log.info(
-        "filters leave %d of %d offsets to read",
+        "Pushed filters leave %d of %d offsets to read",
         sum(map(len, ranges.values())),
         sum(map(len, whole.values())),
     )
@@ -307,7 +307,8 @@ def _tasks(options: Options, seen: _Seen, ranges: Ranges) -> tuple[TaskInput, ..
     found = tuple(split(tasks, splitting)) if tasks else ()
     committed = 0 if seen.committed is None else len(seen.committed.offsets)
     _log.info(
-        "batch read of %d offsets in %d tasks; %d of %d partitions start at the offsets of %s",
+        "Planned a batch read of %d offsets in %d tasks; "
+        "%d of %d partitions start at the offsets of %s",
         sum(map(len, ranges.values())),
         len(found),
         committed,

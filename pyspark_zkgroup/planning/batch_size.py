@@ -59,8 +59,8 @@ class BatchSize:
         if held_back and offsets and not self._said:
             self._said = True
             _log.info(
-                "a batch is held back until %s offsets are there (minOffsetsPerTrigger; %d are), "
-                "or %g s after the last one (maxTriggerDelay)",
+                "Delaying the batch until %s offsets can be read (minOffsetsPerTrigger; %d now), "
+                "or until %g s after the last batch (maxTriggerDelay)",
                 self.limits.offsets_min,
                 offsets,
                 self.limits.delay_max_ms / 1000,

@@ -182,7 +182,7 @@ class Planner:
             if start != self._end:
                 if start != self._start:
                     raise PlanError.of("unplanned_offset")
-                _log.info("the last plan was not taken; it is made again")
+                _log.info("Spark did not run the last plan; planning the batch again")
                 self._run, self._tasks, self._end = {}, [], None
                 self.batch_size.not_taken()
         elif not self._arrived:

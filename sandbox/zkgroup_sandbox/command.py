@@ -65,7 +65,7 @@ def sandbox() -> None:
     type=click.IntRange(0, 9),
     default=1,
     show_default=True,
-    help="Number of ZooKeeper servers; several form an ensemble. 0 only with --kafka 4.1.",
+    help="Number of ZooKeeper servers; several form an ensemble. 0 only with --kafka 4.1 or later.",
 )
 @click.option(
     "--tick-ms",
@@ -111,7 +111,7 @@ def start(
 @directory_option
 @json_option
 def status(directory: Path, as_json: bool) -> None:
-    """Say which servers run and answer."""
+    """Show which servers run and answer."""
     _show(Sandbox.attach(directory, _say).status(), as_json)
 
 
@@ -159,7 +159,7 @@ def produce(
 ) -> None:
     """Write JSON events to TOPIC.
 
-    Of an example in --json, numbers count up, and each event has one element of a list.
+    Events vary the example of --json: numbers count up, and a list gives each event one element.
 
     Example: zkgroup sandbox produce orders --rate 10 --json '{"id": 1, "customer": ["ann", "bob"]}'
     """

@@ -155,7 +155,7 @@ class Term:
             if not isinstance(outcome, Done):
                 _log.error(catalogue.warning("ZKG-156", group=group, outcome=outcome))
         _log.info(
-            "group %s: %s",
+            "Sent commands to group %s: %s",
             group,
             ", ".join(f"{type(c).__name__.lower()} {consumer}" for consumer, c in commands[:10])
             + (f" and {len(commands) - 10} more" if len(commands) > 10 else ""),

@@ -25,14 +25,14 @@ from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS
     type=click.Choice(sorted(KAFKA_VERSIONS)),
     default="3.9",
     show_default=True,
-    help="3.9 keeps its state in ZooKeeper; with newer ones ZooKeeper serves the group alone.",
+    help="3.9 keeps its state in ZooKeeper; with newer ones only the group is in ZooKeeper.",
 )
 @click.option("--remove-one-row", is_flag=True, hidden=True, help="The count must then fail.")
 def demo(kafka: str, remove_one_row: bool) -> None:
     """Let three Spark drivers share a topic, and count all rows.
 
-    One joins, one leaves, one is killed. Starts ZooKeeper and Kafka for itself, takes two minutes
-    or so, and ends with status 0 only if the Delta table holds each record that was produced, once.
+    One joins, one leaves, one is killed. Starts its own ZooKeeper and Kafka, and takes about two
+    minutes. Exit status 0 only if the Delta table contains each produced record once.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     directory = Path(tempfile.mkdtemp(prefix="zkgroup-demo-"))

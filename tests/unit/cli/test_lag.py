@@ -83,7 +83,7 @@ def test_what_it_does_not_go_with_is_refused_and_its_help_says_so(other: tuple[s
     refused = CliRunner().invoke(main, ["lag", "g", "--zookeeper", "z:1", "--watch", *other])
     assert refused.exit_code == 2
     shown = " ".join(CliRunner().invoke(main, ["lag", "--help"]).output.split())
-    assert "Goes with neither --json nor --fail-above." in shown
+    assert "Not with --json or --fail-above." in shown
 
 
 def test_into_a_pipe_each_look_is_a_table_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -283,7 +283,7 @@ COMMITS = (
             (
                 "Option 'kafka.bootstrap.servers' is 'k1', which has the address 'k1' "
                 "without a port. Allowed: host:port "
-                "of some brokers, separated by commas (IPv6 as [::1]:9092)"
+                "addresses, separated by commas (IPv6 as [::1]:9092)"
             ),
         ),
         (

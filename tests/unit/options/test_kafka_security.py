@@ -229,8 +229,8 @@ def test_options_that_would_have_no_effect_are_refused() -> None:
         ),
         (
             {"kafka.sasl.username": "alice"},
-            "Option 'kafka.sasl.username' (given 'alice') is refused: username and password stand "
-            "in one line, as for Kafka's own clients. Use 'kafka.sasl.jaas.config', such as "
+            "Option 'kafka.sasl.username' (given 'alice') is refused: username and password are "
+            "set in one line, as for Kafka's own clients. Use 'kafka.sasl.jaas.config', such as "
             f'{SCRAM} required username="..." password="...";',
         ),
     ],

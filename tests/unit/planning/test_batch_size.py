@@ -92,8 +92,8 @@ def test_it_is_said_once_for_each_batch_that_is_held_back(
         for _ in range(3):
             size.holds_back(starts(P0), {P0: 2})
         assert caplog.messages == [
-            "a batch is held back until 15 offsets are there (minOffsetsPerTrigger; 2 are), "
-            "or 900 s after the last one (maxTriggerDelay)"
+            "Delaying the batch until 15 offsets can be read (minOffsetsPerTrigger; 2 now), "
+            "or until 900 s after the last batch (maxTriggerDelay)"
         ]
         size.planned()
         size.holds_back(starts(P0), {P0: 3})
