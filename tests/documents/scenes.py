@@ -14,11 +14,12 @@ INGEST = "docs/delta-ingest.md"
 FROM_SPARK, FROM_UTILS = "docs/from-spark-kafka.md", "docs/from-kafkautils.md"
 SECURITY, CLUSTER = "docs/security.md", "docs/cluster.md"
 COORDINATOR, STOP = "docs/security-coordinator.md", "docs/stop.md"
-JOBS = "docs/jobs.md"
+JOBS, SUBMIT = "docs/jobs.md", "docs/spark-submit.md"
 DRAIN = (
     "python jobs/drain.py --zookeeper zk1:2181/kafka --group billing --subscribe orders,payments \\"
 )
 FIRST, TWO, ONCE = "docs/first-query.md", "docs/two-members.md", "docs/exactly-once.md"
+TYPED = "docs/typed-columns.md"
 UNTIL_ENDED = "runs until it is ended: the scene runs it while the next steps run"
 SHARED = (
     "python jobs/stream_to_delta.py --bootstrap-servers broker1:9092 --group shared "
@@ -406,6 +407,25 @@ TUTORIAL_SCENES = (
         ),
         in_clone=True,
     ),
+    Scene(
+        "typed columns",
+        (
+            NotRun(TYPED, "# a broker and a registry", "the scene has servers"),
+            Printed(TYPED, "import json"),
+            Printed(
+                TYPED,
+                "from pyspark.sql import SparkSession",
+                proof="story.expect(good.count(), 1000)\nstory.expect(orders.count(), 1002)",
+            ),
+            Shell("python -m pip install --quiet --disable-pip-version-check fastavro"),
+            Printed(TYPED, "# registers a schema and writes 1,000 records"),
+            Printed(
+                TYPED,
+                "# no .schema(...): the registry has the types",
+                proof="story.expect(paid.select('value.id').distinct().count(), 1000)",
+            ),
+        ),
+    ),
 )
 
 STOP_SCENES = (
@@ -462,6 +482,19 @@ SECURITY_SCENES = (
 )
 
 OTHER_SCENES = (
+    Scene(
+        "as a service",
+        (
+            NotRun(
+                SUBMIT,
+                "export PYSPARK_PYTHON=/opt/zkgroup/bin/python"
+                "    # driver, planner and tasks use this Python",
+                "billing.py is the reader's program; the block of README submits one of ours",
+            ),
+            NotRun(SUBMIT, "import pyspark_zkgroup", "runs until it is stopped"),
+        ),
+        servers="none",
+    ),
     Scene(
         "on a cluster",
         (

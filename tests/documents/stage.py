@@ -107,7 +107,7 @@ class Stage:
             shutil.rmtree(box)
         self._serving[servers] = False
         if servers == "open":
-            wanted = [f"zkgroup sandbox start --dir {box}", f"python {story} open {box}"]
+            wanted = [f"zkgroup sandbox start --dir {box} --registry", f"python {story} open {box}"]
         else:
             wanted = [f"{self.place.clone}/.venv/bin/python {story} secured {box}"]
         self._serving[servers] = self._ours(*wanted)

@@ -10,6 +10,7 @@ TABLE = {
     "zk1:2281,zk2:2281/kafka": "{zookeeper_tls}",
     "zk1:2281/kafka": "{zookeeper_tls}",
     "broker1:9092": "{brokers}",
+    "http://registry1:8081": "{registry}",
     "/data/": "{data}/",
     "/etc/kafka/ca.pem": "{certificates}/ca.pem",
     "/etc/kafka/spark.pem": "{certificates}/client.pem",

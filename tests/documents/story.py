@@ -171,7 +171,8 @@ def stop(query: StreamingQuery) -> None:
 
 def open_servers(box: str) -> None:
     sandbox = Sandbox.attach(box)
-    _fill(sandbox, zookeeper=sandbox.kafka_zookeeper_connect)
+    registry = sandbox.status().schema_registry_url
+    _fill(sandbox, zookeeper=sandbox.kafka_zookeeper_connect, registry=registry)
 
 
 def secured_servers(box: str) -> None:

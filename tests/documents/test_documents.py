@@ -32,6 +32,7 @@ PLACE = {
     "zookeeper": "127.0.0.1:1/kafka",
     "zookeeper_tls": "127.0.0.1:2/kafka",
     "brokers": "127.0.0.1:3",
+    "registry": "http://127.0.0.1:4",
     "data": "/somewhere",
     "certificates": "/somewhere/else",
 }
@@ -118,7 +119,7 @@ def test_what_a_scene_changes_of_a_block_is_in_it(step: Printed) -> None:
 def test_no_host_or_directory_of_a_page_is_left(block: Block) -> None:
     code = "\n".join(line.partition("  #")[0] for line in block.text.splitlines())
     text = standing_in(code, PLACE)
-    places = ("zk1", "zk2", "broker1", "/data", "/etc/")
+    places = ("zk1", "zk2", "broker1", "registry1", "/data", "/etc/")
     if not any(isinstance(s, NotRun) and block_of(s, BLOCKS) == block for s in STEPS):
         assert [place for place in places if place in text] == []
 
