@@ -126,6 +126,12 @@ def test_pages_are_short_and_their_prose_is_narrow(page: Path) -> None:
         assert unwieldy(page.read_text(encoding="utf-8"), lines_max) == []
 
 
+@pytest.mark.parametrize("page", sorted(PROJECT.glob("*.md")), ids=lambda page: page.name)
+def test_prose_of_pages_outside_of_docs_is_narrow(page: Path) -> None:
+    lines = [line for each in paragraphs(page.read_text(encoding="utf-8")) for line in each]
+    assert [line for line in lines if len(line) > WIDTH and " " in line.strip()] == []
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [(reference.CLI, reference.cli()), (reference.API, reference.api())],
