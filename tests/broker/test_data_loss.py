@@ -239,7 +239,7 @@ def test_an_offset_that_was_set_before_the_topic_was_made_and_loses_nothing(grou
 
 
 @pytest.mark.parametrize("fail", ["true", "false"])
-def test_a_topic_made_anew_is_told_by_its_id_however_long_its_log_is(
+def test_a_recreated_topic_is_recognised_by_its_id_however_long_its_log_is(
     kraft: Group, fail: str
 ) -> None:
     """Between two boundaries, and while no member runs: no ZooKeeper knows which is older."""

@@ -96,7 +96,7 @@ ERRORS: Final = Suite(
     (
         case(
             "all",
-            "unit/test_errors.py::test_each_error_has_a_code_of_its_own",
+            "unit/test_errors.py::test_each_error_has_a_separate_code",
             "unit/test_errors.py::test_the_text_holds_code_what_and_remedy",
             why="Spark's SQL states belong to errors of the JVM; ours have codes of their own.",
         ),

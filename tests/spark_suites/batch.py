@@ -31,7 +31,7 @@ RELATION: Final = Suite(
         ),
         case(
             "default starting and ending offsets",
-            "unit/ranges/test_batch_ranges.py::test_from_the_start_to_the_end_where_nothing_is_said",
+            "unit/ranges/test_batch_ranges.py::test_without_options_it_reads_from_the_start_to_the_end",
             "unit/options/test_starting.py::"
             "test_a_batch_read_starts_at_earliest_and_needs_no_group",
         ),

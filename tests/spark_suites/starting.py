@@ -154,7 +154,7 @@ OFFSET_READER: Final = Suite(
         ),
         case(
             "SPARK-30656: getOffsetRangesFromUnresolvedOffsets - using special offsets",
-            "unit/ranges/test_batch_ranges.py::test_from_the_start_to_the_end_where_nothing_is_said",
+            "unit/ranges/test_batch_ranges.py::test_without_options_it_reads_from_the_start_to_the_end",
             why="Ends are resolved before ranges are cut: a task always knows both.",
         ),
         case(
@@ -204,7 +204,7 @@ STRATEGY: Final = Suite(
         ),
         case(
             "SubscribeStrategy.assignedTopicPartitions must give back all assigned",
-            "unit/group/test_snapshot.py::test_target_covers_what_anybody_reads",
+            "unit/group/test_snapshot.py::test_the_target_covers_what_any_member_reads",
             "contract/test_log_offsets.py::test_all_topics_or_those_given",
         ),
         case(

@@ -71,7 +71,7 @@ LIMITS: Final = Suite(
             "broker/test_available_now.py::"
             "test_a_log_that_ends_before_the_end_it_was_to_be_read_to",
             "broker/test_available_now.py::test_records_are_deleted_between_the_plan_and_its_tasks",
-            "unit/planning/test_fixed_ends.py::test_an_end_that_is_too_low_is_doubted_then_told_once",
+            "unit/planning/test_fixed_ends.py::test_an_end_that_is_too_low_is_doubted_then_reported_once",
             why="An error with failOnDataLoss=true; with false a warning, where Spark's source "
             "fails all the same.",
         ),
@@ -253,7 +253,7 @@ QUERY: Final = Suite(
         ),
         case(
             "ensure stream-stream self-join generates only one offset in log",
-            "unit/planning/test_drain_box.py::test_two_planners_of_one_load_are_told_of_each_other",
+            "unit/planning/test_drain_box.py::test_two_planners_of_one_load_are_warned_of_each_other",
             why="Not alike: Spark makes a Python source for each side, two members that share "
             "the records. A warning says so; see docs/compared.md.",
         ),

@@ -18,7 +18,7 @@ def kinds() -> list[type[errors.ZkgroupError]]:
     ]
 
 
-def test_each_error_has_a_code_of_its_own() -> None:
+def test_each_error_has_a_separate_code() -> None:
     codes = [kind.code for kind in kinds()]
     assert len(set(codes)) == len(codes)
     assert "ZKG-000" not in codes

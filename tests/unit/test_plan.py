@@ -128,7 +128,7 @@ def test_one_task_for_each_thread_that_has_something_to_read() -> None:
     assert [task.thread_id for task in task_inputs(plan, left_out)] == ["m-1"]
 
 
-def test_a_task_is_told_of_which_log_its_ranges_are() -> None:
+def test_a_task_receives_the_log_of_each_range() -> None:
     of_log = replace(planned("t", 0, 0, 5), mark=Mark(3, "id"))
     (task,) = task_inputs(Plan("zookeeper", "g", "m", (of_log,)), frozenset({of_log.partition}))
     assert task.ranges == (TaskRange(of_log.partition, OffsetRange(0, 5), Mark(3, "id")),)

@@ -25,7 +25,7 @@ def access(folder: Path, text: str) -> Access:
     return read_access(file)
 
 
-def test_what_stands_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_content_of_a_config_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZK_PASSWORD", ZOOKEEPER_PASSWORD)
     found = access(
         tmp_path,

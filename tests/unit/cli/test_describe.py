@@ -48,7 +48,7 @@ def coordinated(now_ms: int) -> GroupReport:
 
 
 @pytest.mark.parametrize("columns", [100, 160])
-def test_protocol_generation_coordinator_and_who_waits_are_shown(
+def test_protocol_generation_coordinator_and_waiting_members_are_shown(
     columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -164,7 +164,7 @@ def test_where_something_is_open_doctor_is_named_last(
     assert described(capsys, owners, strategies)[-1] == HINT
 
 
-def test_nobody_is_named_as_wanting_where_rules_differ_or_nobody_is_in_office(
+def test_no_target_is_shown_if_strategies_differ_or_no_coordinator_is_active(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "180")

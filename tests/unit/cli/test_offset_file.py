@@ -35,7 +35,7 @@ def test_what_is_written_is_read_back() -> None:
         ("[" * 100_000, "not JSON"),
     ],
 )
-def test_rubbish_is_refused_by_name_and_place(text: str, named: str) -> None:
+def test_malformed_input_is_refused_by_name_and_place(text: str, named: str) -> None:
     with pytest.raises(OptionError, match=r"saved\.json") as caught:
         read_file(text.encode(), "saved.json")
     assert named in f"{caught.value}"
@@ -47,7 +47,7 @@ def test_bytes_that_are_no_text_are_refused_by_name() -> None:
         read_file(b"\x89\xff\x00", "saved.json")
 
 
-def test_a_mark_of_the_byte_order_is_no_rubbish() -> None:
+def test_a_byte_order_mark_is_accepted() -> None:
     """Windows' editors write it."""
     data = b"\xef\xbb\xbf" + b'{"a": {"0": 1}}'
     assert read_file(data, "f") == {TopicPartition("a", 0): 1}

@@ -113,12 +113,12 @@ def test_an_address_of_the_coordinator_is_host_and_port(option: str, address: st
     assert_refused(result, f"{option} {address!r} is not HOST:PORT", "to 65535", "10.0.0.5:7070")
 
 
-def test_nobody_can_come_to_port_0() -> None:
+def test_port_0_cannot_be_advertised() -> None:
     result = run("coordinator", "--listen", "[::1]:0", "--advertise", "here:0")
     assert_refused(result, "--advertise 'here:0' is not HOST:PORT with a port from 1 to 65535")
 
 
-def test_what_was_done_is_told_in_the_words_of_what_was_shown() -> None:
+def test_the_result_has_the_words_of_the_preview() -> None:
     same, other = Move(TopicPartition("a", 0), 5, 5), Move(TopicPartition("a", 1), 5, 6)
     for wanted, shown, told in (
         ((same,), "0 of 1 offset changes", "0 of 1 offset changed"),

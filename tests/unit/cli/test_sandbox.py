@@ -38,7 +38,7 @@ def test_without_one_there_is_one_address(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize(("of_kafka", "wanted"), [(CHROOT, CHROOT), ("", ROOT)])
-def test_programs_are_told_as_well(
+def test_json_output_has_the_same_addresses(
     of_kafka: str, wanted: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _show(status(of_kafka), as_json=True)

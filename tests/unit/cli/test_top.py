@@ -59,7 +59,7 @@ def test_all_partitions_are_printed_into_a_pipe() -> None:
     assert "nothing" in text
 
 
-def test_a_look_that_failed_is_told_beside_the_last_one() -> None:
+def test_a_failed_look_is_shown_with_the_last_good_one() -> None:
     text = "\n".join(shown(moment(trouble="No Kafka broker answered"), 80, 24))
     assert "last look failed: No Kafka broker answered" in text
     assert "orders-3" in text

@@ -9,7 +9,7 @@ import pytest
 from pyspark_zkgroup.cli.wide import console
 
 
-def test_into_a_pipe_ids_are_not_broken_unless_somebody_wants_it_narrow(
+def test_in_a_pipe_ids_are_not_broken_unless_columns_is_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)

@@ -190,7 +190,7 @@ def test_a_gap_may_be_accepted(tmp_path: Path, caplog: pytest.LogCaptureFixture)
     assert watermark(into) == 10
 
 
-def test_an_epoch_has_watermarks_of_its_own(tmp_path: Path) -> None:
+def test_an_epoch_has_separate_watermarks(tmp_path: Path) -> None:
     into = target(tmp_path)
     columns = (*into.columns, into.columns[1].__class__("epoch", "int"))
     into = replace(into, columns=columns)
@@ -220,7 +220,7 @@ def filled(into: Target, ranges: Mapping[int, range], **given: Any) -> None:
         write_deltalake(into.directory, batch, mode="append", **given)
 
 
-def test_a_table_is_taken_over_where_its_rows_tell_where_it_stands(tmp_path: Path) -> None:
+def test_a_table_is_taken_over_if_its_rows_show_its_position(tmp_path: Path) -> None:
     into = target(tmp_path)
     filled(into, {0: range(6), 1: range(3)}, partition_by=["topic", "partition"])
     prepare(into)
@@ -269,7 +269,7 @@ def test_a_writer_that_commits_during_the_take_over_makes_it_fail(
     assert deltars.WATERMARKED not in DeltaTable(into.directory).metadata().configuration
 
 
-def test_a_table_that_does_not_tell_where_it_stands_is_refused(tmp_path: Path) -> None:
+def test_a_table_whose_rows_do_not_show_its_position_is_refused(tmp_path: Path) -> None:
     into = target(tmp_path, (VALUE,), ())
     batch = records(into, {0: range(3)})[0].select(["value"])
     write_deltalake(into.directory, batch)

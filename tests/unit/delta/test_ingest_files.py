@@ -26,7 +26,7 @@ def values(file: WrittenFile) -> dict[str, str | None]:
     return dict(file.partition_values)
 
 
-def test_each_kafka_partition_has_files_of_its_own(tmp_path: Path) -> None:
+def test_each_kafka_partition_has_separate_files(tmp_path: Path) -> None:
     read, files = written(target(tmp_path), FIRST)
     assert read == [
         ReadRange(Log("orders", 0, ID), OffsetRange(10, 14)),

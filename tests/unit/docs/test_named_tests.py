@@ -104,7 +104,7 @@ def test_the_page_of_suites_is_the_one_that_the_data_make() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run `python -m tests.spark_suites.page`"
 
 
-def test_a_suite_and_a_case_stand_on_the_page_once() -> None:
+def test_a_suite_and_a_case_are_on_the_page_once() -> None:
     names = [suite.name for suite in SUITES]
     assert len(set(names)) == len(names)
     for suite in SUITES:

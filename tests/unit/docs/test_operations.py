@@ -93,7 +93,7 @@ def test_a_quoted_message_is_one_that_the_package_says(line: str) -> None:
         "ZooKeeper answers again after 3 s",
     ],
 )
-def test_a_quote_that_nobody_says_would_be_found(line: str) -> None:
+def test_a_quoted_message_that_does_not_exist_would_be_found(line: str) -> None:
     assert unsaid(line) != ""
 
 

@@ -84,7 +84,7 @@ def linked(page: Path) -> set[Path]:
     return {(page.parent / link.partition("#")[0]).resolve() for link in found}
 
 
-def test_the_readme_links_the_pages_beside_it_and_the_home_page_links_all_others() -> None:
+def test_the_readme_links_pages_next_to_it_and_the_home_page_all_others() -> None:
     home = PROJECT / "docs" / "index.md"
     beside = linked(PROJECT / "README.md")
     assert set(PROJECT.glob("*.md")) - {PROJECT / "README.md"} - beside == set()

@@ -89,7 +89,7 @@ def test_a_bad_record_keeps_what_can_be_read(
     assert parsed(ORDER, value) == ([{**NOTHING, **kept}], [reason])
 
 
-def test_binary_may_stand_in_single_quotes() -> None:
+def test_binary_may_be_in_single_quotes() -> None:
     rows, reasons = parsed(Struct((Column("b", "binary"),)), b"{'b':'QUJD'}", b"{'b':'Q'}")
     assert rows == [{"b": b"ABC"}, {"b": None}]
     assert reasons == [None, "b: found a string, expected BINARY"]

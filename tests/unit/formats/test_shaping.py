@@ -79,7 +79,7 @@ def test_the_corrupt_column_has_the_bytes_and_the_reason() -> None:
     ]
 
 
-def test_of_a_bad_key_and_a_bad_value_the_value_is_told() -> None:
+def test_of_a_bad_key_and_a_bad_value_the_value_is_reported() -> None:
     shape = RowShape((Column("key", ID), VALUE, CORRUPT), (("key", JsonFormat()), *VALUE_JSON))
     rows = shaped(Shaper(shape), [GOOD, b"[", b"["], key=[b"{", b"{}", b"{"])
     assert [row["corrupt"]["bytes"] for row in rows] == [b"{", b"[", b"["]

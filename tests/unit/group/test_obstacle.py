@@ -38,7 +38,7 @@ PATH = "/consumers/g/owners/t/0"
         ),
     ],
 )
-def test_who_owns_it_and_what_to_do(owner: OwnerRead, text: str) -> None:
+def test_the_owner_and_the_remedy(owner: OwnerRead, text: str) -> None:
     assert obstacle.owned(PATH, owner, ["g_host-1"]) == text
 
 

@@ -46,11 +46,11 @@ CLAIM = (
 )
 
 
-def test_nobody_took_it_so_it_is_read_again_under_the_very_same_fence() -> None:
+def test_a_range_that_no_member_took_is_read_again_under_the_same_fence() -> None:
     assert answer(None) == Include(Held(1, 1), CLAIM)
 
 
-def test_a_moved_fence_leaves_it_out_whoever_owns_it_now_and_proves_it() -> None:
+def test_a_moved_fence_excludes_the_range_whichever_member_owns_it() -> None:
     moved = OffsetRead(b"4", NodeVersion(70, 4))
     for owner in (None, OwnerRead("g_b-0", OTHER, 1), OwnerRead("g_j-0", OTHER, 0)):
         found = answer(owner, moved)
@@ -58,7 +58,7 @@ def test_a_moved_fence_leaves_it_out_whoever_owns_it_now_and_proves_it() -> None
         assert found.request == (Check(OFFSET, 4),)
 
 
-def test_a_fence_that_our_own_unanswered_commit_has_moved_still_stands() -> None:
+def test_a_fence_that_our_own_unanswered_commit_has_moved_still_holds() -> None:
     planned = replace(PLANNED, fence=Fence("70.2+4"))
     assert answer(None, planned=planned) == Include(Held(1, 1), CLAIM)
     sent_in_vain = OffsetRead(b"1", NodeVersion(70, 2))
@@ -71,7 +71,7 @@ def test_a_fence_that_our_own_unanswered_commit_has_moved_still_stands() -> None
         assert left_out.request == (Check(OFFSET, claimed.node.version),)
 
 
-def test_a_group_that_was_deleted_and_made_anew_has_another_fence() -> None:
+def test_a_group_that_was_deleted_and_recreated_has_another_fence() -> None:
     found = answer(None, OffsetRead(b"0", NodeVersion(99, 3)))
     assert isinstance(found, LeaveOut)
 

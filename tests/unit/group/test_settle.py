@@ -93,7 +93,7 @@ def test_a_claim_that_leaves_the_value_is_not_taken_for_our_write() -> None:
     assert found.verdict is Verdict.DROP
 
 
-def test_a_node_made_anew_under_the_same_version_is_not_ours() -> None:
+def test_a_recreated_node_with_the_same_version_is_not_ours() -> None:
     assert verdict(owner(MINE), offset(b"10", version=4, czxid=99)) is Verdict.DROP
 
 
@@ -109,7 +109,7 @@ def test_our_own_id_in_other_hands_is_an_end() -> None:
     assert verdict(owner(OTHER, "g_me-1-0"), offset(b"10")) is Verdict.DROP
 
 
-def test_a_lost_offset_node_is_said() -> None:
+def test_a_lost_offset_node_is_reported() -> None:
     assert verdict(owner(MINE), None) is Verdict.MISSING
 
 
@@ -117,7 +117,7 @@ def settle(owner: OwnerRead | None, offset: OffsetRead | None) -> object:
     return settle_not_held(PATHS, TP, KNOWN, thread=ThreadId("g_me", 0), owner=owner, offset=offset)
 
 
-def test_settling_proves_that_nobody_owns_the_partition() -> None:
+def test_settling_proves_that_the_partition_has_no_owner() -> None:
     assert settle(None, offset(b"10")) == (
         Create(OWNER, b"g_me-0", ephemeral=True),
         SetData(OFFSET, b"12", 4),
@@ -125,7 +125,7 @@ def test_settling_proves_that_nobody_owns_the_partition() -> None:
     )
 
 
-def test_settling_beside_our_own_predecessor() -> None:
+def test_settling_while_our_own_predecessor_is_registered() -> None:
     assert settle(owner(OTHER, "g_old-0"), offset(b"10")) == (
         Check(OWNER, 1),
         SetData(OFFSET, b"12", 4),
@@ -163,7 +163,7 @@ def test_a_fence_is_read_back_and_a_foreign_one_equals_nothing() -> None:
     assert not stands(Fence("generation 4"), OffsetRead(b"7", FENCE))
 
 
-def test_a_fence_stands_where_only_our_unanswered_commit_has_moved_it() -> None:
+def test_a_fence_holds_if_only_our_unanswered_commit_has_moved_it() -> None:
     fence = fence_of(FENCE, 12)
     moved = NodeVersion(FENCE.czxid, FENCE.version + 1)
     twice = NodeVersion(FENCE.czxid, FENCE.version + 2)

@@ -71,7 +71,7 @@ def test_threads_sort_as_text() -> None:
     assert takers[-1] == "c-9"
 
 
-def test_target_covers_what_anybody_reads() -> None:
+def test_the_target_covers_what_any_member_reads() -> None:
     snapshot = read_snapshot("g", {"c": node(Subscription.static({"b": 1, "nowhere": 2}))}, TOPICS)
     assert target(snapshot, "range", "new", True) == {TopicPartition("b", 0): ThreadId("c", 0)}
     with pytest.raises(AssignmentError, match="sticky"):

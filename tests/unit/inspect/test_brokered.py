@@ -57,7 +57,7 @@ def test_owners_are_unknown_while_a_classic_group_rebalances(state: str) -> None
     assert "is rebalancing" in seen.notes[0]
 
 
-def test_targets_of_the_consumer_protocol_show_what_moves_and_who_waits() -> None:
+def test_targets_of_the_consumer_protocol_show_moves_and_waiting_members() -> None:
     old, new = member("old", 0, 1, 2, target=(0, 1)), member("new", target=(2, 3))
     group = BrokeredGroup("billing", "consumer", "Reconciling", "uniform", 7, (old, new))
     seen = brokered_report(BrokeredFacts(group, OFFSETS, TOPICS), {})

@@ -57,7 +57,7 @@ def test_a_member_without_partitions_names_the_counts() -> None:
     assert "app-e at 10.0.0.1" in finding.remedy
 
 
-def test_a_member_of_a_misspelt_topic_is_ill_and_similar_names_are_given() -> None:
+def test_a_member_of_a_misspelt_topic_is_reported_with_similar_names() -> None:
     (finding,) = found(look(stable(member("a", 0, 1, 2, 3), member("b", topics=("order",)))))
     assert "has no topic order" not in finding.text
     assert "the brokers have no topic order, to which it subscribes" in finding.text
@@ -73,7 +73,7 @@ def test_an_eager_assignor_is_noted_with_the_remedy() -> None:
     assert found(look(stable(member("a", 0, 1, 2, 3), assignor="range"))) == []
 
 
-def test_a_storm_names_who_came_and_went() -> None:
+def test_a_storm_names_the_members_that_came_and_went() -> None:
     flapping = stable(member("a", 0, 1, 2, 3))
     looks = [JOINING, flapping, JOINING, HEALTHY, JOINING]
     (finding,) = found(look(HEALTHY), look(HEALTHY, 5.0), *looks)
@@ -116,16 +116,18 @@ def test_classic_members_kept_in_a_consumer_group_are_named() -> None:
 @pytest.mark.parametrize(
     ("offset", "start", "end", "code"), [(50, 0, 20, "ZKG-213"), (5, 8, 20, "ZKG-212")]
 )
-def test_offsets_outside_of_the_log_are_told(offset: int, start: int, end: int, code: str) -> None:
+def test_offsets_outside_of_the_log_are_reported(
+    offset: int, start: int, end: int, code: str
+) -> None:
     seen = found(look(HEALTHY, 0.0, offset, start, end), look(HEALTHY, 5.0, offset, start, end))
     assert set(codes(seen)) == {code}
 
 
-def test_a_group_without_members_and_with_lag_is_told() -> None:
+def test_a_group_without_members_and_with_lag_is_reported() -> None:
     assert codes(found(look(BrokeredGroup("billing", state="Empty"), end=20))) == ["ZKG-208"]
 
 
-def test_bytes_that_no_consumer_writes_are_told_of_their_client() -> None:
+def test_a_malformed_subscription_is_reported_with_its_client() -> None:
     odd = replace(member("b"), topics=(), trouble="4 bytes cannot follow at byte 2")
     (finding,) = found(look(stable(member("a", 0, 1, 2, 3), odd)))
     assert "The subscription of app-b at 10.0.0.1 cannot be read" in finding.text

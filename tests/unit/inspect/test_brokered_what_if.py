@@ -62,7 +62,7 @@ def test_another_assignor_decides_by_its_own_rule() -> None:
     assert [found.owners[p] for p in T] == ["a", "b"] * 3
 
 
-def test_an_assignor_of_others_is_approximated_and_said() -> None:
+def test_an_unknown_assignor_is_approximated_with_a_remark() -> None:
     found = after(Change(more=("c",)), assignor="uniform")
     assert shares(found) == {"a": 2, "b": 2, "c": 2}
     assert found.remarks[0].startswith("uniform is not known here")

@@ -29,7 +29,7 @@ def test_owners_and_offsets_lie_where_every_tool_looks() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "groups", "coordinator"])
-def test_a_group_cannot_have_the_name_of_what_lies_beside_it(name: str) -> None:
+def test_a_group_cannot_have_the_name_of_a_sibling_node(name: str) -> None:
     with pytest.raises(ValueError, match="not the name of a coordinated group"):
         CoordinatedPaths(name)
 

@@ -29,7 +29,7 @@ def test_a_second_look_is_taken_where_something_waits_or_moves() -> None:
     )
 
 
-def test_an_owner_node_of_nobody_is_named_with_its_path_and_who_may_delete_it() -> None:
+def test_an_owner_node_without_a_session_is_reported_with_its_path() -> None:
     owners = {**Group().owners, T[2]: owner("gone", session=0), T[3]: owner("gone", session=0)}
     (said,) = found(Group(owners=owners))
     assert said.text.startswith("[ZKG-201] t-2, t-3 cannot be claimed")
@@ -109,7 +109,7 @@ def test_what_a_jvm_member_does_not_claim_may_be_due_to_its_strategy() -> None:
     assert "partition.assignment.strategy" in said.remedy
 
 
-def test_members_of_both_kinds_are_told_apart() -> None:
+def test_members_of_both_kinds_are_distinguished() -> None:
     ids = {"a": member(), "b": member(strategy="sticky", order="")}
     (said,) = found(Group(ids=ids, told=frozenset({"b"}), coordinator=IN_OFFICE))
     assert said.text.startswith("[ZKG-205] a assign partitions themselves, and b receive")
@@ -131,7 +131,7 @@ def test_the_odd_one_is_named_where_members_assign_differently() -> None:
     assert even.remedy.startswith("Set the same partition.assignment.strategy in all members")
 
 
-def test_by_different_rules_nobody_is_called_a_spare_or_late() -> None:
+def test_with_different_strategies_no_member_is_called_spare_or_late() -> None:
     """Who shall have what is not known then."""
     ids = {"a": member(), "b": member(), "c": member(strategy="roundrobin")}
     free = {p: o for p, o in Group().owners.items() if p != T[3]}
@@ -140,7 +140,7 @@ def test_by_different_rules_nobody_is_called_a_spare_or_late() -> None:
     assert codes(Group(ids=wrong, owners=free)) == ["ZKG-206", "ZKG-209"]
 
 
-def test_of_members_that_no_rule_fits_nobody_is_called_late() -> None:
+def test_with_an_unknown_strategy_no_member_is_called_late() -> None:
     ids = {"a": member(strategy="unheard", order="")}
     free = {p: owner("a") for p in T[:3]}
     (said,) = found(Group(ids=ids, owners=free))
@@ -161,7 +161,7 @@ def told(*consumers: str, owners: Mapping[TopicPartition, Seen] | None = None) -
     )
 
 
-def test_without_a_coordinator_it_is_told_who_reads_on_who_waits_and_what_nobody_reads() -> None:
+def test_without_a_coordinator_readers_waiting_members_and_unread_partitions_are_reported() -> None:
     (newcomer,) = found(told("a", "b", "c"))
     assert newcomer.text == (
         "[ZKG-207] No coordinator is active: 2 members continue with the partitions held; "
@@ -173,7 +173,7 @@ def test_without_a_coordinator_it_is_told_who_reads_on_who_waits_and_what_nobody
     assert codes(replace(told("a", "b"), coordinator=IN_OFFICE)) == []
 
 
-def test_a_group_without_members_is_told_if_records_wait() -> None:
+def test_a_group_without_members_is_reported_if_records_wait() -> None:
     gone = Group(ids={}, owners={})
     (said,) = found(gone)
     assert said.text == "[ZKG-208] The group has no members, and 40 records wait"
@@ -230,7 +230,7 @@ def test_a_member_that_range_leaves_out_of_small_topics() -> None:
     assert "at its default (balanced) in all members" in said.remedy
 
 
-def test_a_member_whose_registration_nobody_reads_owns_nothing() -> None:
+def test_a_member_with_an_unreadable_registration_owns_nothing() -> None:
     (said,) = found(Group(ids={**Group().ids, "c": Seen(b"rubbish", 7, NOW_MS)}))
     assert said.text.startswith("[ZKG-209] c owns nothing: its registration cannot be read (")
     assert "/consumers/g/ids/c" in said.remedy

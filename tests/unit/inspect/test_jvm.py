@@ -95,7 +95,7 @@ def test_an_empty_subscription_is_ignored(version: str) -> None:
 
 
 @pytest.mark.parametrize("number", [1.5, 2**31, -(2**31) - 1, 1795198465568])
-def test_numbers_beside_the_subscription_poison_up_to_0_11(number: float) -> None:
+def test_numbers_next_to_the_subscription_are_fatal_up_to_0_11(number: float) -> None:
     registration = {**GOOD, "extra": {"deep": [number]}}
     assert all(owners(version, registration) is None for version in SCALA)
     assert all(owners(version, registration) for version in JACKSON)
@@ -192,7 +192,7 @@ def test_a_twice_escaped_expression_matches_nothing() -> None:
     assert owners("1.1.1", once, topics={"wl.one": range(1)}) == {"wl.one-0": "c0-0"}
 
 
-def test_a_stray_backslash_is_mended_or_kept_but_in_1_0_0() -> None:
+def test_a_stray_backslash_is_repaired_or_kept_except_in_1_0_0() -> None:
     stored = r'{"subscription":{"wl\.\w+":1},"pattern":"white_list"}'
     for version in ("0.8.2.2", "0.11.0.3", "1.0.1", "1.1.1"):
         assert owners(version, stored, topics={"wl.one": range(1)}) == {"wl.one-0": "c0-0"}

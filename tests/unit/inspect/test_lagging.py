@@ -16,7 +16,7 @@ def lagging(end: int, later: int) -> tuple[Group, Group]:
     return first, last
 
 
-def test_a_hot_partition_and_a_slow_reader_are_told_apart() -> None:
+def test_a_hot_partition_and_a_slow_reader_are_distinguished() -> None:
     (hot,) = found(*lagging(5000, 6000))
     assert hot.text == (
         "[ZKG-214] t-1, read by a, lag by 5,870 records; the other 3 partitions lag by 10 "
@@ -60,7 +60,7 @@ def test_a_lag_that_shrinks_is_waited_for_with_the_time_that_it_takes() -> None:
     assert "If the lag stops falling, check in its log" in said.remedy
 
 
-def test_of_a_lag_whose_reader_commits_nothing_the_last_time_is_told() -> None:
+def test_a_lag_whose_reader_commits_nothing_shows_its_last_commit() -> None:
     first = Group(ends={**Group().ends, T[1]: 5000}, written=dict.fromkeys(T, fresh(50)))
     (said,) = found(first, replace(first, ends={**Group().ends, T[1]: 5010}))
     assert said.text.endswith(
@@ -77,7 +77,7 @@ def test_a_lag_seen_once_is_called_neither_hot_nor_slow() -> None:
     assert said.remedy.startswith("If the lag does not fall, a is slow or the partition is hot: ")
 
 
-def test_a_lag_that_nobody_reads_is_no_slow_reader() -> None:
+def test_a_lag_without_a_reader_is_not_a_slow_reader() -> None:
     old = TopicPartition("old", 0)
     group = Group(offsets={**Group().offsets, old: 0}, ends={**Group().ends, old: 9000})
     (said,) = found(group)
@@ -104,7 +104,7 @@ def test_all_lagging_partitions_of_a_member_are_named_with_the_worst() -> None:
     )
 
 
-def test_what_a_hot_partition_holds_up_beside_it_is_not_blamed() -> None:
+def test_a_partition_next_to_a_hot_one_is_not_blamed() -> None:
     ends = {**Group().ends, T[0]: 1400, T[1]: 60_000}
     (said,) = found(Group(ends=ends))
     assert said.text.startswith("[ZKG-214] t-1, read by a, lag by 59,900 records")

@@ -110,7 +110,7 @@ def test_each_deletion_of_an_owner_checks_that_its_offset_has_not_moved() -> Non
     ]
 
 
-def test_a_member_that_commits_or_lets_go_is_seen_to_work() -> None:
+def test_a_member_that_commits_or_releases_counts_as_working() -> None:
     assert has_moved(STUCK, STUCK) is None
     committed = replace(STUCK, offsets={**STUCK.offsets, P1: NodeVersion(4, 43)})
     assert has_moved(STUCK, committed) == P1

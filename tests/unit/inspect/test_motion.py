@@ -44,7 +44,7 @@ def test_a_partition_without_an_offset_has_no_rate() -> None:
     assert paces(replace(ALONE, partitions=rows), ALONE, 1.0) == {}
 
 
-def test_who_joins_and_what_moves_is_told_by_short_names() -> None:
+def test_joins_and_moves_are_shown_with_short_names() -> None:
     assert events(ALONE, BOTH, ALONE) == (
         f"joined: {B} (app at 10.0.0.1)",
         "moved from aaaa to bbbb: orders-2, orders-3",
@@ -75,7 +75,7 @@ def test_an_empty_group_shows_that_all_was_released() -> None:
     )
 
 
-def test_an_offset_that_goes_back_is_told() -> None:
+def test_an_offset_that_goes_back_is_reported() -> None:
     reset = seen(member(A, 0, 1, 2, 3), offset=3)
     assert "offset set back: orders-0 from 10 to 3" in events(ALONE, reset, ALONE)
 
@@ -98,7 +98,7 @@ def test_short_names_are_unique_ends() -> None:
     assert short_names([whole]) == {"fMHHitPRTa_1SrtyAdTbpg": "tyAdTbpg"}
 
 
-def test_a_new_generation_is_told_and_its_end_is_not() -> None:
+def test_a_new_generation_is_reported_and_its_end_is_not() -> None:
     def decided(number: int) -> GroupReport:
         rows = (replace(row, generation=Generation(90, number)) for row in ALONE.members)
         return replace(ALONE, members=tuple(rows))

@@ -41,7 +41,7 @@ def states(found: GroupReport) -> dict[TopicPartition, str]:
     return {row.partition: row.state for row in found.partitions}
 
 
-def test_owned_by_whom_it_shall_be() -> None:
+def test_a_partition_owned_by_its_assigned_member() -> None:
     found = seen(owners={T0: owner("a"), T1: owner("b")})
     assert states(found) == {T0: "owned", T1: "owned"}
     assert [m.owns for m in found.members] == [1, 1]
@@ -65,7 +65,7 @@ def test_stuck_with_an_owner_that_is_not_registered() -> None:
     assert found.partitions[0].wanted_by == "a-0"
 
 
-def test_what_is_owned_by_nobody_registered_or_by_rubbish_is_stuck() -> None:
+def test_a_partition_with_an_unregistered_or_malformed_owner_is_stuck() -> None:
     rubbish = Seen(b"\xff", 0, 1)
     facts = GroupFacts("g", {"a": member()}, owners={T0: owner("a"), T1: rubbish})
     assert stuck(facts) == {T1}
@@ -91,7 +91,7 @@ def test_lag_without_an_offset_is_unknown_and_not_0(offsets: dict[TopicPartition
     assert found.unknown_lags == 2
 
 
-def test_rubbish_in_an_offset_node_is_named() -> None:
+def test_a_malformed_offset_node_is_named() -> None:
     found = seen(offsets={T0: b"ten"})
     assert found.partitions[0].trouble == "its offset node holds b'ten', which is no offset"
 
@@ -107,7 +107,7 @@ def test_members_that_assign_differently_are_named() -> None:
     assert "range (new) by 1, roundrobin (new) by 2" in found.notes[0]
 
 
-def test_by_different_rules_nobody_knows_who_shall_own_what() -> None:
+def test_with_different_strategies_the_assignment_is_unknown() -> None:
     """Neither rule counts, also where one has more members."""
     ids = {"a": member(), "b": member(), "c": member("roundrobin")}
     found = seen(ids=ids, topics={"t": (0, 1, 2)}, owners={T0: owner("b"), T1: owner("gone")})
@@ -136,7 +136,7 @@ def test_members_that_no_rule_fits_leave_all_undecided() -> None:
     ]
 
 
-def test_of_jvm_members_alone_range_is_assumed_and_said() -> None:
+def test_range_is_assumed_for_jvm_members_alone_with_a_remark() -> None:
     found = seen(ids={"j": member(None, None)})
     assert found.members[0].kind == "jvm"
     assert "range is assumed" in found.notes[0]
@@ -199,13 +199,13 @@ def test_the_coordinator_in_office_and_the_newest_decision_that_is_to_be_seen() 
     assert not found.notes
 
 
-def test_what_was_told_to_a_member_is_wanted_by_it() -> None:
+def test_a_partition_assigned_to_a_member_is_wanted_by_it() -> None:
     start = Start(Generation(90, 5), 3, {T0: Assigned(0)}, {"t": (0, 1)})
     found = coordinated({"a": told(), "b": told()}, commands={"b": channel(start)})
     assert [row.wanted_by for row in found.partitions] == ["b-0", "a-0"]
 
 
-def test_what_a_member_was_told_to_give_up_is_wanted_by_another() -> None:
+def test_a_partition_that_a_member_must_release_is_wanted_by_another() -> None:
     stop = Stop(Generation(90, 5), 3, frozenset({T0}))
     given: dict[str, object] = {"owners": {T0: owner("a"), T1: owner("a")}}
     found = coordinated({"a": told(), "b": told()}, commands={"a": channel(stop)}, **given)
@@ -222,13 +222,13 @@ def test_a_command_that_cannot_be_read_is_named() -> None:
     assert "/channel/7 holds no valid command" in found.notes[0]
 
 
-def test_that_nobody_is_in_office_is_said() -> None:
+def test_a_missing_coordinator_is_reported() -> None:
     found = coordinated({"a": told()}, coordinator=None)
     assert found.coordinator is None
     assert "no coordinator is in office" in found.notes[0]
 
 
-def test_with_nobody_in_office_only_what_was_told_before_is_wanted() -> None:
+def test_without_a_coordinator_only_earlier_assignments_are_wanted() -> None:
     two, three = TopicPartition("t", 2), TopicPartition("t", 3)
     stop = Stop(Generation(90, 4), 3, frozenset({T0}))
     start = Start(Generation(90, 5), 3, {two: Assigned(0)}, {"t": (0, 1, 2, 3)})
@@ -247,7 +247,7 @@ def test_with_nobody_in_office_only_what_was_told_before_is_wanted() -> None:
     assert rows[three] == ("free", None, nobody)
 
 
-def test_a_node_that_names_no_coordinator_is_said() -> None:
+def test_a_node_that_names_no_coordinator_is_reported() -> None:
     found = coordinated({"a": told()}, coordinator=Seen(b"rubbish", 5, 3000, 90))
     assert found.coordinator is not None
     assert (found.coordinator.name, found.coordinator.epoch) == (None, 90)
@@ -270,13 +270,13 @@ def test_members_of_both_registries_are_a_fault_that_is_named() -> None:
     assert "stop the members of one kind" in note
 
 
-def test_a_told_member_that_cannot_be_read_is_named_by_its_path() -> None:
+def test_an_unreadable_member_of_a_coordinator_is_named_by_its_path() -> None:
     found = coordinated({"bad": Seen(b"rubbish", 8, 1)})
     assert found.members[0].protocol is None
     assert "/consumers/groups/g/ids/bad" in (found.members[0].trouble or "")
 
 
-def test_a_member_waits_for_what_it_shall_have_and_another_owns() -> None:
+def test_a_member_waits_for_assigned_partitions_that_another_owns() -> None:
     found = seen(owners={T0: owner("gone"), T1: owner("a")})
     assert [m.waiting for m in found.members] == [
         (Waiting(T0, "gone-0"),),
@@ -284,16 +284,16 @@ def test_a_member_waits_for_what_it_shall_have_and_another_owns() -> None:
     ]
 
 
-def test_nobody_waits_for_what_is_free_or_its_own() -> None:
+def test_no_member_waits_for_free_partitions_or_its_own() -> None:
     assert [m.waiting for m in seen(owners={T0: owner("a")}).members] == [(), ()]
 
 
-def test_who_waits_is_not_known_where_the_rule_is_not() -> None:
+def test_waiting_members_are_unknown_if_the_strategy_is() -> None:
     jvms = seen(ids={"j": member(None, None)}, owners={T0: owner("gone")})
     differing = seen(ids={"a": member(), "b": member("roundrobin")}, owners={T0: owner("gone")})
     for found in (jvms, differing):
         assert [m.waiting for m in found.members] == [None] * len(found.members)
 
 
-def test_rows_that_may_be_of_different_moments_are_said_to_be() -> None:
+def test_a_note_says_that_rows_may_be_of_different_moments() -> None:
     assert "of different moments" in seen(stirred=True).notes[0]

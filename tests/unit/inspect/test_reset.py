@@ -22,7 +22,7 @@ P0, P1, P2 = (TopicPartition("t", n) for n in range(3))
 SPANS = dict.fromkeys((P0, P1, P2), LogSpan(10, 100))
 
 
-def test_an_offset_outside_the_log_is_drawn_to_its_nearer_end_and_said() -> None:
+def test_an_offset_outside_the_log_moves_to_its_nearer_end_with_a_note() -> None:
     found = moves({P0: 5, P1: 50, P2: 101}, {P0: 20}, SPANS)
     assert [(m.before, m.after, m.note) for m in found] == [
         (20, 10, "5 is below the log's start"),

@@ -57,7 +57,7 @@ def test_another_assignor_deals_otherwise(strategy: str, shares: list[int]) -> N
     assert [owners.count("a"), owners.count("b")] == shares
 
 
-def test_told_by_a_coordinator_all_keep_what_they_may() -> None:
+def test_members_of_a_coordinator_keep_what_they_can() -> None:
     sticky = {"b": member(strategy="sticky"), "c": member(strategy="sticky")}
     owners = dict(zip(T, map(owner, "bbbc"), strict=True))
     seat = Seen(encode_candidacy(Candidacy("one")), 5, 3000, 90)
@@ -67,13 +67,13 @@ def test_told_by_a_coordinator_all_keep_what_they_may() -> None:
     assert after[3] == "c"
 
 
-def test_members_that_differ_are_made_alike() -> None:
+def test_an_assignor_of_the_question_replaces_strategies_that_differ() -> None:
     given = facts({"a": member(strategy="roundrobin"), "b": member()})
     assert dealt(Change(), given) == "----"
     assert dealt(Change(strategy="range"), given) == "aabb"
 
 
-def test_a_new_member_reads_what_most_read_and_that_is_said() -> None:
+def test_a_new_member_subscribes_as_most_do_and_a_remark_says_so() -> None:
     odd = member(Subscription.static({"u": 3}))
     given = facts({"a": odd, "b": member(), "c": member()})
     after, remarks = changed(given, Change(more=("d",)))
@@ -81,7 +81,7 @@ def test_a_new_member_reads_what_most_read_and_that_is_said() -> None:
     assert remarks == ("d: as b, with its topics and threads",)
 
 
-def test_who_is_gone_is_nobodys_model_and_is_told_nothing() -> None:
+def test_a_member_that_left_is_no_model_and_receives_nothing() -> None:
     given = facts({"a": member(strategy="sticky"), "b": member(strategy="sticky")}, told=TOLD)
     after, _ = changed(given, Change(more=("c",), without=("a",)))
     assert set(after.ids) == {"b", "c"}
@@ -109,6 +109,6 @@ def test_what_cannot_be_is_refused(change: Change, said: str) -> None:
         changed(facts(), change)
 
 
-def test_a_coordinator_has_a_rule_of_its_own() -> None:
+def test_a_coordinator_always_assigns_with_its_own_strategy() -> None:
     with pytest.raises(AssignmentError, match="always with the strategy sticky"):
         changed(facts(told=TOLD), Change(strategy="range"))

@@ -79,7 +79,7 @@ def test_a_fetched_jar_that_is_not_the_one_on_record_is_not_kept(tmp_path: Path)
     assert not into.exists()
 
 
-def test_a_release_that_is_not_on_record_is_kept_and_said(tmp_path: Path) -> None:
+def test_a_release_without_a_recorded_hash_is_kept_and_reported(tmp_path: Path) -> None:
     lib = fill_cache(tmp_path / "fetched").rename(tmp_path / "fetched" / "lib")
     said: list[str] = []
     publish(lib, tmp_path / "commons-pool2-9.9", RECORD, said.append)
@@ -87,7 +87,7 @@ def test_a_release_that_is_not_on_record_is_kept_and_said(tmp_path: Path) -> Non
     assert complete(tmp_path / "commons-pool2-9.9", RECORD)
 
 
-def test_jars_of_the_cache_are_recorded_beside_those_on_record(tmp_path: Path) -> None:
+def test_jars_of_the_cache_are_added_to_the_recorded_ones(tmp_path: Path) -> None:
     directory = fill_cache(tmp_path)
     path = tmp_path / "record.json"
     path.write_text('{"other-1.0": {"other-1.0.jar": "0"}}')

@@ -83,7 +83,7 @@ def test_jackson_reads(text: str, expected: object) -> None:
     assert parse_jackson(text, mend_backslashes=False) == expected
 
 
-def test_jackson_mends_backslashes_from_1_0_1_on() -> None:
+def test_jackson_repairs_backslashes_from_1_0_1_on() -> None:
     text = r'{"wl\.x":1}'
     with pytest.raises(NotJsonError):
         parse_jackson(text, mend_backslashes=False)

@@ -127,7 +127,7 @@ def test_what_may_pass_stays_what_it_is(error: Exception) -> None:
     assert auth.login_refusal(error, ALICE) is error
 
 
-def test_what_the_connections_are_told() -> None:
+def test_the_settings_of_connections() -> None:
     login = Password("a=b,c", Secret("p"))
     scram = auth.settings(KafkaSecurity("SASL_PLAINTEXT", None, Sasl("SCRAM-SHA-512", login)))
     assert scram == {

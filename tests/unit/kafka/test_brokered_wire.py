@@ -80,7 +80,7 @@ def test_bytes_that_are_no_subscription_are_the_members_trouble() -> None:
     assert "cannot follow" in found.members[0].trouble
 
 
-def test_in_a_rebalance_only_names_are_told() -> None:
+def test_during_a_rebalance_only_names_are_described() -> None:
     found = describe_answer("classic", classic("PreparingRebalance", b"", b""))["billing"]
     assert not isinstance(found, BrokerError)
     assert found.members == (BrokeredMember("app-1", "app", "/10.0.0.1"),)

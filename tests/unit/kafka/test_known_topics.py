@@ -68,7 +68,7 @@ def test_an_id_that_becomes_known_is_taken_over() -> None:
     assert told(known, 2, TopicSeen((0, 1))).topics["t"] == TWO
 
 
-def test_what_somebody_holds_is_assumed_until_it_has_been_missing() -> None:
+def test_a_held_partition_is_assumed_until_it_has_been_missing() -> None:
     known = told(KnownTopics(), 0, TWO, brokers=1).assuming({TopicPartition("t", 2): ""})
     known = told(known.assuming({TopicPartition("u", 7): ""}), 1, TWO, brokers=1)
     assert known.partitions == {"t": (0, 1, 2), "u": (7,)}
@@ -80,7 +80,7 @@ def test_what_somebody_holds_is_assumed_until_it_has_been_missing() -> None:
     assert known.lacks(held) == {beyond: True, other: True}
 
 
-def test_a_partition_of_a_topic_made_anew_is_missing_though_its_name_is_there() -> None:
+def test_a_partition_of_a_recreated_topic_is_missing_though_its_name_exists() -> None:
     held = {TopicPartition("t", 1): "older"}
     known = told(told(KnownTopics(), 0, TWO, brokers=1).assuming(held), 1, TWO, brokers=1)
     assert known.lacks(held) == {TopicPartition("t", 1): False}

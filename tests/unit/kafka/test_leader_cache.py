@@ -36,7 +36,7 @@ def test_where_every_broker_leads_something_they_are_asked_in_turn() -> None:
     assert leaders.asked_last(P) == {1}
 
 
-def test_where_nothing_is_known_anybody_may_tell() -> None:
+def test_where_nothing_is_known_any_broker_may_answer() -> None:
     leaders = Leaders()
     assert leaders.asked_last(P) == frozenset()
     leaders.expect(P[0], Mark(4, "id"))

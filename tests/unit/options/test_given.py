@@ -377,6 +377,6 @@ def test_a_pattern_that_is_no_regular_expression(name: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"(?P<a>x)", r"[a&&b]", r"\h+"])
-def test_a_pattern_outside_of_what_all_members_read_alike(pattern: str) -> None:
+def test_a_pattern_that_members_would_not_read_alike_is_refused(pattern: str) -> None:
     message = refusal({**WITHOUT_TOPICS, "subscribePattern": pattern})
     assert message.startswith(f"Option 'subscribePattern' is {pattern!r}")

@@ -401,7 +401,7 @@ def test_the_repr_shows_no_secret_and_a_copy_is_equal() -> None:
     assert pickle.loads(pickle.dumps(options)) == options
 
 
-def test_names_are_told_apart_without_case() -> None:
+def test_names_are_compared_without_case() -> None:
     names = [
         *(option.name.lower() for option in TABLE.options),
         *(old.name.lower() for old in TABLE.old_names),

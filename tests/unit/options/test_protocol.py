@@ -11,7 +11,7 @@ from tests.harness.given_options import LEAST
 COORDINATED = {**LEAST, "protocol": "coordinator"}
 
 
-def test_a_driver_is_a_candidate_unless_it_is_told_not_to_be() -> None:
+def test_a_driver_is_a_candidate_by_default() -> None:
     assert parse(COORDINATED).protocol.is_candidate
     assert not parse({**COORDINATED, "coordinator.candidate": "false"}).protocol.is_candidate
 

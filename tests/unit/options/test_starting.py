@@ -65,7 +65,7 @@ def test_a_batch_read_starts_at_earliest_and_needs_no_group() -> None:
     assert parse(LEAST).starting == StartingOffsets("latest")
 
 
-def test_at_load_nobody_knows_what_it_will_be() -> None:
+def test_at_load_it_is_unknown_whether_it_is_a_stream_or_a_batch_read() -> None:
     for options in ({"endingOffsets": "latest"}, {"startingOffsets": "latest"}, {"member.id": "a"}):
         parse({**BATCH, **options}, "either")
     with pytest.raises(OptionError, match=r"'group\.id' is missing"):

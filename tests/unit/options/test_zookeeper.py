@@ -106,7 +106,7 @@ def test_a_locked_key(certificates: Certificates, tmp_path: Path) -> None:
         (b"\x30\x82\x09\x01", "keystore", "openssl pkcs12 -in"),
     ],
 )
-def test_a_store_of_a_jvm_is_told_how_to_become_pem(
+def test_an_error_shows_how_to_convert_a_jvm_store_to_pem(
     tmp_path: Path, head: bytes, option: str, command: str
 ) -> None:
     store = tmp_path / "store"
@@ -135,7 +135,7 @@ def test_a_store_of_a_jvm_is_told_how_to_become_pem(
         ({"zookeeper.set.acl": "true"}, "or 'zookeeper.sasl.jaas.config', or a client certificate"),
     ],
 )
-def test_what_is_wrong_is_said(given: dict[str, str], text: str) -> None:
+def test_wrong_options_are_named(given: dict[str, str], text: str) -> None:
     assert text in said(given)
 
 

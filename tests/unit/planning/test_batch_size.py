@@ -81,7 +81,7 @@ def test_only_what_is_held_counts(clock: StillClock, brokers: Brokers) -> None:
     assert size.holds_back(starts(P0), latest)
 
 
-def test_it_is_said_once_for_each_batch_that_is_held_back(
+def test_each_delayed_batch_is_logged_once(
     clock: StillClock, brokers: Brokers, caplog: pytest.LogCaptureFixture
 ) -> None:
     size = BatchSize(BatchLimits(offsets_min=15), brokers, clock)

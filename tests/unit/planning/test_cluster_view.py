@@ -45,7 +45,7 @@ def test_an_option_reaches_the_tasks(option: str, text: str, expected: dict[str,
     assert settings(**{option: text}) == dataclasses.replace(settings(), **expected)
 
 
-def test_a_task_waits_for_two_minutes_unless_it_is_told_otherwise() -> None:
+def test_a_task_waits_for_two_minutes_by_default() -> None:
     assert settings().deadline_s == 120
 
 

@@ -26,7 +26,7 @@ def opened(member: str, load: str, caplog: pytest.LogCaptureFixture) -> list[str
     return [record.getMessage() for record in caplog.records]
 
 
-def test_two_planners_of_one_load_are_told_of_each_other(
+def test_two_planners_of_one_load_are_warned_of_each_other(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     assert opened("g_a", "one", caplog) == []
@@ -36,7 +36,7 @@ def test_two_planners_of_one_load_are_told_of_each_other(
     assert "g_b" not in said
 
 
-def test_without_a_load_nobody_is_a_twin(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_load_no_member_is_a_twin(caplog: pytest.LogCaptureFixture) -> None:
     assert opened("g_a", "", caplog) == opened("g_b", "", caplog) == []
 
 

@@ -53,7 +53,7 @@ def test_nothing_is_read_beyond_them_nor_in_what_came_later(
     assert not ends.unsure
 
 
-def test_an_end_that_is_too_low_is_doubted_then_told_once(
+def test_an_end_that_is_too_low_is_doubted_then_reported_once(
     clock: StillClock, brokers: Brokers
 ) -> None:
     ends = FixedEnds(brokers, clock, [P0, P1])

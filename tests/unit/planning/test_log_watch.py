@@ -70,7 +70,9 @@ def test_only_a_backlog_is_asked_about_when_it_is_new_and_then_now_and_again(
     assert brokers.asked == [[P1], [P0, P1], [P1]]
 
 
-def test_what_is_passed_is_told_at_once(clock: StillClock, brokers: Brokers) -> None:
+def test_an_offset_before_the_log_start_is_reported_at_once(
+    clock: StillClock, brokers: Brokers
+) -> None:
     brokers.starts[P0] = 7
     found = LogWatch(brokers, clock).look({P0: 5, P1: 0}, {P0: LogEnd(9), P1: LogEnd(9)})
     assert found == [Gap(P0, "passed", 5, 7, 9)]
@@ -96,9 +98,7 @@ def test_an_end_that_comes_back_was_nothing(clock: StillClock, brokers: Brokers)
     assert watch.look({P0: 5}, {P0: LogEnd(3)}) == []
 
 
-def test_nobody_waits_for_ever_for_a_start_that_nobody_tells(
-    clock: StillClock, brokers: Brokers
-) -> None:
+def test_waiting_for_an_unknown_log_start_ends(clock: StillClock, brokers: Brokers) -> None:
     brokers.away = True
     watch = LogWatch(brokers, clock)
     watch.look({P0: 5}, {P0: LogEnd(3)})
@@ -208,9 +208,7 @@ def test_brokers_that_are_away_leave_a_vanished_partition_in_doubt(
     assert watch.deleted(()) == [Gap(P1, "deleted", 2, 2, 9)]
 
 
-def test_an_end_that_was_seen_of_a_partition_let_go_since_is_forgotten(
-    clock: StillClock, brokers: Brokers
-) -> None:
+def test_the_end_of_a_released_partition_is_forgotten(clock: StillClock, brokers: Brokers) -> None:
     watch = LogWatch(brokers, clock)
     watch.look({P0: 5}, {P0: LogEnd(8)})
     watch.look({P1: 9}, {P1: LogEnd(9)})
@@ -219,7 +217,7 @@ def test_an_end_that_was_seen_of_a_partition_let_go_since_is_forgotten(
     assert watch.deleted(()) == []
 
 
-def test_a_topic_made_anew_is_not_told_again_by_zookeeper(
+def test_a_recreated_topic_is_not_reported_again_by_zookeeper(
     clock: StillClock, brokers: Brokers
 ) -> None:
     """Its id has told, and the next batch was planned from the same ends. Then the member of a
@@ -232,7 +230,7 @@ def test_a_topic_made_anew_is_not_told_again_by_zookeeper(
     assert watch.old_ends([P0]) == {P0: None}
 
 
-def test_what_was_told_of_a_partition_let_go_since_is_forgotten(
+def test_a_report_about_a_released_partition_is_forgotten(
     clock: StillClock, brokers: Brokers
 ) -> None:
     watch = LogWatch(brokers, clock)
@@ -241,9 +239,7 @@ def test_what_was_told_of_a_partition_let_go_since_is_forgotten(
     assert watch.old_ends([P0]) == {P0: None}
 
 
-def test_what_was_told_is_kept_while_the_partition_is_held_and_withheld(
-    clock: StillClock, brokers: Brokers
-) -> None:
+def test_a_report_is_kept_while_the_partition_is_held(clock: StillClock, brokers: Brokers) -> None:
     """1. The topic's id tells of it. 2. ZooKeeper shows the topic's new node: nothing of the topic
     is planned before its logs' starts are known. 3. That step is cut short, and other partitions
     are planned. 4. The step is made again: what it finds was told in 1.

@@ -9,7 +9,7 @@ from pyspark_zkgroup.planning.outage import Outage
 from tests.fakes.still_clock import StillClock
 
 
-def test_an_outage_is_told_at_once_then_every_30_s_and_its_end_once(
+def test_an_outage_is_logged_at_once_then_every_30_s_and_its_end_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -28,7 +28,7 @@ def test_an_outage_is_told_at_once_then_every_30_s_and_its_end_once(
     ]
 
 
-def test_the_next_outage_is_told_at_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_next_outage_is_logged_at_once(caplog: pytest.LogCaptureFixture) -> None:
     outage = Outage(StillClock())
     for _ in range(2):
         outage.goes_on(ServerError("away"))

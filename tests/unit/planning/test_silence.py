@@ -55,7 +55,7 @@ def test_it_warns_at_half_of_the_time_and_gives_up_once_at_the_whole(
     assert "3 partitions" in late
 
 
-def test_a_call_begins_the_time_anew(clock: StillClock) -> None:
+def test_a_call_restarts_the_time(clock: StillClock) -> None:
     member = Member()
     silence = Silence(10.0, member.give_up, clock)
     for _ in range(5):

@@ -19,7 +19,7 @@ def clock() -> StillClock:
     return StillClock()
 
 
-def test_a_topic_that_is_not_there_is_said_once(
+def test_a_missing_topic_is_logged_once(
     clock: StillClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     emptiness = Emptiness("g", clock)
@@ -35,7 +35,7 @@ def test_a_topic_that_is_not_there_is_said_once(
     ]
 
 
-def test_that_others_have_everything_is_said_once_each_time_it_becomes_so(
+def test_that_others_own_everything_is_logged_once_each_time(
     clock: StillClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     emptiness = Emptiness("g", clock)
@@ -45,7 +45,7 @@ def test_that_others_have_everything_is_said_once_each_time_it_becomes_so(
     assert [line.count("all 3 partitions") for line in caplog.messages] == [1, 1]
 
 
-def test_a_member_that_nobody_tells_anything_says_so_now_and_again(
+def test_a_member_without_an_assignment_warns_repeatedly(
     clock: StillClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     emptiness = Emptiness("g", clock)

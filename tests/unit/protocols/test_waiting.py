@@ -35,7 +35,7 @@ def test_an_ordinary_join_logs_nothing(
     assert caplog.messages == []
 
 
-def test_a_long_wait_is_said_now_and_again_and_so_is_its_end(
+def test_a_long_wait_is_logged_repeatedly_and_its_end_too(
     waiting: Waiting, clock: StillClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     waiting.note({P0: "owned by b-0"})
@@ -53,7 +53,7 @@ def test_a_long_wait_is_said_now_and_again_and_so_is_its_end(
     assert len(caplog.messages) == 3
 
 
-def test_another_partition_that_waits_too_long_is_said_at_once(
+def test_another_partition_that_waits_too_long_is_logged_at_once(
     waiting: Waiting, clock: StillClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     waiting.note({P0: "owned by b-0"})

@@ -48,7 +48,7 @@ def whole(found: BatchRanges) -> dict[int, tuple[int, int]]:
     return ranges(found)
 
 
-def test_from_the_start_to_the_end_where_nothing_is_said() -> None:
+def test_without_options_it_reads_from_the_start_to_the_end() -> None:
     assert whole(batch_ranges(FROM_EARLIEST, TO_LATEST, None, LOGS)) == {0: (5, 10), 1: (0, 20)}
 
 
@@ -143,7 +143,7 @@ def test_what_the_groups_offset_means_is_gone(group: Committed, start: int, said
     assert "set /consumers/billing/offsets/orders/0" in loss.remedy
 
 
-def test_an_offset_at_the_start_of_a_topic_made_anew_loses_nothing() -> None:
+def test_an_offset_at_the_start_of_a_recreated_topic_loses_nothing() -> None:
     assert whole(batch_ranges(FROM_EARLIEST, TO_LATEST, committed(P0, p0=5), LOGS))[0] == (5, 10)
 
 

@@ -73,7 +73,7 @@ def test_an_error_names_partition_offsets_gap_and_remedy() -> None:
     assert (losses.events, losses.records) == (0, 0)
 
 
-def test_an_error_of_a_topic_made_anew() -> None:
+def test_an_error_names_a_recreated_topic() -> None:
     with pytest.raises(DataLossError) as caught:
         Losses(GroupPaths("g").offset, fail=True).skip(
             [Gap(P0, "recreated", 5, 0, 9)], Holdings().known

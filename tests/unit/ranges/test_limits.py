@@ -45,7 +45,7 @@ def test_until(limit: int | None, starts: list[int], ends: list[int], until: lis
     assert shared(limit, starts, ends) == until
 
 
-def test_a_partition_without_a_known_end_stands_still() -> None:
+def test_a_partition_without_a_known_end_does_not_advance() -> None:
     a, b = TopicPartition("t", 0), TopicPartition("t", 1)
     assert share(10, {a: 3, b: 4}, {b: 5}) == {a: 3, b: 5}
     assert share(None, {a: 3, b: 4}, {b: 5}) == {a: 3, b: 5}

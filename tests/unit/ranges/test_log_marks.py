@@ -60,9 +60,7 @@ def watch(brokers: Brokers, clock: StillClock) -> LogWatch:
         (Mark(-1, "a"), Mark(2, "a"), "same"),
     ],
 )
-def test_what_a_mark_says_beside_the_one_that_was_seen(
-    seen: Mark, told: Mark, expected: str
-) -> None:
+def test_a_mark_compared_with_the_one_seen_before(seen: Mark, told: Mark, expected: str) -> None:
     assert change(seen, told) == expected
 
 
@@ -83,7 +81,7 @@ def test_a_log_that_was_cut(
     assert (None if gap is None else (gap.start, gap.lost)) == expected
 
 
-def test_what_is_said_of_a_log_that_was_cut() -> None:
+def test_the_report_of_a_truncated_log() -> None:
     gap = cut(P0, 70, SeenEnd(100, E1), LogEnd(110, E3), 60)
     assert gap is not None
     assert gap.what.startswith("Offsets 60 to 99 of t-0 were lost, 30 of them before")
@@ -92,7 +90,7 @@ def test_what_is_said_of_a_log_that_was_cut() -> None:
     assert "/offset to 60" in remedy(gap, "/offset")
 
 
-def test_a_topic_made_anew_loses_what_was_seen_and_not_read() -> None:
+def test_a_recreated_topic_loses_records_that_were_seen_but_not_read() -> None:
     gap = anew(P0, 70, SeenEnd(100, E1), LogEnd(500, Mark(0, "b")), 0)
     assert gap == Gap(P0, "recreated", 70, 0, 500, 100)
     assert gap.lost == 30
@@ -123,7 +121,7 @@ def test_a_restart_trusts_its_checkpoint_and_finds_the_cut(
 
 
 @pytest.mark.parametrize("position", [60, 130])
-def test_where_somebody_else_has_moved_the_position_the_checkpoint_says_nothing(
+def test_the_checkpoint_does_not_count_where_another_process_has_moved_the_position(
     watch: LogWatch, brokers: Brokers, position: int
 ) -> None:
     """An operator has set it back to where the log was cut, or another member has read on."""
@@ -159,7 +157,7 @@ def test_nothing_is_read_while_the_new_leader_does_not_tell(
 
 
 @pytest.mark.parametrize("end", [3, 5000])
-def test_a_topic_made_anew_is_told_by_its_id_however_long_its_log_is(
+def test_a_recreated_topic_is_recognised_by_its_id_however_long_its_log_is(
     watch: LogWatch, brokers: Brokers, clock: StillClock, end: int
 ) -> None:
     new = LogEnd(end, Mark(0, "b"))

@@ -18,7 +18,7 @@ for _ in range(3):
 """
 
 
-def test_without_the_native_decoder_reading_is_slow_and_that_is_said_once() -> None:
+def test_without_the_native_decoder_one_warning_says_that_reading_is_slow() -> None:
     told = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=60, check=True
     )

@@ -203,7 +203,7 @@ def test_batches_are_bounded_in_rows_across_kafka_batches_and_partitions() -> No
     assert table["partition"].to_pylist() == [3] * 6 + [0] * 3
 
 
-def test_batches_are_bounded_in_bytes_and_a_larger_record_stands_alone() -> None:
+def test_batches_are_bounded_in_bytes_and_a_larger_record_is_alone() -> None:
     limits = Limits(rows_max=100, bytes_max=100, unpacked_bytes_max=1 << 20)
     sizes = [40, 40, 40, 500, 1, 60, 39, 1]
     data = batch([Record(n, None, b"x" * size) for n, size in enumerate(sizes)])

@@ -59,7 +59,7 @@ def test_headers_count_towards_the_size_of_a_batch() -> None:
     assert [one.num_rows for one in decode(batch(records), limits)] == [5]
 
 
-def test_more_headers_than_may_be_is_an_error_only_for_who_wants_them() -> None:
+def test_too_many_headers_are_an_error_only_for_readers_of_headers() -> None:
     limits = Limits(rows_max=100, bytes_max=100, unpacked_bytes_max=1000)
     data = batch([Record(100, headers=[("", None)] * 126)])
     decoder = ReferenceDecoder(limits, WITH_HEADERS)

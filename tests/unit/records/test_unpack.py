@@ -64,7 +64,7 @@ def test_xxh32_of_known_texts(text: bytes, value: int) -> None:
     assert xxh32_short(text) == value
 
 
-def test_xxh32_is_what_stands_in_the_head_of_a_frame() -> None:
+def test_xxh32_is_the_checksum_in_the_head_of_a_frame() -> None:
     frame = compress(LZ4, TEXT)
     at = 14 if frame[4] >> 3 & 1 else 6
     assert xxh32_short(frame[4:at]) >> 8 & 0xFF == frame[at]

@@ -24,7 +24,7 @@ def test_ports_lie_below_the_ephemeral_range() -> None:
         assert low < 5_000 or all(port < low for port in free_ports(100))
 
 
-def test_a_port_somebody_listens_on_is_not_free() -> None:
+def test_a_port_with_a_listener_is_not_free() -> None:
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))
         taken.listen()

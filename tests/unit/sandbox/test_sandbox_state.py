@@ -97,7 +97,7 @@ def test_updates_of_several_threads_are_all_kept(tmp_path: Path) -> None:
     assert [s.process and s.process.started for s in file.require().servers] == names
 
 
-def test_stale_state_with_a_reused_process_id_kills_nobody(tmp_path: Path) -> None:
+def test_stale_state_with_a_reused_process_id_kills_no_process(tmp_path: Path) -> None:
     with subprocess.Popen(SLEEPER) as stranger:
         try:
             record = replace(STATE.servers[0], process=Identity(stranger.pid, "old boot:1"))

@@ -62,7 +62,7 @@ def test_classes_that_a_platform_has_moved_are_known() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_by_its_place(text: str, reason: str) -> None:
+def test_errors_name_their_place(text: str, reason: str) -> None:
     with pytest.raises(ValueError) as caught:
         parse(text)
     assert f"{caught.value}" == reason

@@ -121,7 +121,7 @@ def test_aws_takes_its_settings_from_the_environment(option: str) -> None:
         login("AWS_MSK_IAM", line)
 
 
-def test_an_unsigned_token_says_who_and_until_when() -> None:
+def test_an_unsigned_token_names_its_user_and_expiry() -> None:
     """Its time is rounded down: a broker that has it at once would round it into the future."""
     token = unsigned(UnsignedToken((("l", ("a", "b")), ("sub", "alice")), 60), 1000.0006)
     head, body, signature = token.split(".")

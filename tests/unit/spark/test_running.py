@@ -90,7 +90,7 @@ def test_a_call_apart_returns_what_it_returns_and_raises_what_it_raises() -> Non
         apart(lambda: 1 // 0)
 
 
-def test_stop_asks_the_jvm_on_a_thread_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_calls_the_jvm_on_a_separate_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception of a signal handler may have left the caller's py4j connection in mid-call."""
     seen: list[threading.Thread] = []
 

@@ -32,6 +32,6 @@ def test_what_newer_ones_add_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"[]", b"{}", b'{"id":""}', b'{"id":1}'])
-def test_what_names_nobody_is_refused_with_its_path(data: bytes) -> None:
+def test_a_node_that_names_no_coordinator_is_refused_with_its_path(data: bytes) -> None:
     with pytest.raises(BadZnodeError, match=PATH):
         parse_candidacy(PATH, data)

@@ -114,7 +114,7 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         ({"partitions": {"": [0]}}, "no name"),
     ],
 )
-def test_a_stop_that_nobody_writes(broken: dict[str, object], why: str) -> None:
+def test_a_malformed_stop_is_refused(broken: dict[str, object], why: str) -> None:
     with pytest.raises(BadZnodeError, match=why):
         decode_command("here", json.dumps({**STOP, **broken}).encode())
 
@@ -132,7 +132,7 @@ def test_a_stop_that_nobody_writes(broken: dict[str, object], why: str) -> None:
         ({"topics": None}, '"topics" is missing'),
     ],
 )
-def test_a_start_that_nobody_writes(broken: dict[str, object], why: str) -> None:
+def test_a_malformed_start_is_refused(broken: dict[str, object], why: str) -> None:
     with pytest.raises(BadZnodeError, match=why):
         decode_command("here", json.dumps({**START, **broken}).encode())
 

@@ -69,7 +69,7 @@ def test_only_what_moves_is_stopped() -> None:
     assert world.stops == 2
 
 
-def test_a_newcomer_without_a_share_is_told_so() -> None:
+def test_a_new_member_without_a_share_is_notified() -> None:
     world = world_of(1, "a", "b")
     assert sizes(world) == [0, 1]
     assert world.starts == 2
@@ -205,7 +205,7 @@ def test_offsets_of_what_was_stopped_travel_to_the_next_reader() -> None:
     assert assigned.offset == world.offsets["g", partition] > 0
 
 
-def test_one_that_comes_back_unnoticed_is_told_anew() -> None:
+def test_a_member_that_returns_unnoticed_receives_its_share() -> None:
     world = world_of(4, "a", "b")
     world.join("g", "a", T)
     assert world.groups["g"]["a"].reading == {}
@@ -295,7 +295,7 @@ def test_a_group_that_could_not_be_read_is_asked_for_again() -> None:
     assert (world.coordinator.queue, world.coordinator.reading) == (("g",), frozenset())
 
 
-def test_a_new_coordinator_tells_every_member_anew_and_moves_nothing() -> None:
+def test_a_new_coordinator_sends_every_member_its_share_and_moves_nothing() -> None:
     world = world_of(6, "a", "b", "c")
     before = shares(world)
     world.stops = world.starts = 0
@@ -351,7 +351,7 @@ def test_a_group_that_has_gone_back_to_deciding_for_itself_is_no_trouble() -> No
     assert (changed.groups["g"].refused, commands) == ("", ())
 
 
-def test_a_refused_group_is_told_nothing_by_answers() -> None:
+def test_a_refused_group_receives_no_commands_after_answers() -> None:
     world = world_of(4, "a")
     world.join("g", "b", T)
     world.settle("a")

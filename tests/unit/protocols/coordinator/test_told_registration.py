@@ -7,7 +7,7 @@ from pyspark_zkgroup.protocols.coordinator.membership import registration_of
 from tests.harness.given_options import LEAST
 
 
-def test_only_a_member_with_an_id_of_its_own_is_static() -> None:
+def test_only_a_member_with_a_member_id_is_static() -> None:
     given = {**LEAST, "protocol": "coordinator"}
     assert not registration_of(parse(given)).static_id
     assert registration_of(parse({**given, "member.id": "m1"})).static_id

@@ -18,7 +18,7 @@ def test_what_is_missing_from_each_answer_for_long_enough_is_gone() -> None:
     assert gone(since, 10.0 + GONE_AFTER_S) == {P}
 
 
-def test_an_answer_that_shows_it_begins_the_time_anew() -> None:
+def test_an_answer_that_shows_it_restarts_the_time() -> None:
     since = missing_since({}, [P], {}, 10.0)
     since = missing_since(since, [P], {"t": [0]}, 14.0)
     assert since == {}

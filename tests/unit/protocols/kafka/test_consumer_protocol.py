@@ -95,5 +95,5 @@ def test_a_length_that_lies_takes_no_memory() -> None:
         decode_subscription(b"\0\0" + b"\x7f\xff\xff\xff")
 
 
-def test_who_is_left_out_by_the_leader_has_nothing() -> None:
+def test_a_member_without_an_assignment_from_the_leader_holds_nothing() -> None:
     assert decode_assignment(b"") == MemberAssignment()

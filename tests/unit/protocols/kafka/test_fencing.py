@@ -44,11 +44,11 @@ def test_other_metadata_is_nobodys_token(text: str) -> None:
         pytest.param(GroupOffset(0, metadata_of(OTHERS, first=True)), 9, id="lost, and made up"),
     ],
 )
-def test_where_reading_goes_on(committed: GroupOffset, expected: int) -> None:
+def test_where_reading_continues(committed: GroupOffset, expected: int) -> None:
     assert position(KNOWN, committed) == expected
 
 
-def test_of_what_nobody_knows_nothing_is_made_up() -> None:
+def test_no_position_is_made_up_for_an_unknown_fence() -> None:
     assert position(None, GroupOffset(None)) is None
     assert position(None, GroupOffset(4, metadata_of(OTHERS, first=True))) == 4
 

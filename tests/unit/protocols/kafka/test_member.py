@@ -87,7 +87,7 @@ def test_a_generation_that_ended_while_we_join_is_no_loss() -> None:
 
 
 @pytest.mark.parametrize(("generation", "lives"), [(4, 0), (5, 0), (6, 1), (9, 1)])
-def test_who_has_missed_a_generation_holds_nothing_from_before(generation: int, lives: int) -> None:
+def test_a_member_that_missed_a_generation_holds_nothing(generation: int, lives: int) -> None:
     """A static member keeps its place through them, and nobody tells it."""
     turn = join_answered(rejoining(), codes.NONE, replace(JOINED, generation=generation))
     assert turn.step == "sync"
@@ -147,7 +147,7 @@ def test_a_static_member_whose_place_is_taken_is_fenced_for_good() -> None:
     assert (during.member.fatal, during.step) == (FENCED, "rest")
 
 
-def test_what_no_other_attempt_will_mend_is_said() -> None:
+def test_a_join_error_that_retries_cannot_correct_is_fatal() -> None:
     turn = join_answered(rejoining(), codes.INCONSISTENT_GROUP_PROTOCOL, None)
     assert "partition.assignment.strategy" in turn.member.fatal
     assert turn.step == "rest"

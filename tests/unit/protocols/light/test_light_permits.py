@@ -55,7 +55,7 @@ def test_a_member_that_can_be_served_is_not_refused(timeout_ms: int) -> None:
         (Hello("", "_me", SECRET, TIMEOUT_MS_MIN), ""),
     ],
 )
-def test_a_member_that_cannot_be_served_is_told_why(hello: Hello, said: str) -> None:
+def test_a_member_that_cannot_be_served_receives_the_reason(hello: Hello, said: str) -> None:
     refusal = refusal_of_hello(hello)
     assert refusal
     assert said in refusal

@@ -49,7 +49,7 @@ def test_a_member_notices_a_silent_stream_before_its_lease_is_over() -> None:
     assert member_may_plan_until(0.0, 6.0) < counted_dead_at(0.0, 6.0) == 6.0
 
 
-def test_a_newly_elected_coordinator_gives_everybody_the_full_timeout() -> None:
+def test_a_newly_elected_coordinator_gives_every_member_the_full_timeout() -> None:
     sessions = keeping.seen(Sessions(), {A: 6.0, B: 3.0}, now=100.0)
     assert sessions.expired(102.9) == ()
     assert sessions.expired(103.0) == (B,)
@@ -79,7 +79,7 @@ def test_late_messages_do_not_turn_back_the_clock() -> None:
     assert sessions.expired(11.0) == (A,)
 
 
-def test_a_search_follows_whoever_knows_and_asks_the_others_in_turn() -> None:
+def test_a_search_follows_the_address_it_receives_then_asks_the_others() -> None:
     search = Search(("a", "b"), trusts_others=True)
     assert (search.address, search.pause_s) == ("a", 0.0)
     search = searching.redirected(search, "c")
@@ -91,7 +91,7 @@ def test_a_search_follows_whoever_knows_and_asks_the_others_in_turn() -> None:
     assert search.pause_s > 0
 
 
-def test_pauses_grow_up_to_a_limit_and_end_when_somebody_is_found() -> None:
+def test_pauses_grow_up_to_a_limit_and_end_when_a_coordinator_is_found() -> None:
     search = Search(("a",), trusts_others=True)
     pauses = []
     for _ in range(20):
@@ -104,7 +104,7 @@ def test_pauses_grow_up_to_a_limit_and_end_when_somebody_is_found() -> None:
     assert searching.failed(found).address == "a"
 
 
-def test_a_search_is_not_led_to_an_address_that_nobody_has_named() -> None:
+def test_a_search_does_not_follow_an_unlisted_address() -> None:
     search = searching.redirected(Search(("a", "b")), "evil")
     assert (search.address, search.tried) == ("b", 1)
     assert searching.redirected(search, "a").address == "a"

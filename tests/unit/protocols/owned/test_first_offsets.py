@@ -25,7 +25,7 @@ class Brokers(FakeBrokers):
         return super().earliest(partitions)
 
 
-def test_a_loss_that_was_told_is_not_told_again_after_brokers_were_away() -> None:
+def test_a_reported_loss_is_not_reported_again_after_brokers_were_away() -> None:
     """The topic's id has told of it, and says so once. Were it asked before the brokers, an error
     of theirs would lose the answer, and the next try would tell a second loss.
     """

@@ -51,7 +51,7 @@ def test_which_offset_counts(
     assert counting(in_zookeeper, stored, dual=dual) == expected
 
 
-def test_offsets_that_do_not_count_are_said() -> None:
+def test_ignored_offsets_are_reported() -> None:
     assert is_behind(5, StoredOffset(3))
     assert not is_behind(5, StoredOffset(5))
     assert not is_behind(None, StoredOffset(3))
@@ -81,7 +81,7 @@ def test_a_live_group_names_its_members() -> None:
     assert named([BrokerMember("app")]) == "app"
 
 
-def test_members_of_ours_in_the_brokers_group_are_told_from_others() -> None:
+def test_zkgroup_members_of_a_brokers_group_are_recognised() -> None:
     ours = encode_subscription(MemberSubscription(("t",), is_zkgroup=True))
     plain = encode_subscription(MemberSubscription(("t",)))
     others = [
@@ -96,7 +96,7 @@ def test_members_of_ours_in_the_brokers_group_are_told_from_others() -> None:
     )
 
 
-def test_what_was_refused_is_said_for_one() -> None:
+def test_a_refusal_is_reported_for_one_partition() -> None:
     why = CommitRefused("GroupAuthorizationFailed (30)")
     assert refusal_text({Q: why, P: why}) == (
         "GroupAuthorizationFailed (30) for t-0 and 1 more partition"

@@ -92,7 +92,7 @@ def test_what_is_refused_for_itself_does_not_hold_up_the_rest(scene: Scene) -> N
     assert (scene.store.taken, scene.copy.trouble) == ({P: 5, Q: 5}, "")
 
 
-def test_pauses_grow_to_a_minute_and_begin_anew(scene: Scene) -> None:
+def test_pauses_grow_to_a_minute_and_restart(scene: Scene) -> None:
     scene.store.is_away = True
     pauses = []
     for _ in range(8):

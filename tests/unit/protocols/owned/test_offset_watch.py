@@ -46,7 +46,7 @@ class Member:
         self.told += 1
 
 
-def test_once_watched_nothing_is_asked_before_somebody_writes() -> None:
+def test_a_watched_node_is_not_read_before_it_is_written() -> None:
     member = Member()
     assert [member.watch.touched() for _ in range(3)] == [False] * 3
     assert member.looks == 1

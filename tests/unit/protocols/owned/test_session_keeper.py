@@ -76,7 +76,9 @@ def test_a_server_is_not_blamed_alone_where_the_process_may_have_stood_still(
     assert message.endswith(said)
 
 
-def test_a_wait_in_a_replay_says_who_does_not_answer(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_wait_in_a_replay_names_the_server_that_does_not_answer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     keeper = keeper_of(1)
     cast(Any, keeper.member.clock).next_of = lambda _events, _seconds: None
     keeper.stand()

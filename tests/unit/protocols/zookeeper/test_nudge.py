@@ -40,7 +40,7 @@ def test_only_registered_jvm_members_are_woken() -> None:
     assert Nudge().due(5.0, [], TARGET, MEMBERS) == set()
 
 
-def test_a_nudge_is_a_node_that_nobody_sees(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_nudge_is_a_node_that_no_member_sees(caplog: pytest.LogCaptureFixture) -> None:
     node = "/consumers/g/ids/g_ours-nudge"
     create = Create(node, b"", ephemeral=True, world_open=True)
     assert nudged(Nudge(), 5.0) == [(create, Delete(node, 0))]

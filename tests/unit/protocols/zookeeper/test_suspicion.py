@@ -17,7 +17,7 @@ def test_a_partition_is_named_once_after_three_boundaries() -> None:
     assert unread.suspects == (P1,)
 
 
-def test_an_owner_or_a_lost_target_begins_the_count_anew() -> None:
+def test_an_owner_or_a_lost_target_restarts_the_count() -> None:
     unread = Unread().after(TARGET, ()).after(TARGET, ())
     assert unread.after(TARGET, {P0, P1}).after(TARGET, ()).suspects == ()
     assert unread.after({P0: ThreadId("a", 0)}, ()).suspects == (P0,)

@@ -41,7 +41,7 @@ def pids(log: Path) -> list[int]:
     return [int(word) for word in text.split()[1:3]] if text.endswith("\n") else []
 
 
-def test_a_driver_that_is_told_to_leave_ends_with_a_status_of_its_own(tmp_path: Path) -> None:
+def test_a_driver_that_must_leave_exits_with_a_separate_status(tmp_path: Path) -> None:
     driver = started(tmp_path)
     try:
         wait_until(lambda: driver.lines("up "), 30, "the driver to run")
