@@ -22,17 +22,17 @@ def drawn(kinds: Sequence[str], rng: random.Random) -> Iterator[str]:
 
 
 def paired(
-    kinds: Iterator[str], rng: random.Random, share: float, may: Callable[[str, str], bool]
+    kinds: Iterator[str], share: float, may: Callable[[str, str], bool]
 ) -> Iterator[tuple[str, ...]]:
-    """The same kinds in the same order, that share of them with the next one on top. Where these
-    two may not be together, the next two that may are.
+    """The same kinds in the same order, that share of them with the next one on top, evenly spread.
+    Where these two may not be together, the next two that may are.
     """
-    owed, held = 0, next(kinds)
+    owed, held = 0.0, next(kinds)
     while True:
         first, held = held, next(kinds)
-        owed += rng.random() < share
-        if owed and may(first, held):
-            owed -= 1
+        owed += share
+        if owed >= 1.0 and may(first, held):
+            owed -= 1.0
             yield first, held
             held = next(kinds)
         else:

@@ -104,7 +104,6 @@ class Run:
         # The kinds, and what is drawn for each, do not depend on how long anything takes.
         bags = paired(
             drawn(self._kinds, random.Random(self.settings.seed)),
-            random.Random(self.settings.seed),
             self.settings.overlapping,
             may_overlap,
         )

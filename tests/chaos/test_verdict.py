@@ -277,13 +277,15 @@ def test_about_that_share_of_the_kinds_has_the_next_one_on_top_where_both_may_be
     def bags() -> Iterator[str]:
         return drawn("abcd", random.Random(5))
 
-    found = list(islice(paired(bags(), random.Random(5), 0.25, may), 1000))
+    found = list(islice(paired(bags(), 0.25, may), 1000))
     flat = [kind for kinds in found for kind in kinds]
     assert flat == list(islice(bags(), len(flat)))
     pairs = [kinds for kinds in found if len(kinds) == 2]
     assert all(may(*pair) for pair in pairs)
     assert 200 < len(pairs) < 300
-    assert not any(len(k) == 2 for k in islice(paired(bags(), random.Random(5), 0.0, may), 1000))
+    # A short run has some, too.
+    assert any(len(kinds) == 2 for kinds in found[:10])
+    assert not any(len(k) == 2 for k in islice(paired(bags(), 0.0, may), 1000))
 
 
 @pytest.mark.parametrize("name", sorted(PROTOCOLS))
