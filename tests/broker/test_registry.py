@@ -180,7 +180,10 @@ def test_columns_of_a_new_query_are_pinned(
     (tmp_path / "checkpoint" / pins.FILE).unlink()
     assert chosen_versions(options)["value"].number == 2
     (tmp_path / "checkpoint" / pins.FILE).write_text("{}")
-    with pytest.raises(OptionError, match="does not hold the schemas of this checkpoint"):
+    with pytest.raises(OptionError, match="does not contain the schemas of this checkpoint"):
         chosen_versions(options)
-    with pytest.raises(OptionError, match="has no subject 'nothing' to make the column 'value'"):
+    with pytest.raises(
+        OptionError,
+        match="has no subject 'nothing', from which the type",
+    ):
         chosen_versions(parse({**given, "value.subject": "nothing"}))

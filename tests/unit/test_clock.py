@@ -17,7 +17,7 @@ PACKAGE = Path(pyspark_zkgroup.__file__).parent
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="the platform has no such clock")
 @pytest.mark.parametrize("now", [clock.monotonic, SYSTEM.monotonic])
 def test_it_is_the_one_that_runs_on(now: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after an hour's suspension, in which CLOCK_MONOTONIC has stood still."""
+    """As after an hour's suspension, during which CLOCK_MONOTONIC did not advance."""
     real = time.clock_gettime
     before = now()  # type: ignore[operator]
 

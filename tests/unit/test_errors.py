@@ -8,7 +8,7 @@ from pyspark_zkgroup import errors
 
 
 def kinds() -> list[type[errors.ZkgroupError]]:
-    """The public ones: a room may have a kind of its own below one of them."""
+    """The public ones: a room may have a subclass of one of them."""
     return [
         kind
         for kind in vars(errors).values()

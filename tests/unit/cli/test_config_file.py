@@ -1,4 +1,4 @@
-"""The file that --config names: what it comes to, and what is said of a wrong one."""
+"""The file that --config names: the options it gives, and the errors of a wrong one."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def registration(light: LightSeat | None = None) -> bytes:
 
 
 def coordinated(now_ms: int) -> GroupReport:
-    """A light member has come, and the first one has not let go of its half yet."""
+    """A light member has joined, and the first member has not released half of its partitions."""
     facts = GroupFacts(
         "[billing]",
         {

@@ -48,7 +48,7 @@ class Told:
 
 @pytest.fixture
 def ended_by_sigterm() -> Iterator[Callable[..., object]]:
-    """As it would end the process, if nobody had a handler."""
+    """Raises SystemExit on SIGTERM, which ends the process if there is no other handler."""
 
     def end(*_: Any) -> None:
         raise SystemExit(143)

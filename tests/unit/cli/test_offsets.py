@@ -1,6 +1,6 @@
-"""`zkgroup offsets` and `zkgroup coordinator`: what is given wrong is told without any server.
+"""`zkgroup offsets` and `zkgroup coordinator` report wrong arguments before they need a server.
 
-There is none at the address that they are given: who asked it would say that it did not answer.
+There is no server at the address given: a command that connected would fail with another error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark_zkgroup.inspect.reset import KeptOffsets, Move
 from pyspark_zkgroup.model import TopicPartition
 
 RUBBISH = b"\x89\xff\x00\xfe"
-# Brokers too: a coordinator that took what is wrong would else wait for ZooKeeper for ever.
+# Brokers too: a coordinator that accepted wrong arguments would wait for ZooKeeper without end.
 NOWHERE = {"ZKGROUP_ZOOKEEPER": "127.0.0.1:1", "ZKGROUP_BOOTSTRAP_SERVERS": "127.0.0.1:1"}
 SECOND_MS = 1_795_399_700_000
 

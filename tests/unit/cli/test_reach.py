@@ -1,4 +1,4 @@
-"""What is said where no ZooKeeper answers: in words of the command line."""
+"""Errors of commands when no ZooKeeper answers: they name options of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table and a batch must have, and how it is told."""
+"""What a table and a batch must have, and the errors if they do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that name tests of ours: each of them is there, and so is each option as it is told."""
+"""Pages that name tests: each test exists, and each option is described as it is."""
 
 from __future__ import annotations
 

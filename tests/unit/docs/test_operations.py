@@ -24,7 +24,7 @@ HOLE = "\0"
 _FORMAT = re.compile(r"%[-#+ 0]*\d*(?:\.\d+)?[sdxrf]")
 _FIELD = re.compile(r"\{[^}]*\}")
 _CODE = re.compile(r"\[(ZKG-[0-9]+)\] ")
-# A whole code; "ZKG-000" is that of the class nobody raises.
+# A whole code; "ZKG-000" is that of the base class, which is never raised.
 _CODES = re.compile(r"ZKG-[0-9]{3}")
 
 

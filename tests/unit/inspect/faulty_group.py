@@ -64,7 +64,7 @@ class Group:
 
 
 def found(first: Group, last: Group | None = None) -> tuple[GroupFinding, ...]:
-    """Of two looks, five seconds apart; the second one as the first if nothing is said of it."""
+    """Findings of two looks, five seconds apart; the second is like the first by default."""
     return group_findings(Case(first.look(), (last or first).look(LATER_MS)))
 
 

@@ -54,7 +54,7 @@ def test_a_session_that_is_no_member_is_named() -> None:
 
 
 def awaited(ago_s: float) -> Group:
-    """B shall have two of a's, and a has written nothing since."""
+    """Two partitions of a are assigned to b, and a has committed nothing since."""
     return Group(
         owners={p: owner("a") for p in T},
         written=dict.fromkeys(T, fresh(ago_s)),
@@ -82,7 +82,7 @@ def test_how_long_a_member_may_be_silent() -> None:
     assert codes(awaited(10)) == []
     (soon,) = found(awaited(40))
     assert not soon.is_ill
-    # Nobody waits for it: triggers may be minutes apart.
+    # No member waits for it: triggers may be minutes apart.
     alone = Group(ids={"a": member()}, owners={p: owner("a") for p in T})
     for ago_s, said in ((200, []), (400, ["ZKG-203"])):
         assert codes(replace(alone, written=dict.fromkeys(T, fresh(ago_s)))) == said
@@ -132,7 +132,7 @@ def test_the_odd_one_is_named_where_members_assign_differently() -> None:
 
 
 def test_with_different_strategies_no_member_is_called_spare_or_late() -> None:
-    """Who shall have what is not known then."""
+    """The assignment is then unknown."""
     ids = {"a": member(), "b": member(), "c": member(strategy="roundrobin")}
     free = {p: o for p, o in Group().owners.items() if p != T[3]}
     assert codes(Group(ids=ids, owners=free)) == ["ZKG-206"]

@@ -1,4 +1,4 @@
-"""What is said of a group from what its nodes hold: states, lags, and rules that do not agree."""
+"""The report of a group from its nodes: states, lags, and strategies that differ."""
 
 from __future__ import annotations
 

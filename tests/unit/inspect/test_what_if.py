@@ -22,7 +22,7 @@ def facts(ids: dict[str, Seen] | None = None, told: frozenset[str] = frozenset()
 
 
 def dealt(change: Change, given: GroupFacts | None = None) -> str:
-    """The owners of the partitions of t, in order; - for nobody."""
+    """The owners of the partitions of t, in order; - for a partition without an owner."""
     seen = report(changed(given or facts(), change)[0], {})
     by_partition = {row.partition: row.wanted_by or "-" for row in seen.partitions}
     numbers = sorted(p.partition for p in by_partition if p.topic == "t")

@@ -54,7 +54,7 @@ def test_a_complete_cache_is_used_without_a_word(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["gone", "cut short", "changed", "changed twice", "no manifest"])
 def test_a_damaged_or_changed_cache_is_noticed(tmp_path: Path, damage: str) -> None:
-    """Also by whoever changes the manifest as well: the hashes are in the package."""
+    """Also if the manifest is changed too: the hashes are in the package."""
     directory = fill_cache(tmp_path)
     jar, manifest = pool_jar(directory), directory / MANIFEST
     if damage == "gone":

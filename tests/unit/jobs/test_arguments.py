@@ -1,4 +1,4 @@
-"""The arguments of all jobs: what is wrong is told before Spark is started, with status 2."""
+"""The arguments of all jobs: errors are reported before Spark is started, with status 2."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_ranges_are_read_back_as_they_were_written(
 
 @pytest.mark.parametrize("noted", [{"a": 1}, {"a": {"0": [1]}}, {"a": {"x": [1, 2]}}, {"a": None}])
 def test_what_is_no_range_is_an_error(noted: dict[str, dict[str, list[int]]]) -> None:
-    with pytest.raises(PlanError, match="are not ranges of offsets"):
+    with pytest.raises(PlanError, match="is not a list of offset ranges"):
         ranges.read_back(noted)
 
 

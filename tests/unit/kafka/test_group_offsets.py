@@ -32,7 +32,7 @@ def test_a_coordinator_that_is_not_there_is_asked_again_for_all(kind: type) -> N
     [
         kafka.errors.GroupAuthorizationFailedError,
         kafka.errors.UnknownMemberIdError,
-        # Asking again would wait for a topic that somebody has deleted.
+        # A retry would wait for a topic that was deleted.
         kafka.errors.UnknownTopicOrPartitionError,
     ],
 )

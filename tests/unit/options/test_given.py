@@ -1,4 +1,4 @@
-"""What is said of options that cannot be taken: name, value, and what is allowed instead."""
+"""Errors of invalid options: name, value, and the allowed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options about TLS and SASL: what they come to, and what is said when they do not agree."""
+"""The options of TLS and SASL: the settings they give, and errors when they do not fit."""
 
 from __future__ import annotations
 
@@ -319,7 +319,7 @@ def keytool(folder: Path, *arguments: str) -> None:
 
 
 def run_with_password(command: str, folder: Path) -> None:
-    """The programs ask for passwords; here they are told."""
+    """Run a command with the passwords that it would ask for."""
     told = command.replace("-in ", "-passin pass:changeit -in ")
     told = told.replace("-importkeystore", "-importkeystore -srcstorepass changeit")
     told = told.replace("-deststoretype", "-deststorepass changeit -deststoretype")

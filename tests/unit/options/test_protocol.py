@@ -1,4 +1,4 @@
-"""How a query is a member of its group, and what that leaves to be said."""
+"""The option protocol, and the options that each protocol requires or refuses."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_what_is_no_position(option: str, text: str) -> None:
 
 @pytest.mark.parametrize("word", ["earliest", "latest"])
 def test_a_word_for_a_whole_topic_is_not_known(word: str) -> None:
-    """Newer versions of Spark's source take it. Here nobody is left to believe in it."""
+    """Newer versions of Spark's source accept it; zkgroup refuses it."""
     message = refusal({"subscribe": "orders", "startingOffsets": f'{{"orders": "{word}"}}'})
     assert f"gives 'orders' \"{word}\", not an object of partitions" in message
 

@@ -1,4 +1,4 @@
-"""Options about TLS and SASL to ZooKeeper: what they come to, and what is said of wrong ones."""
+"""Options of TLS and SASL to ZooKeeper: the settings they give, and errors of wrong ones."""
 
 from __future__ import annotations
 

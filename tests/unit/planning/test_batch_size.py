@@ -137,7 +137,7 @@ def test_records_that_change_in_size_are_followed_with_the_next_batch(
 def test_what_one_answer_has_no_room_for_is_asked_for_until_it_is_known(
     clock: StillClock, brokers: Brokers
 ) -> None:
-    """Then the oldest sample is the first to be taken anew."""
+    """Then the oldest sample is the first to be replaced."""
     brokers.room = 1
     size = BatchSize(BatchLimits(bytes_max=60), brokers, clock)
     latest = dict.fromkeys((P0, P1, P2), 100)

@@ -1,4 +1,4 @@
-"""What tasks are told of the brokers, from the options of the reader."""
+"""What tasks receive about the brokers, from the options of the reader."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class WiredView(ClusterView):
 
 
 def test_the_id_of_a_newly_held_topic_is_not_older_than_a_second() -> None:
-    """1. The member holds P1 once, and knows its leader. 2. The topic is made anew while another
+    """1. The member holds P1 and knows its leader. 2. The topic is recreated while another member
     holds it. 3. A look at P0 asks for ids. 4. Within the same second P1 is claimed again: with the
     leader as it was known, the plan would name the old topic, and its tasks would find all its
     records lost.

@@ -17,7 +17,7 @@ P0, P1, P2 = (TopicPartition("t", n) for n in range(3))
 
 
 class Brokers(FakeBrokers):
-    """`silent` partitions have no leader; `away`: not even their number is told."""
+    """`silent` partitions have no leader; `away`: not even their number is known."""
 
     def __init__(self) -> None:
         super().__init__({"t": 2}, end=10)

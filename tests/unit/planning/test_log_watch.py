@@ -64,7 +64,7 @@ def test_only_a_backlog_is_asked_about_when_it_is_new_and_then_now_and_again(
     clock.now += 30
     assert watch.look({P0: 5, P1: 9}, {P0: LogEnd(6), P1: LogEnd(11)}) == []
     assert brokers.asked == [[P1], [P0, P1]]
-    # Let go and held again: whoever had it in between may have been slow.
+    # Released and held again: the member that held it in between may have been slow.
     assert watch.look({P0: 5}, {P0: LogEnd(6)}) == []
     assert watch.look({P0: 5, P1: 9}, {P0: LogEnd(6), P1: LogEnd(11)}) == []
     assert brokers.asked == [[P1], [P0, P1], [P1]]
@@ -131,7 +131,7 @@ def test_an_open_transaction_is_no_end_of_the_log(
         assert not watch.unsure
         clock.now += 6
     assert caplog.messages == []
-    brokers.open[P0] = 4  # and then the topic is made anew
+    brokers.open[P0] = 4  # and then the topic is recreated
     assert watch.look({P0: 5}, {P0: LogEnd(3)}) == []
     assert watch.unsure
     clock.now += 6
@@ -226,7 +226,7 @@ def test_a_recreated_topic_is_not_reported_again_by_zookeeper(
     watch = LogWatch(brokers, clock)
     watch.told([Gap(P0, "recreated", 9, 0, 4, 12)])
     assert watch.old_ends([P0, P1]) == {P1: None}
-    # Another one, later, may be one that no id has told of.
+    # A later recreation may be one that no id has shown.
     assert watch.old_ends([P0]) == {P0: None}
 
 
@@ -240,9 +240,9 @@ def test_a_report_about_a_released_partition_is_forgotten(
 
 
 def test_a_report_is_kept_while_the_partition_is_held(clock: StillClock, brokers: Brokers) -> None:
-    """1. The topic's id tells of it. 2. ZooKeeper shows the topic's new node: nothing of the topic
-    is planned before its logs' starts are known. 3. That step is cut short, and other partitions
-    are planned. 4. The step is made again: what it finds was told in 1.
+    """1. The topic's id shows the recreation. 2. ZooKeeper shows the topic's new node: nothing of
+    the topic is planned before its logs' starts are known. 3. That step is interrupted, and other
+    partitions are planned. 4. The step is repeated: its finding was reported in 1.
     """
     watch = LogWatch(brokers, clock)
     watch.look({P0: 9, P1: 9}, {P0: LogEnd(12), P1: LogEnd(9)})

@@ -28,7 +28,7 @@ Offset = dict[str, Any]
 
 class Clock(StillClock):
     def event(self) -> Any:
-        raise AssertionError("nobody waits for an event here")
+        raise AssertionError("no test here waits for an event")
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Why a member reads nothing is said once, and that nobody has told it, now and again."""
+"""A member logs once why it reads nothing, and repeatedly that it has no assignment."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def shared(limit: int | None, starts: list[int], ends: list[int]) -> list[int]:
         pytest.param(10, [5, 5], [5, 5], [5, 5], id="nothing at all to read"),
         pytest.param(10, [], [], [], id="nothing held"),
         pytest.param(20, [0, 0, 0], [21, 11, 1], [12, 6, 1], id="three of a size each"),
-        pytest.param(10, [50, 0], [20, 100], [50, 10], id="an end below the start stands still"),
+        pytest.param(10, [50, 0], [20, 100], [50, 10], id="an end below the start"),
         pytest.param(None, [50], [20], [50], id="also without a limit"),
         # A backlog times a limit is far above 64 bits, and above what a double tells apart.
         pytest.param(LONG_MAX, [0, 0], [LONG_MAX, LONG_MAX], [2**62 - 1] * 2, id="no overflow"),
@@ -87,7 +87,7 @@ SMALL, LARGE = Sample(100, 10_000), Sample(3, 30_000)
         pytest.param(1_900, [9, 10], [SMALL, SMALL], [9, 10], id="everything fits exactly"),
         pytest.param(1_800, [9, 10], [SMALL, SMALL], [8, 9], id="it just does not"),
         pytest.param(10_000, [1000], [SMALL], [100], id="one partition"),
-        pytest.param(10_000, [1000, 10], [SMALL, LARGE], [50, 1], id="large records beside small"),
+        pytest.param(10_000, [1000, 10], [SMALL, LARGE], [50, 1], id="large and small records"),
         pytest.param(100_000, [1000, 10], [SMALL, LARGE], [500, 5], id="the same part of each"),
         pytest.param(1, [10, 10], [SMALL, LARGE], [1, 1], id="one each beyond the limit"),
         pytest.param(10_000, [1000, 500], [SMALL, None], [100, 1], id="one that is not known"),

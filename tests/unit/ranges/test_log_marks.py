@@ -1,4 +1,4 @@
-"""Logs against what was seen of them: cut and grown again, made anew, or only told late."""
+"""Logs compared with earlier looks: truncated and grown again, recreated, or reported late."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_mark_compared_with_the_one_seen_before(seen: Mark, told: Mark, expect
     [
         pytest.param(100, 100, None, id="all of it is there"),
         pytest.param(100, 120, None, id="the old epoch went on"),
-        pytest.param(100, 60, (60, 0), id="all was read, and is to be read anew from the cut"),
+        pytest.param(100, 60, (60, 0), id="all was read, and is read again from the cut"),
         pytest.param(70, 60, (60, 30), id="some was read"),
         pytest.param(50, 60, (50, 40), id="what was cut was not read yet"),
     ],

@@ -23,7 +23,7 @@ AWAY = "http://127.0.0.1:1"
 
 
 class Server:
-    """Answers requests with what a test says, the last of it for ever."""
+    """Answers requests with a test's answers in turn, and repeats the last one."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, bytes]] = [(200, b"{}")]

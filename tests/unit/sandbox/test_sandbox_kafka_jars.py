@@ -45,7 +45,7 @@ def test_failed_download_is_one_clear_line_and_leaves_nothing(tmp_path: Path) ->
     assert "Cannot fetch Kafka 3.9.1 from the Maven repository" in text
     assert f"set {REPOSITORY_VARIABLE} to a mirror" in text
     assert "\n" not in text
-    # A slow machine is told in between how far it is.
+    # On a slow machine, progress is printed in between.
     assert [line for line in said if "attempt 1 of 3 failed" in line]
     left = [p.name for p in (tmp_path / "zkgroup" / "jars").iterdir()]
     assert left == ["kafka_2.13-3.9.1.lock"]

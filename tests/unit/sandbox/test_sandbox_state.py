@@ -1,4 +1,4 @@
-"""The state file: what is written is read again, and stale states hurt nobody."""
+"""The state file: it is read as it was written, and stale states do no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kazoo is given in place of its own sockets: on a real TLS connection."""
+"""The sockets that kazoo receives in place of plain ones: on a real TLS connection."""
 
 from __future__ import annotations
 

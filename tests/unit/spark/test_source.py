@@ -171,7 +171,7 @@ def test_a_format_gives_a_column_its_type(reader: Reader) -> None:
         (
             StructType().add("offset", LongType()).add("corrupt", CORRUPT),
             {"value.format": "json"},
-            "names the column 'corrupt', but no column has a format",
+            "names the column 'corrupt', but keys and values are read as bytes",
         ),
     ],
 )

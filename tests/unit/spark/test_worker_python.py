@@ -1,4 +1,4 @@
-"""What is said of a Python that Spark's workers cannot use."""
+"""Errors about a Python that Spark's workers cannot use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In processes of their own: a frozen heap cannot be told apart from pytest's afterwards."""
+"""In separate processes: a frozen heap would mix with that of pytest."""
 
 from __future__ import annotations
 

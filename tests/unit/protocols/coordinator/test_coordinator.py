@@ -306,8 +306,8 @@ def test_a_new_coordinator_sends_every_member_its_share_and_moves_nothing() -> N
 
 
 def test_a_start_that_was_not_done_yet_counts_for_the_next_coordinator() -> None:
-    """a has been told to start all; before it gets to it the coordinator dies. Whoever is next may
-    not give any of it to b, which would read it beside a.
+    """The coordinator has commanded a to start all, and dies before a obeys. Its successor must not
+    assign any of it to b, which would then read it at the same time as a.
     """
     world = world_of(4)
     world.join("g", "a", T)
@@ -324,7 +324,7 @@ def test_a_coordinator_dies_between_stop_and_start() -> None:
     world = world_of(4, "a")
     world.join("g", "b", T)
     world.settle("a")
-    world.boundary("g", "a")  # stopped and answered; nobody hears it
+    world.boundary("g", "a")  # stopped and answered; no coordinator reads it
     world.elect()
     world.settle()
     assert sizes(world) == [2, 2]

@@ -88,7 +88,7 @@ def test_a_generation_that_ended_while_we_join_is_no_loss() -> None:
 
 @pytest.mark.parametrize(("generation", "lives"), [(4, 0), (5, 0), (6, 1), (9, 1)])
 def test_a_member_that_missed_a_generation_holds_nothing(generation: int, lives: int) -> None:
-    """A static member keeps its place through them, and nobody tells it."""
+    """A static member keeps its place through generations that it does not learn of."""
     turn = join_answered(rejoining(), codes.NONE, replace(JOINED, generation=generation))
     assert turn.step == "sync"
     assert (turn.member.life, turn.member.generation) == (lives, generation)

@@ -1,4 +1,4 @@
-"""Where a member begins in topics that were made anew."""
+"""Where a member starts in topics that were recreated."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Brokers(FakeBrokers):
 
 
 def test_a_reported_loss_is_not_reported_again_after_brokers_were_away() -> None:
-    """The topic's id has told of it, and says so once. Were it asked before the brokers, an error
-    of theirs would lose the answer, and the next try would tell a second loss.
+    """The topic's id shows the loss, once. If it were asked before the brokers, their error would
+    lose the answer, and the next attempt would report a second loss.
     """
     told = {P0}
 

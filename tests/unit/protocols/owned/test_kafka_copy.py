@@ -32,11 +32,11 @@ OURS = note_of("billing_host-1-0a")
         (5, None, False, 5),
         (None, StoredOffset(7), True, 7),
         (None, StoredOffset(7, OURS), True, 7),
-        # A copy never counts beside the truth, whether it is late or ahead of a rewind.
+        # A copy never counts if ZooKeeper has an offset, whether it is behind or ahead of a rewind.
         (5, StoredOffset(7, OURS), True, 5),
         (5, StoredOffset(7, OURS), False, 5),
         (5, StoredOffset(3, OURS), False, 5),
-        # Somebody else's does: the larger one, or Kafka's where ZooKeeper's is not kept up.
+        # An offset of another client does: the larger one, or Kafka's without dual commits.
         (5, StoredOffset(7), True, 7),
         (5, StoredOffset(3), True, 5),
         (5, StoredOffset(7), False, 7),

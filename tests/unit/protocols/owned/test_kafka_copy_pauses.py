@@ -1,4 +1,4 @@
-"""The copy in Kafka when brokers do not take it: what waits, for how long, and what goes on."""
+"""The copy in Kafka when brokers do not accept it: what waits, how long, and what continues."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Store:
     def group_offsets(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, StoredOffset]:
-        raise AssertionError(f"nobody claims here: {partitions}")
+        raise AssertionError(f"no test here claims: {partitions}")
 
     def commit_group_offsets(
         self, offsets: Mapping[TopicPartition, int], note: str, *, timeout_s: float
@@ -47,7 +47,7 @@ class Store:
         return {p: CommitRefused("No (29)") for p in offsets if p in self.refuses}
 
     def group_members(self, *, timeout_s: float) -> Collection[BrokerMember]:
-        raise AssertionError(f"nobody is live: {timeout_s}")
+        raise AssertionError(f"no consumer is live: {timeout_s}")
 
     def live_namesakes(self, *, timeout_s: float) -> Collection[BrokerMember]:
         raise AssertionError(f"who keeps offsets there asks for members: {timeout_s}")

@@ -66,8 +66,8 @@ def test_a_batch_is_no_rest_until_two_seconds_later() -> None:
 
 
 def test_a_look_that_was_not_answered_is_made_again_and_not_at_once() -> None:
-    """The connection may live on, so no event would ask for it: whoever wrote meanwhile would not
-    be met before the next record.
+    """The connection may survive, so no event would repeat the look: an offset that was written
+    meanwhile would not be noticed before the next record.
     """
     member = Member()
     member.watch.touched()

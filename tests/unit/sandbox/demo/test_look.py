@@ -14,7 +14,7 @@ def test_lag_is_the_end_of_the_log_less_what_is_committed() -> None:
 def test_a_share_is_what_a_member_owns() -> None:
     look = Look(owners={2: "a", 0: "a", 1: "b"})
     assert look.share("a") == (0, 2)
-    assert look.share("nobody") == ()
+    assert look.share("absent") == ()
 
 
 def test_a_partition_released_and_claimed_again_by_its_owner_was_not_kept() -> None:
