@@ -46,9 +46,10 @@ _LATER = {
 
 
 def register(spark: SparkSession) -> None:
-    """Register the source in a session that did not find the package when it looked for sources.
+    """Register the source in a session that was started before the package was installed.
 
-    DependencyError if Spark's Python workers cannot import the package, or are of another version.
+    Raises DependencyError if Spark's Python workers cannot import the package, or if their Python
+    has another version than the driver's.
     """
     import os
 

@@ -26,10 +26,11 @@ _log = logging.getLogger("pyspark_zkgroup.progress")
 
 
 class ProgressListener(StreamingQueryListener):
-    """Says a line when something happened: rows, another share, another wait; else once a minute.
+    """Logs a line when a batch had rows, or partitions or waits changed; else once a minute.
 
-    `file`: written after each trigger, whole, for a collector of text files. `port`: answers GET
-    /metrics, on this machine alone unless `host` says otherwise; 0 takes a free one (see `port`).
+    `file`: path of a file with metrics for Prometheus, replaced after each trigger. `port`: serves
+    the same at /metrics; 0 chooses a free port (see the attribute `port`). `host`: the address to
+    listen on, by default only this machine.
     """
 
     def __init__(

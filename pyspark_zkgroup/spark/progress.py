@@ -81,9 +81,9 @@ class MemberProgress:
 
 
 def progress(query: StreamingQuery) -> dict[str, Any] | None:
-    """Return the query's state in its group after its newest trigger; None before the first one.
+    """Return the query's state in its group after the newest trigger; None before the first one.
 
-    Of a query with several zkgroup sources it is the first; `all_progress` has them all.
+    If `query` has several zkgroup sources, this is the first one; `all_progress` returns all.
     """
     found = all_progress(query)
     return found[0].as_dict() if found else None
@@ -95,7 +95,7 @@ def all_progress(query: StreamingQuery) -> tuple[MemberProgress, ...]:
 
 
 def progress_frame(query: StreamingQuery, spark: SparkSession) -> DataFrame:
-    """One row for each partition held: what was read last, the end of its log, and the lag."""
+    """Return a row for each partition held: the offsets read last, the log end, and the lag."""
     rows = [
         (
             m.group,
@@ -116,7 +116,7 @@ def progress_frame(query: StreamingQuery, spark: SparkSession) -> DataFrame:
 
 
 def read_progress(report: Mapping[str, Any]) -> tuple[MemberProgress, ...]:
-    """Of `StreamingQueryProgress.json`, parsed. Sources that are not zkgroup's are passed over."""
+    """Return the progress of each zkgroup source in a parsed `StreamingQueryProgress.json`."""
     return tuple(_members(report))
 
 

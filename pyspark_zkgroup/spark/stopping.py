@@ -30,11 +30,10 @@ _log = logging.getLogger("pyspark_zkgroup.stop")
 
 
 def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
-    """Drain and stop `query`; True if all it had read is committed, so that it is not read again.
+    """Finish the batch of `query`, commit its offsets, and stop it. Return True if that succeeded.
 
-    False means that it was stopped all the same, without that certainty: its running batch took
-    longer than `timeout_s`, or its planner could not be reached (Spark Connect; a driver on another
-    machine).
+    False: the query was stopped, but its last batch may be read again. Its batch took longer than
+    `timeout_s`, or its planner could not be reached (Spark Connect; a driver on another machine).
     """
     return bool(apart(lambda: _stop(query, timeout_s)))
 
