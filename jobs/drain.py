@@ -102,7 +102,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     add_member(parser)
     add_topics(parser)
     add_table(parser)
-    add_follow(parser, None, "do not end: look for more every SECONDS, until SIGTERM")
+    add_follow(parser, None, "do not exit: look for new records every SECONDS, until SIGTERM")
     return checked(parser, given, "stream")
 
 

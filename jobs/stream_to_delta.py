@@ -96,9 +96,11 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         help="tasks write the files, which is faster; see docs/delta-ingest.md for what it needs",
     )
     how = parser.add_mutually_exclusive_group()
-    add_follow(how, FOLLOW_S, "look for more every SECONDS (1), until SIGTERM")
+    add_follow(how, FOLLOW_S, "look for new records every SECONDS (1), until SIGTERM")
     how.add_argument(
-        "--available-now", action="store_true", help="end where the logs end when it begins"
+        "--available-now",
+        action="store_true",
+        help="read what the topics contain at the start, then exit",
     )
     return checked(parser, given, "stream")
 

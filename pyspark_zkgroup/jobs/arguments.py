@@ -68,8 +68,12 @@ def add_servers(parser: argparse.ArgumentParser) -> None:
 def add_topics(parser: argparse.ArgumentParser) -> None:
     topics = parser.add_mutually_exclusive_group(required=True)
     topics.add_argument("--subscribe", metavar="TOPICS", help="topics, separated by commas")
-    topics.add_argument("--subscribe-pattern", metavar="REGEX", help="topics that match")
-    parser.add_argument("--threads", metavar="N", help="the most Spark tasks that read (4)")
+    topics.add_argument(
+        "--subscribe-pattern", metavar="REGEX", help="read topics whose whole name matches"
+    )
+    parser.add_argument(
+        "--threads", metavar="N", help="maximum number of Spark tasks that read (4)"
+    )
 
 
 def add_member(parser: argparse.ArgumentParser) -> None:
@@ -77,15 +81,20 @@ def add_member(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--starting-offsets",
         default="earliest",
-        help="where the group has none yet: earliest (default), latest, or JSON",
+        help="used where the group has no offset: earliest (default), latest, or JSON",
     )
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--table", required=True, metavar="PATH", help="the Delta table; made if it is missing")
-    add("--checkpoint", required=True, metavar="PATH", help="one for each job that runs at a time")
-    add("--max-offsets", type=count, metavar="N", help="the most records of one batch")
+    add("--table", required=True, metavar="PATH", help="the Delta table; created if it is missing")
+    add(
+        "--checkpoint",
+        required=True,
+        metavar="PATH",
+        help="directory of the checkpoint; each running job needs its own",
+    )
+    add("--max-offsets", type=count, metavar="N", help="maximum number of records per batch")
 
 
 def add_ranges(parser: argparse.ArgumentParser) -> None:
