@@ -1,5 +1,8 @@
 """Raw columns become those of the reader: keys and values of a format are parsed, and bad records
 become what the reader chose.
+
+pyarrow.compute is imported where a record is bad: it makes a function of each kernel, which takes
+longer than all else that a query imports at its start.
 """
 
 from __future__ import annotations
@@ -9,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import BadRecordError, OptionError
@@ -91,6 +93,8 @@ class Shaper:
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def _note(self, part: pa.RecordBatch, reasons: dict[str, pa.Array]) -> None:
+        import pyarrow.compute as pc
+
         told = _told(reasons)
         row = pc.index(pc.is_valid(told), True).as_py()
         partition = TopicPartition(part["topic"][row].as_py(), part["partition"][row].as_py())
@@ -111,6 +115,8 @@ def _parser(column: Column, form: Format) -> Parser:
 
 
 def _corrupt(part: pa.RecordBatch, reasons: dict[str, pa.Array]) -> pa.Array:
+    import pyarrow.compute as pc
+
     told = _told(reasons)
     raw = [
         pc.if_else(pc.is_valid(found), part.column(name), pa.scalar(None, pa.binary()))
@@ -124,6 +130,8 @@ def _corrupt(part: pa.RecordBatch, reasons: dict[str, pa.Array]) -> pa.Array:
 
 
 def _told(reasons: dict[str, pa.Array]) -> pa.Array:
+    import pyarrow.compute as pc
+
     named = [
         pc.binary_join_element_wise(name, found, ": ") for name, found in _by_importance(reasons)
     ]

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import re2
-
 from pyspark_zkgroup.errors import SubscriptionError
 from pyspark_zkgroup.jvm.safe_pattern import (
     Alternative,
@@ -86,6 +84,8 @@ def _each(texts: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _compiled(text: str) -> Any:
+    import re2  # most queries name their topics
+
     options = re2.Options()
     options.never_capture = True
     options.log_errors = False

@@ -1,18 +1,17 @@
-"""Keys and values of Avro: their schema, and what stands before each encoded value."""
+"""Keys and values of Avro: their schema, and what stands before each encoded value.
+
+The rooms that read schemas are imported where a column is Avro: four processes of each query import
+this module for its rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.formats.avro.format import AvroFormat, Framing
-from pyspark_zkgroup.formats.avro.resolve import steps
-from pyspark_zkgroup.formats.avro.schema import TEXT_BYTES_MAX, SchemaError, parse
-from pyspark_zkgroup.formats.avro.types import spark_type
-from pyspark_zkgroup.formats.avro.writers import parsed
 from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
@@ -21,11 +20,16 @@ from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.registry.access import RegisteredSchema, RegistryAccess
 from pyspark_zkgroup.schema import Column, Type
 
+if TYPE_CHECKING:
+    from pyspark_zkgroup.formats.avro.format import AvroFormat, Framing
+
 _JSON_BEGINS = ("{", "[", '"')
 
 
 def _schema(text: str) -> str:
     """As text, also of a file."""
+    from pyspark_zkgroup.formats.avro.schema import SchemaError, parse
+
     rules.not_empty(text)
     if not text.startswith(_JSON_BEGINS):
         text = _file(text)
@@ -37,6 +41,8 @@ def _schema(text: str) -> str:
 
 
 def _file(path: str) -> str:
+    from pyspark_zkgroup.formats.avro.schema import TEXT_BYTES_MAX
+
     try:
         with Path(path).open("rb") as file:
             return file.read(TEXT_BYTES_MAX + 1).decode()
@@ -87,6 +93,10 @@ class AvroOptions:
     @property
     def type(self) -> Type:
         """Of the column without `.schema(...)`."""
+        from pyspark_zkgroup.formats.avro.schema import SchemaError
+        from pyspark_zkgroup.formats.avro.types import spark_type
+        from pyspark_zkgroup.formats.avro.writers import parsed
+
         assert self.schema is not None
         try:
             return spark_type(parsed(self.schema), self.column)
@@ -98,6 +108,11 @@ class AvroOptions:
 
     def format(self, column: Column) -> AvroFormat:
         """OptionError unless the schema can become this column."""
+        from pyspark_zkgroup.formats.avro.format import AvroFormat
+        from pyspark_zkgroup.formats.avro.resolve import steps
+        from pyspark_zkgroup.formats.avro.schema import SchemaError
+        from pyspark_zkgroup.formats.avro.writers import parsed
+
         if self.schema is not None:
             try:
                 schema = parsed(self.schema)

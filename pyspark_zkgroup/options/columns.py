@@ -5,13 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.formats.json.format import JsonFormat
-from pyspark_zkgroup.formats.json.types import has_time_zone, refusal
-from pyspark_zkgroup.formats.json.zone import offsets
-from pyspark_zkgroup.formats.port import Format
 from pyspark_zkgroup.formats.shaping import RowShape
 from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.avro import AvroOptions, avro_options
@@ -23,6 +19,9 @@ from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.registry.access import RegisteredSchema
 from pyspark_zkgroup.schema import COLUMNS, CORRUPT, HEADERS, WITH_HEADERS, Column, Type
 
+if TYPE_CHECKING:
+    from pyspark_zkgroup.formats.port import Format
+
 FormatName = Literal["binary", "string", "json", "avro", "protobuf"]
 BadRecords = Literal["fail", "permissive"]
 
@@ -31,6 +30,8 @@ _FORMAT: Rule[FormatName] = rules.one_of("binary", "string", "json", "avro", "pr
 
 
 def _zone(text: str) -> str:
+    from pyspark_zkgroup.formats.json.zone import offsets
+
     offsets(text)
     return text
 
@@ -123,6 +124,8 @@ class ColumnOptions:
     def _format(self, column: Column) -> Format | None:
         """What its bytes are parsed as, if they are."""
         if self._formats.get(column.name) == "json":
+            from pyspark_zkgroup.formats.json.format import JsonFormat
+
             self._check_json(column)
             return JsonFormat(self.time_zone or "UTC")
         found = (one.format(column) for one in self.described if one.column == column.name)
@@ -144,6 +147,8 @@ class ColumnOptions:
             raise OptionError.of("headers_not_in_schema", column=_ddl(HEADERS.name, HEADERS.type))
 
     def _check_json(self, column: Column) -> None:
+        from pyspark_zkgroup.formats.json.types import has_time_zone, refusal
+
         reason = refusal(column)
         if reason is not None:
             raise OptionError.of("json_type", column=column.name, reason=reason)

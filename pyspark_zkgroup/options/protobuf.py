@@ -1,4 +1,8 @@
-"""Keys and values of Protobuf: their message, and what stands before each encoded value."""
+"""Keys and values of Protobuf: their message, and what stands before each encoded value.
+
+The rooms that read messages are imported where a column is Protobuf: four processes of each query
+import this module for its rows.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,9 @@ import binascii
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.formats.protobuf.declared import BYTES_MAX, SchemaError
-from pyspark_zkgroup.formats.protobuf.format import Framing, ProtobufFormat
-from pyspark_zkgroup.formats.protobuf.program import steps
-from pyspark_zkgroup.formats.protobuf.schema import Message
-from pyspark_zkgroup.formats.protobuf.sources import described, messages_of
-from pyspark_zkgroup.formats.protobuf.types import spark_type
 from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Option, Section
@@ -24,12 +22,19 @@ from pyspark_zkgroup.options.rules import Rule
 from pyspark_zkgroup.registry.access import RegisteredSchema, RegistryAccess
 from pyspark_zkgroup.schema import Column, Type
 
+if TYPE_CHECKING:
+    from pyspark_zkgroup.formats.protobuf.format import Framing, ProtobufFormat
+    from pyspark_zkgroup.formats.protobuf.schema import Message
+
 # The tag of its first file.
 _SET_BEGINS = b"\x0a"
 
 
 def _descriptor(text: str) -> RegisteredSchema:
     """As Base64, also of a file."""
+    from pyspark_zkgroup.formats.protobuf.declared import SchemaError
+    from pyspark_zkgroup.formats.protobuf.sources import described, messages_of
+
     rules.not_empty(text)
     try:
         data = base64.b64decode(text, validate=True)
@@ -46,6 +51,8 @@ def _descriptor(text: str) -> RegisteredSchema:
 
 
 def _file(path: str) -> bytes:
+    from pyspark_zkgroup.formats.protobuf.declared import BYTES_MAX
+
     try:
         with Path(path).open("rb") as file:
             return file.read(BYTES_MAX + 1)
@@ -105,6 +112,9 @@ class ProtobufOptions:
     @property
     def type(self) -> Type:
         """Of the column without `.schema(...)`."""
+        from pyspark_zkgroup.formats.protobuf.declared import SchemaError
+        from pyspark_zkgroup.formats.protobuf.types import spark_type
+
         try:
             return spark_type(self._message, self.column)
         except SchemaError as error:
@@ -115,6 +125,10 @@ class ProtobufOptions:
 
     def format(self, column: Column) -> ProtobufFormat:
         """OptionError unless the message can become this column."""
+        from pyspark_zkgroup.formats.protobuf.declared import SchemaError
+        from pyspark_zkgroup.formats.protobuf.format import ProtobufFormat
+        from pyspark_zkgroup.formats.protobuf.program import steps
+
         name, program = self.message, None
         if self.schema is not None:
             try:
@@ -126,6 +140,8 @@ class ProtobufOptions:
 
     @property
     def _message(self) -> Message:
+        from pyspark_zkgroup.formats.protobuf.sources import messages_of
+
         assert self.schema is not None
         found = messages_of(self.schema)
         return found.at([0]) if self.message is None else found.named(self.message)

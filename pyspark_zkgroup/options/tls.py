@@ -31,7 +31,7 @@ _MAKE_KEY = "openssl pkcs12 -in {store} -nodes -out key.pem"
 
 def _versions(text: str) -> tuple[str, ...]:
     found = tuple(part.strip() for part in text.split(",") if part.strip())
-    if not found or not set(found) <= VERSIONS.keys():
+    if not found or not set(found) <= set(VERSIONS):
         raise ValueError("is not an allowed value")
     return found
 

@@ -1,4 +1,7 @@
-"""Picks the membership that the options ask for."""
+"""Picks the membership that the options ask for.
+
+Each is imported when it is chosen: its modules are more than half of what a planner loads.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from pyspark_zkgroup.errors import OptionError
-from pyspark_zkgroup.kafka.connection import Cluster
-from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.options import Options
-from pyspark_zkgroup.protocols.assign.membership import assigned_membership
-from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
 from pyspark_zkgroup.protocols.environment import REAL, Environment
-from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
 from pyspark_zkgroup.protocols.port import Brokers, Membership, OffsetsInKafka
-from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
 
 
 class Kafka(Brokers, OffsetsInKafka, Protocol):
@@ -26,8 +23,32 @@ class Kafka(Brokers, OffsetsInKafka, Protocol):
 
 
 def membership(options: Options, kafka: Kafka, environment: Environment = REAL) -> Membership:
-    build = assigned_membership if options.topics.assigned else PROTOCOLS[options.protocol.name]
+    build = _assigned if options.topics.assigned else PROTOCOLS[options.protocol.name]
     return build(options, kafka, environment, kafka)
+
+
+def _assigned(
+    options: Options, kafka: Kafka, environment: Environment, in_kafka: Kafka
+) -> Membership:
+    from pyspark_zkgroup.protocols.assign.membership import assigned_membership
+
+    return assigned_membership(options, kafka, environment, in_kafka)
+
+
+def _zookeeper(
+    options: Options, kafka: Kafka, environment: Environment, in_kafka: Kafka
+) -> Membership:
+    from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
+
+    return zookeeper_membership(options, kafka, environment, in_kafka)
+
+
+def _coordinator(
+    options: Options, kafka: Kafka, environment: Environment, in_kafka: Kafka
+) -> Membership:
+    from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
+
+    return coordinator_membership(options, kafka, environment, in_kafka)
 
 
 def _light(options: Options, kafka: Kafka, environment: Environment, in_kafka: Kafka) -> Membership:
@@ -43,6 +64,10 @@ def _light(options: Options, kafka: Kafka, environment: Environment, in_kafka: K
 def _kafka(
     options: Options, kafka: Kafka, environment: Environment, _in_kafka: Kafka
 ) -> Membership:
+    from pyspark_zkgroup.kafka.connection import Cluster
+    from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
+    from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
+
     return KafkaMembership(
         options,
         kafka,
@@ -54,8 +79,8 @@ def _kafka(
 
 Build = Callable[[Options, Kafka, Environment, Kafka], Membership]
 PROTOCOLS: dict[str, Build] = {
-    "zookeeper": zookeeper_membership,
-    "coordinator": coordinator_membership,
+    "zookeeper": _zookeeper,
+    "coordinator": _coordinator,
     "light": _light,
     "kafka": _kafka,
 }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-import ssl
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 
-VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+if TYPE_CHECKING:
+    import ssl
+
+VERSIONS = ("TLSv1.2", "TLSv1.3")
 
 
 class BadKeyError(ValueError):
@@ -33,13 +36,15 @@ class Tls:
     key_password: Secret = NO_SECRET
     check_host: bool = True
     """False: a server may show a trusted certificate of another host."""
-    versions: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
+    versions: tuple[str, ...] = VERSIONS
 
 
 def context(tls: Tls) -> ssl.SSLContext:
+    import ssl  # OpenSSL is loaded where something is encrypted, not with the options
+
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     made.check_hostname = tls.check_host
-    versions = sorted(VERSIONS[name] for name in tls.versions)
+    versions = sorted(ssl.TLSVersion[name.replace(".", "_")] for name in tls.versions)
     made.minimum_version, made.maximum_version = versions[0], versions[-1]
     # As in a JVM's trust store, any certificate that is named is trusted, not only a self-signed
     # one.
@@ -60,6 +65,8 @@ def context(tls: Tls) -> ssl.SSLContext:
 
 def _show(made: ssl.SSLContext, tls: Tls) -> None:
     """OpenSSL takes a key from a file alone: one that no other user can read, deleted at once."""
+    import ssl
+
     handle, name = tempfile.mkstemp(suffix=".pem")  # mkstemp: mode 0600
     try:
         with os.fdopen(handle, "w", encoding="ascii") as out:

@@ -1,4 +1,7 @@
-"""Columns from the newest schema of a subject, which a checkpoint keeps once it has begun."""
+"""Columns from the newest schema of a subject, which a checkpoint keeps once it has begun.
+
+The registry's rooms are imported where an option asks for them.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,7 @@ from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import OptionError, ZkgroupError
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.planning.evidence import local_directory
-from pyspark_zkgroup.registry import pins
 from pyspark_zkgroup.registry.access import RegistryAccess, Version
-from pyspark_zkgroup.registry.http import NotFoundError
-from pyspark_zkgroup.registry.schemas import newest
 
 LOAD_S = 30.0
 """How long load() waits for the registry."""
@@ -26,8 +26,12 @@ _log = logging.getLogger("pyspark_zkgroup.source")
 def chosen_versions(options: Options) -> Mapping[str, Version]:
     """By column: the pinned version, or the newest one where nothing is pinned."""
     wanted = [one for one in options.columns.described if one.schema is None]
+    if not wanted:
+        return {}
+    from pyspark_zkgroup.registry import pins
+
     directory = _directory(options)
-    pinned = pins.read(directory) if wanted and directory is not None else {}
+    pinned = pins.read(directory) if directory is not None else {}
     found: dict[str, Version] = {}
     for one in wanted:
         subject = one.subject_of(_topics(options))
@@ -55,12 +59,17 @@ def pin(options: Options, versions: Iterable[Version]) -> None:
     access = next((one.registry for one in options.columns.described if one.registry), None)
     if directory is None or access is None:
         return
+    from pyspark_zkgroup.registry import pins
+
     pins.write(directory, versions)
     for one in versions:
         _tell_newer(access, one, directory / pins.FILE)
 
 
 def _tell_newer(access: RegistryAccess, pinned: Version, file: Path) -> None:
+    from pyspark_zkgroup.registry.http import NotFoundError
+    from pyspark_zkgroup.registry.schemas import newest
+
     try:
         found = newest(access, pinned.subject, LOOK_S)
     except NotFoundError:
@@ -81,6 +90,9 @@ def _tell_newer(access: RegistryAccess, pinned: Version, file: Path) -> None:
 
 
 def _newest(access: RegistryAccess, subject: str, column: str) -> Version:
+    from pyspark_zkgroup.registry.http import NotFoundError
+    from pyspark_zkgroup.registry.schemas import newest
+
     try:
         return newest(access, subject, LOAD_S)
     except NotFoundError:

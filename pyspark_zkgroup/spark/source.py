@@ -145,37 +145,46 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @property
     def planner(self) -> Planner:
         if self._planner is None:
-            from pyspark_zkgroup.planning.cluster_view import ClusterView
-            from pyspark_zkgroup.planning.planner import Planner
-            from pyspark_zkgroup.planning.silence import watch
-            from pyspark_zkgroup.protocols.choice import membership
-            from pyspark_zkgroup.records.choice import slow_because
-            from pyspark_zkgroup.spark.candidate import candidate_of
-            from pyspark_zkgroup.spark.pinned import pin
-            from pyspark_zkgroup.worker_log import log_to_stderr
+            from pyspark_zkgroup.tasks.worker_heap import uncollected
 
-            log_to_stderr()
-            chosen = self.options.protocol
-            if chosen.name == "kafka" and chosen.by_default:
-                _log.info("Using the brokers' group coordinator: %s", chosen.by_default)
-            slow_because()  # the tasks say so too, but who looks into executors' logs?
-            if (
-                not HAS_ADMISSION_CONTROL
-                and self.options.batches.ends_by_itself
-                and _limits(self.options)
-            ):
-                _log.warning(catalogue.warning("ZKG-145", options=_limits(self.options)))
-            self._brokers = ClusterView(self.options)
-            member = membership(self.options, self._brokers)
-            self._planner = Planner(self.options, member, self._brokers, load=self._load)
-            watch(self._planner.silence)
-            self._leave_on_sigterm()
-            if self._versions:
-                pin(self.options, self._versions)
+            with uncollected():
+                self._make_planner()
+        assert self._planner is not None
+        return self._planner
+
+    def _make_planner(self) -> None:
+        from pyspark_zkgroup.planning.cluster_view import ClusterView
+        from pyspark_zkgroup.planning.planner import Planner
+        from pyspark_zkgroup.planning.silence import watch
+        from pyspark_zkgroup.protocols.choice import membership
+        from pyspark_zkgroup.records.choice import slow_because
+        from pyspark_zkgroup.spark.pinned import pin
+        from pyspark_zkgroup.worker_log import log_to_stderr
+
+        log_to_stderr()
+        chosen = self.options.protocol
+        if chosen.name == "kafka" and chosen.by_default:
+            _log.info("Using the brokers' group coordinator: %s", chosen.by_default)
+        slow_because()  # the tasks say so too, but who looks into executors' logs?
+        if (
+            not HAS_ADMISSION_CONTROL
+            and self.options.batches.ends_by_itself
+            and _limits(self.options)
+        ):
+            _log.warning(catalogue.warning("ZKG-145", options=_limits(self.options)))
+        self._brokers = ClusterView(self.options)
+        member = membership(self.options, self._brokers)
+        self._planner = Planner(self.options, member, self._brokers, load=self._load)
+        watch(self._planner.silence)
+        self._leave_on_sigterm()
+        if self._versions:
+            pin(self.options, self._versions)
+        if chosen.name == "coordinator":
+            from pyspark_zkgroup.spark.candidate import candidate_of
+
             self._candidate = candidate_of(self.options, member.member)
             if self._candidate is not None:
                 self._candidate.start()
-        return self._planner
 
     def _leave_on_sigterm(self) -> None:
         """Spark ends the planner process with SIGTERM, sometimes twice, and does not wait.

@@ -1,4 +1,4 @@
-"""What a Python worker has loaded is taken out of the garbage collector's sight, once.
+"""Keeps the garbage collector away from what a Python process of Spark has loaded.
 
 Spark's workers call `gc.collect()` after each task. That walks all that is loaded (pyspark,
 pyarrow, kafka-python: tens of thousands of objects), takes 10 to 30 ms of processor time, and finds
@@ -8,6 +8,8 @@ nothing: a small batch pays more for it than for its records.
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _frozen = False
 
@@ -23,3 +25,16 @@ def freeze_once() -> None:
         _frozen = True
         gc.collect()
         gc.freeze()
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """For imports, once per process: what they make stays, and is never looked at."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()

@@ -43,6 +43,25 @@ for _ in range(3):
 """
 
 
+UNCOLLECTED = """
+import gc
+from pyspark_zkgroup.tasks.worker_heap import uncollected
+
+collections = []
+gc.callbacks.append(lambda phase, info: collections.append(info))
+with uncollected():
+    from pyspark_zkgroup.tasks import reading
+assert collections == [], collections
+assert gc.get_freeze_count() > 10_000, gc.get_freeze_count()
+kept = [[] for _ in range(2000)]
+assert collections, "what comes later is not collected"
+gc.disable()
+with uncollected():
+    pass
+assert not gc.isenabled()
+"""
+
+
 def test_what_is_loaded_is_frozen_once_and_garbage_is_not() -> None:
     run(FROZEN_ONCE)
 
@@ -51,6 +70,10 @@ def test_the_driver_says_once_that_reading_will_be_slow() -> None:
     (line,) = run(NATIVE_MISSING).splitlines()
     assert " WARNING zkgroup: [ZKG-141] Reading will be slow" in line
     assert "Rust toolchain" in line
+
+
+def test_nothing_is_collected_during_imports_and_all_afterwards() -> None:
+    run(UNCOLLECTED)
 
 
 def run(program: str) -> str:
