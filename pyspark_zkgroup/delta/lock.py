@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup import catalogue
+from pyspark_zkgroup.delta.session import check_has_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,6 +60,7 @@ def alone(spark: SparkSession, location: str) -> Iterator[None]:
 
 def local_directory(spark: SparkSession, location: str) -> Path | None:
     """Where the table lies, if that is a disk of this machine."""
+    check_has_jvm(spark)
     jvm: Any = spark._jvm
     place = jvm.org.apache.hadoop.fs.Path(location)
     storage = place.getFileSystem(spark._jsc.hadoopConfiguration())

@@ -60,6 +60,7 @@ def session(name: str = "zkgroup", say: Say = _say) -> SparkSession:
 
 def check_session(spark: SparkSession) -> None:
     """DeltaError names what is missing, with the lines to add."""
+    check_has_jvm(spark)
     if find_spec("delta") is None:
         raise DeltaError(
             "The Python package delta-spark is not installed for this Python",
@@ -75,6 +76,12 @@ def check_session(spark: SparkSession) -> None:
     missing = [name for name, value in _OF_DELTA.items() if not _is_set(spark, name, value)]
     if missing and "DATABRICKS_RUNTIME_VERSION" not in os.environ:
         raise DeltaError(f"This Spark session lacks Delta's {' and '.join(missing)}", _REMEDY)
+
+
+def check_has_jvm(spark: SparkSession) -> None:
+    """DeltaError in a Spark Connect session, whose driver is another process."""
+    if type(spark).__module__.startswith("pyspark.sql.connect."):
+        raise DeltaError.of("no_jvm")
 
 
 def _is_set(spark: SparkSession, name: str, value: str) -> bool:

@@ -33,16 +33,19 @@ def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
     """Finish the batch of `query`, commit its offsets, and stop it. Return True if that succeeded.
 
     False: the query was stopped, but its last batch may be read again. Its batch took longer than
-    `timeout_s`, or its planner could not be reached (Spark Connect; a driver on another machine).
+    `timeout_s`, or its planner could not be reached. Over Spark Connect with a server on another
+    machine it never can, so the query is stopped at once.
     """
     return bool(apart(lambda: _stop(query, timeout_s)))
 
 
 def _stop(query: StreamingQuery, timeout_s: float) -> bool:
-    directory = directory_of(_jvm_pid())
+    pid = _jvm_pid()
+    directory = directory_of(pid)
     if not query.isActive:
         return True
-    drained = _drain(query, directory, time.monotonic() + timeout_s)
+    # Without a driver on this machine no planner will ever answer.
+    drained = bool(pid) and _drain(query, directory, time.monotonic() + timeout_s)
     if not drained:
         _log.warning(catalogue.warning("ZKG-144", query=query.id))
     boxes = _planners_of(query, directory)

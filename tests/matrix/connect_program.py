@@ -14,7 +14,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pyspark_zkgroup import progress, stop
+from pyspark_zkgroup import delta, progress, stop
+from pyspark_zkgroup.errors import DeltaError
 from tests.matrix.session import CONF
 
 PATIENCE_S = 240
@@ -43,6 +44,10 @@ def main() -> None:
     going = again.trigger(processingTime="0 seconds").start(str(directory / "more"))
     stop(going)
     found["active"] = going.isActive
+    try:
+        delta.writer(rows, str(directory / "table"), checkpointLocation=str(directory / "third"))
+    except DeltaError as error:
+        found["delta"] = error.what
     spark.stop()
     print(json.dumps(found), flush=True)
 

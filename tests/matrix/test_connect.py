@@ -71,3 +71,4 @@ def test_spark_connect_reads_a_batch_and_a_stream(brokers: Sandbox, tmp_path: Pa
     assert found["ended"]
     assert found["progress"] == {"group": options["group.id"], "held": 4}
     assert not found["active"]
+    assert found["delta"].startswith("A Spark Connect session cannot use")
