@@ -37,6 +37,12 @@ def avro_jars(say: Say, environment: Mapping[str, str] | None = None) -> list[Pa
     return release_jars(_of_spark("spark-avro", AVRO_VERSION), RECORD, say, environment)
 
 
+def protobuf_jars(say: Say, environment: Mapping[str, str] | None = None) -> list[Path]:
+    """That of Spark's from_protobuf. Not every repository has it."""
+    release = _of_spark("spark-protobuf", installed("pyspark"))
+    return release_jars(release, RECORD, say, environment)
+
+
 def releases(spark: str) -> tuple[Release, ...]:
     """All that pyspark does not bring. Each alone: what they ask for is named here, or is there."""
     return (

@@ -4,11 +4,14 @@ of plain_rows.py: what the native reader is compared with.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
+
+from pyspark_zkgroup.records.java_text import java_text
 
 _INT32 = (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_FIXED32)
 _INT64 = (FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64)
@@ -81,25 +84,51 @@ def _value(field: FieldDescriptor, value: Any) -> Any:
     if isinstance(value, float):
         return repr(value)
     if field.type == FieldDescriptor.TYPE_STRING and isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
+        value = java_text(value)
     return value.encode() if isinstance(value, str) else value
 
 
-def with_last_of_key(row: Any) -> Any:
-    """Of entries of a map with one key only the last one: Spark keeps all of them. Lists of pairs
-    are maps, as no list of Protobuf has lists.
+def disagreement(kind: Any, value: bytes, our: Any, reason: str | None) -> str | None:
+    """One of them may refuse bytes: the native reader those that Spark does, google.protobuf tags
+    of more than 32 bits, of which Java drops some. Java does not look at a tenth byte of a number.
     """
-    match row:
-        case dict():
-            return {name: with_last_of_key(one) for name, one in row.items()}
-        case [[_, _], *_]:
-            return [
-                list(one) for one in {repr(k): (k, with_last_of_key(v)) for k, v in row}.values()
-            ]
-        case list():
-            return [with_last_of_key(one) for one in row]
+    if _TEN_BYTES.search(value):
+        return None
+    theirs = row(kind, value)
+    if theirs is None:
+        return None
+    if reason is not None:
+        what = reason.rpartition(": ")[2]
+        # The number 0: google.protobuf does not look at fields within unknown groups.
+        is_known = what.startswith(_REFUSED)
+        is_known = is_known or reason.endswith(("are too many", "Shared", "Odd"))
+        return None if is_known else f"google.protobuf reads {theirs}"
+    return None if _has(our, theirs) else f"google.protobuf reads {theirs}"
+
+
+def _has(ours: Any, theirs: Any) -> bool:
+    """Java keeps all entries of a map that have one key, and those with unknown fields, which
+    google.protobuf leaves out.
+    """
+    match ours, theirs:
+        case dict(), dict():
+            return all(_has(ours[name], one) for name, one in theirs.items())
+        case [[_, _], *_], list():
+            return all(
+                any(repr(key) == repr(k) and _has(value, v) for key, value in ours)
+                for k, v in theirs
+            )
+        case list(), list():
+            return len(ours) == len(theirs) and all(map(_has, ours, theirs))
         case _:
-            return row
+            return bool(ours == theirs)
 
 
 _TIMES = ("google.protobuf.Timestamp", "google.protobuf.Duration")
+_REFUSED = (
+    "it is written as",
+    "it is not UTF-8",
+    "it is required",
+    "a field in it has the number 0",
+)
+_TEN_BYTES = re.compile(rb"[\x80-\xff]{9}[\x00\x02-\x7f]", re.DOTALL)

@@ -18,6 +18,7 @@ pytest.importorskip(
 
 from pyspark_zkgroup.registry import pins
 from tests.harness.drawn_avro import encoded
+from tests.harness.small_spark import small_spark
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.produce import produce
 
@@ -53,14 +54,8 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    made = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "1")
-        .getOrCreate()
-    )
-    yield made
-    made.stop()
+    with small_spark() as made:
+        yield made
 
 
 class Story:

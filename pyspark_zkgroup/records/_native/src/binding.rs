@@ -8,6 +8,7 @@ create_exception!(_decoder, DamagedError, PyException);
 #[pyo3::pymodule]
 mod _decoder {
     use std::borrow::Cow;
+    use std::ops::Range;
 
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
@@ -21,7 +22,7 @@ mod _decoder {
     use crate::feed::{Feed, Step};
     use crate::formats::avro::{self, Step as AvroStep};
     use crate::formats::json;
-    use crate::formats::parsed;
+    use crate::formats::parsed::Parser;
     use crate::formats::protobuf;
     use crate::transactions::Aborted;
 
@@ -134,7 +135,7 @@ mod _decoder {
         }
     }
 
-    #[pyclass(frozen)]
+    #[pyclass]
     struct JsonParser {
         parser: json::JsonParser,
     }
@@ -176,15 +177,13 @@ mod _decoder {
 
         /// Rows `from` on of a column of bytes, in Arrow's layout.
         fn parse(
-            &self,
+            &mut self,
             py: Python<'_>,
             column: BinaryColumn,
             from: usize,
             to: usize,
         ) -> PyResult<Py<Parsed>> {
-            let values = (from..to).map(|row| value(&column, row));
-            let found = py.detach(|| self.parser.parse(values));
-            parsed_of(py, &found)
+            parsed(py, &mut self.parser, &column, from..to)
         }
     }
 
@@ -206,15 +205,13 @@ mod _decoder {
 
         /// See `JsonParser::parse`.
         fn parse(
-            &self,
+            &mut self,
             py: Python<'_>,
             column: BinaryColumn,
             from: usize,
             to: usize,
         ) -> PyResult<Py<Parsed>> {
-            let values = (from..to).map(|row| value(&column, row));
-            let found = py.detach(|| self.parser.parse(values));
-            parsed_of(py, &found)
+            parsed(py, &mut self.parser, &column, from..to)
         }
     }
 
@@ -246,9 +243,7 @@ mod _decoder {
             from: usize,
             to: usize,
         ) -> PyResult<Py<Parsed>> {
-            let values = (from..to).map(|row| value(&column, row));
-            let found = py.detach(|| self.parser.parse(values));
-            parsed_of(py, &found)
+            parsed(py, &mut self.parser, &column, from..to)
         }
     }
 
@@ -268,7 +263,14 @@ mod _decoder {
         bytes.filter(|_| is_valid)
     }
 
-    fn parsed_of(py: Python<'_>, found: &parsed::Parsed) -> PyResult<Py<Parsed>> {
+    fn parsed(
+        py: Python<'_>,
+        parser: &mut (impl Parser + Send),
+        column: &BinaryColumn,
+        rows: Range<usize>,
+    ) -> PyResult<Py<Parsed>> {
+        let values = rows.map(|row| value(column, row));
+        let found = py.detach(|| parser.parse(values));
         let made = Parsed {
             rows: found.rows,
             bad: found.bad,

@@ -19,14 +19,21 @@ pub struct Parsed {
     pub unknown: Option<u64>,
 }
 
+/// What turns the bytes of records into a column.
+pub trait Parser {
+    /// Of the values that follow each other, until they are done or the batch is large, or the next
+    /// one names a schema that is not known yet.
+    fn parse<'a>(&mut self, values: impl Iterator<Item = Option<&'a [u8]>>) -> Parsed;
+}
+
 /// What `rows` calls for each value: why it is bad, if it is, and about how many bytes it takes; or
 /// the number of a schema that is not known yet.
 pub type Row = Result<(Option<String>, usize), u64>;
 
-/// Of the values that follow each other, until they are done, or the batch is large, or the next
-/// one has an unknown schema. A bad value leaves nothing.
+/// See `Parser::parse`. A bad value leaves what `push_bad` appends.
 pub fn rows<'a>(
     kind: &Kind,
+    push_bad: fn(&mut Builder),
     values: impl Iterator<Item = Option<&'a [u8]>>,
     mut read: impl FnMut(&'a [u8], &mut Builder) -> Row,
 ) -> Parsed {
@@ -55,7 +62,7 @@ pub fn rows<'a>(
             None => reasons.push_null(),
             Some(reason) => {
                 out.truncate(before);
-                push_empty(&mut out);
+                push_bad(&mut out);
                 bad += 1;
                 bytes += reason.len();
                 reasons.push_bytes(reason.as_bytes());

@@ -7,7 +7,7 @@ mod read;
 use crate::formats::avro::program::Program;
 pub use crate::formats::avro::program::Step;
 use crate::formats::kind::Kind;
-use crate::formats::parsed::{rows, Parsed};
+use crate::formats::parsed::{push_empty, rows, Parsed, Parser};
 
 /// What stands before the encoded value, and names the schema it was written with.
 #[derive(Clone, Copy)]
@@ -43,11 +43,12 @@ impl AvroParser {
         self.programs.extend(program.map(|program| (schema, program)));
         is_one
     }
+}
 
-    /// See `rows`.
-    pub fn parse<'a>(&self, values: impl Iterator<Item = Option<&'a [u8]>>) -> Parsed {
+impl Parser for AvroParser {
+    fn parse<'a>(&mut self, values: impl Iterator<Item = Option<&'a [u8]>>) -> Parsed {
         let mut hint = 0;
-        rows(&self.kind, values, |value, out| {
+        rows(&self.kind, push_empty, values, |value, out| {
             let (schema, body) = match self.framing.split(value) {
                 Ok(found) => found,
                 Err(reason) => return Ok((Some(reason.to_owned()), 0)),
@@ -85,6 +86,7 @@ impl Framing {
 #[cfg(test)]
 mod tests {
     use super::{AvroParser, Step};
+    use crate::formats::parsed::Parser;
 
     fn step(name: &str, numbers: &[i64], texts: &[&str]) -> Step {
         (name.to_owned(), numbers.to_vec(), texts.iter().map(|one| (*one).to_owned()).collect())
@@ -103,7 +105,7 @@ mod tests {
             step("bytes", &[], &[]),
             step("record", &[20, 2, 0, 0, 1, 1, 0], &["a", "b"]),
         ];
-        let parser = parser("struct 2 a int b string", &steps);
+        let mut parser = parser("struct 2 a int b string", &steps);
         let values: [&[u8]; 3] = [&[2, 2, b'x'], &[2, 4, b'x'], &[2, 0]];
         let parsed = parser.parse(values.iter().map(|value| Some(*value)));
         assert_eq!((parsed.rows, parsed.bad), (3, 1));
@@ -128,7 +130,7 @@ mod tests {
             step("int", &[], &[]),
             step("record", &[9, 2, 1, -1, 2, 0, 0], &["skipped", "a"]),
         ];
-        let parser = parser("struct 1 a int", &steps);
+        let mut parser = parser("struct 1 a int", &steps);
         let count = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
         let value: Vec<u8> = count.into_iter().chain([0, 2]).collect();
         let parsed = parser.parse([Some(&value[..])].into_iter());

@@ -13,7 +13,9 @@ use crate::formats::json::times::Time;
 pub use crate::formats::json::times::Zone;
 use crate::formats::json::token::{Malformed, Text, Token, Tokens};
 use crate::formats::kind::{Fields, Kind, Scalar};
-use crate::formats::parsed::{push_empty, too_large, Parsed, BATCH_BYTES_MAX, ROW_BYTES_MAX};
+use crate::formats::parsed::{
+    push_empty, too_large, Parsed, Parser, BATCH_BYTES_MAX, ROW_BYTES_MAX,
+};
 use crate::java_text;
 
 pub struct JsonParser {
@@ -52,8 +54,36 @@ impl JsonParser {
         Some(Self { kind, zone })
     }
 
-    /// Of the values that follow each other, until they are done or the batch is large.
-    pub fn parse<'a>(&self, values: impl Iterator<Item = Option<&'a [u8]>>) -> Parsed {
+    /// Why the record is bad, if it is.
+    fn row(&self, bytes: &[u8], out: &mut Builder, taken: &mut usize) -> Option<String> {
+        let before = out.len();
+        let mut row = Row {
+            zone: &self.zone,
+            tokens: Tokens::new(bytes),
+            scratch: Vec::new(),
+            reason: None,
+            is_refused: false,
+            taken: 0,
+        };
+        let outcome = row.root(&self.kind, out);
+        *taken += row.taken;
+        let reason = match outcome {
+            Ok(Outcome::Good) => return None,
+            Ok(Outcome::Partial) => return Some(row.reason_text()),
+            Ok(Outcome::Failed) => row.reason_text(),
+            Err(Stop::Malformed(found)) => {
+                format!("not JSON: {} at byte {}", found.what, found.at)
+            }
+            Err(Stop::TooLarge) => too_large(),
+        };
+        out.truncate(before);
+        push_empty(out);
+        Some(reason)
+    }
+}
+
+impl Parser for JsonParser {
+    fn parse<'a>(&mut self, values: impl Iterator<Item = Option<&'a [u8]>>) -> Parsed {
         let mut out = Builder::new(&self.kind);
         let mut reasons = Builder::text();
         let (mut rows, mut bad, mut bytes) = (0, 0, 0);
@@ -83,33 +113,6 @@ impl JsonParser {
             }
         }
         Parsed { rows, values: out.finish(), reasons: reasons.finish(), bad, unknown: None }
-    }
-
-    /// Why the record is bad, if it is.
-    fn row(&self, bytes: &[u8], out: &mut Builder, taken: &mut usize) -> Option<String> {
-        let before = out.len();
-        let mut row = Row {
-            zone: &self.zone,
-            tokens: Tokens::new(bytes),
-            scratch: Vec::new(),
-            reason: None,
-            is_refused: false,
-            taken: 0,
-        };
-        let outcome = row.root(&self.kind, out);
-        *taken += row.taken;
-        let reason = match outcome {
-            Ok(Outcome::Good) => return None,
-            Ok(Outcome::Partial) => return Some(row.reason_text()),
-            Ok(Outcome::Failed) => row.reason_text(),
-            Err(Stop::Malformed(found)) => {
-                format!("not JSON: {} at byte {}", found.what, found.at)
-            }
-            Err(Stop::TooLarge) => too_large(),
-        };
-        out.truncate(before);
-        push_empty(out);
-        Some(reason)
     }
 }
 
@@ -317,7 +320,11 @@ impl<'a> Row<'a> {
                 match scalar {
                     Scalar::Decimal { precision, scale } if !text.is_empty() => {
                         let text: Vec<u8> = text.iter().copied().filter(|b| *b != b',').collect();
-                        push(out, numbers::decimal(&text, precision, scale).map(i128::to_ne_bytes))
+                        let found = numbers::decimal(&text, precision, scale);
+                        if found.is_none() && numbers::has_other_digits(&text) {
+                            self.refuse("a digit that is not 0 to 9");
+                        }
+                        push(out, found.map(i128::to_ne_bytes))
                     }
                     Scalar::Date => push(out, times::date(text).map(i32::to_ne_bytes)),
                     Scalar::Timestamp => match times::timestamp(text, zone) {

@@ -1,5 +1,8 @@
 //! Numbers and Base64 as Java reads and writes them.
 
+/// Java computes this power of ten to round, and has no numbers of that size.
+const DROPPED_PLACES_MAX: i64 = 536_870_919;
+
 /// With digits of ASCII, a point and an exponent as `java.math.BigDecimal` takes them; rounded half
 /// up. None if it does not fit.
 pub fn decimal(text: &[u8], precision: u8, scale: u8) -> Option<i128> {
@@ -33,12 +36,21 @@ pub fn decimal(text: &[u8], precision: u8, scale: u8) -> Option<i128> {
         return None;
     }
     let shift = exponent - fraction.unwrap_or(0) + i64::from(scale);
+    if shift < -DROPPED_PLACES_MAX {
+        return None;
+    }
     let unsigned = shifted(&digits, shift)?;
     if unsigned >= 10u128.checked_pow(u32::from(precision))? {
         return None;
     }
     let found = i128::try_from(unsigned).ok()?;
     Some(if is_negative { -found } else { found })
+}
+
+/// Whether it holds digits of other scripts, which Java reads.
+pub fn has_other_digits(text: &[u8]) -> bool {
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    text.chars().any(|one| !one.is_ascii() && one.is_numeric())
 }
 
 fn exponent(text: &[u8]) -> Option<i64> {
@@ -178,7 +190,8 @@ mod tests {
         assert_eq!(decimal(b".5", 1, 0), Some(1));
         assert_eq!(decimal(b"9.5", 1, 0), None);
         assert_eq!(decimal(b"0e999999999", 5, 2), Some(0));
-        assert_eq!(decimal(b"1e-999999999", 5, 2), Some(0));
+        assert_eq!(decimal(b"1e-99999999", 5, 2), Some(0));
+        assert_eq!(decimal(b"0e-999999999", 5, 2), None);
         assert_eq!(decimal(b"1e9999999999", 5, 2), None);
         assert_eq!(decimal(&[b'9'; 38], 38, 0), Some(10i128.pow(38) - 1));
         assert_eq!(decimal(&[b'9'; 39], 38, 0), None);

@@ -8,8 +8,9 @@ mod wire;
 use std::collections::HashMap;
 
 use crate::cursor::Cursor;
+use crate::formats::build::Builder;
 use crate::formats::kind::Kind;
-use crate::formats::parsed::{rows, Parsed};
+use crate::formats::parsed::{rows, Parsed, Parser};
 use crate::formats::protobuf::program::Program;
 pub use crate::formats::protobuf::program::Step;
 
@@ -55,12 +56,13 @@ impl ProtobufParser {
             _ => false,
         }
     }
+}
 
-    /// See `rows`.
-    pub fn parse<'a>(&mut self, values: impl Iterator<Item = Option<&'a [u8]>>) -> Parsed {
+impl Parser for ProtobufParser {
+    fn parse<'a>(&mut self, values: impl Iterator<Item = Option<&'a [u8]>>) -> Parsed {
         let Self { kind, is_framed, frames, numbers, programs } = self;
         let mut last: (&[u8], usize) = (&[], usize::MAX);
-        rows(kind, values, |value, out| {
+        rows(kind, Builder::push_null, values, |value, out| {
             let (head, body) = match is_framed {
                 true => match split(value) {
                     Some(found) => found,

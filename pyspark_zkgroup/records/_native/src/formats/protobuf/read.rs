@@ -176,9 +176,7 @@ impl<'a> Reader<'a> {
             (Slot::Bytes(found), _) => self.bytes(node, found, out),
             (Slot::Empty, Some(Absent::Bytes(found))) => self.bytes(node, found, out),
             (Slot::Parts(parts), _) => self.nested(node, &parts, out, depth),
-            (Slot::Empty, Some(Absent::Message)) => {
-                self.partial(|reader| reader.nested(node, &[], out, depth))
-            }
+            (Slot::Empty, Some(Absent::Message)) => self.nested(node, &[], out, depth),
             (Slot::Empty, None) => {
                 self.absent(field)?;
                 out.push_null();

@@ -100,7 +100,8 @@ impl<'a> Wire<'a> {
             let [byte] = self.array::<1>()?;
             found |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
-                return Ok(found);
+                // Java does not look at the bits of a tenth byte: it takes the highest one as set.
+                return Ok(found | u64::from(shift == 63) << 63);
             }
         }
         Err(unfinished())
@@ -134,6 +135,9 @@ mod tests {
         assert_eq!(number(&longest), None);
         longest[9] = 0x7f;
         assert_eq!(number(&longest), Some(u64::MAX));
+        longest[9] = 0;
+        assert_eq!(number(&longest), Some(u64::MAX));
+        assert_eq!(number(&[0x80, 0x80, 0]), Some(0));
     }
 
     #[test]
