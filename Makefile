@@ -33,7 +33,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" SPARK_LOCAL_I
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo quick test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise notebooks fuzz fuzz-planted check environment format lint types imports words rust wheel audit notices lock docs clean
+.PHONY: help setup demo quick test test-long test-matrix try-documents bench bench-short bench-publish sim sim-planted mutants chaos exercise notebooks fuzz fuzz-formats fuzz-planted check environment format lint types imports words rust wheel audit notices lock docs clean
 
 help:
 	@echo "make demo       three Spark drivers share a topic on a Kafka and a ZooKeeper of their own; one joins, leaves, is killed; all is counted"
@@ -50,6 +50,7 @@ help:
 	@echo "                PROTOCOL=kafka, light, coordinator or zookeeper"
 	@echo "make exercise SEED=7  six groups, each with a fault for an operator to name; what is wrong stands in a key, for afterwards"
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
+	@echo "make fuzz-formats  any bytes into the parsers of JSON, Avro and Protobuf, MINUTES=10 for each"
 	@echo "make bench      beside Spark's own Kafka source: about 20 minutes on two cores that have nothing else to do"
 	@echo "make bench-short  five cases of it, in five minutes; make bench-publish puts the newest results into README.md and docs/benchmarks.md"
 	@echo "make check      format, lint, types, import contracts, and the Rust sources; each is a target of its own too"
@@ -116,6 +117,10 @@ exercise: setup
 # Whatever it finds is to be kept in tests/golden/mutations.
 fuzz: environment
 	@$(BIN)/python -m tests.harness.mutations --seconds $$((60 * $(MINUTES)))
+
+fuzz-formats: environment
+	@for format in json avro protobuf; do \
+		$(BIN)/python -m tests.harness.format_fuzz $$format --seconds $$((60 * $(MINUTES))) || exit 1; done
 
 # Whether it would find something: faults planted in copies of the native decoder.
 fuzz-planted: environment

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import time
 from datetime import date, datetime, timezone
-from decimal import Context
 from decimal import Decimal as Number
 from typing import Any
 
@@ -24,26 +22,17 @@ from pyspark_zkgroup.formats.avro.fingerprint import canonical, fingerprint
 from pyspark_zkgroup.formats.avro.format import Framing
 from pyspark_zkgroup.formats.avro.native import AvroParser
 from pyspark_zkgroup.formats.avro.schema import (
-    Fixed,
-    Items,
-    Primitive,
-    Record,
     Schema,
     SchemaError,
-    Union,
-    Values,
-    kind_of,
     parse,
 )
-from pyspark_zkgroup.formats.avro.types import members_of, spark_type, wider_type
+from pyspark_zkgroup.formats.avro.types import spark_type
 from pyspark_zkgroup.formats.avro.writers import OneWriter
 from pyspark_zkgroup.registry.access import RegisteredSchema
 from pyspark_zkgroup.schema import Array, Column, Decimal, Map, Struct, Type
 from tests.harness import drawn_avro
 from tests.harness.drawn_avro import encoded
-from tests.harness.plain_rows import plain
 
-FUZZ_SECONDS = 3.0
 ORDER = {
     "type": "record",
     "name": "Order",
@@ -375,127 +364,6 @@ def test_a_schema_of_schemas_takes_little_time() -> None:
     _, reasons = parsed(schema, b"\x02", kind=Struct((Column("id", "int"),)))
     assert "it takes more than" in str(reasons[0])
     assert time.process_time() - begun < 10
-
-
-def test_rows_are_those_of_fastavro() -> None:
-    """Also of damaged bytes: both read the same, or ours are bad."""
-    counted = {"good": 0, "bad": 0}
-    chance = random.Random(3)
-    for _ in range(150):
-        found = drawn_avro.schema(chance)
-        schema = drawn_avro.parsed(found)
-        values = [drawn_avro.value(chance, found, schema, 0.4) for _ in range(40)]
-        rows, reasons = _plain_rows(found, values)
-        bare = fastavro.parse_schema(_bare(found))
-        for value, row, reason in zip(values, rows, reasons, strict=True):
-            counted["good" if reason is None else "bad"] += 1
-            if reason is not None:
-                continue
-            try:
-                theirs = fastavro.schemaless_reader(io.BytesIO(value), bare)
-            except UnicodeDecodeError:
-                continue
-            assert _without_members(row) == _as_columns(theirs, schema), (found, value)
-    assert min(counted.values()) > 500, counted
-
-
-def _plain_rows(found: Any, values: list[bytes]) -> tuple[list[Any], list[str | None]]:
-    text = json.dumps(found)
-    kind = spark_type(parse(text))
-    parser = AvroParser(kind, "value", "plain", OneWriter(RegisteredSchema(text), "plain"))
-    rows: list[Any] = []
-    reasons: list[str | None] = []
-    for piece in parser.parse(pa.array(values, pa.binary())):
-        piece.values.validate()
-        rows += plain(piece.values)
-        reasons += piece.reasons.to_pylist()
-    return rows, reasons
-
-
-def _bare(found: Any) -> Any:
-    """Without logical types, of which Python holds fewer values."""
-    if isinstance(found, dict):
-        logical = ("logicalType", "precision", "scale")
-        return {name: _bare(one) for name, one in found.items() if name not in logical}
-    return [_bare(one) for one in found] if isinstance(found, list) else found
-
-
-def _as_columns(value: Any, schema: Schema) -> Any:
-    """What fastavro reads, as the columns have it."""
-    match schema:
-        case Record():
-            return {one.name: _as_columns(value[one.name], one.schema) for one in schema.fields}
-        case Items(of):
-            return [_as_columns(one, of) for one in value]
-        case Values(of):
-            pairs = [[name.encode(), _as_columns(one, of)] for name, one in value.items()]
-            return sorted(pairs)
-        case Union() if value is None:
-            return None
-        case Union():
-            return _member(value, schema)
-        case Primitive(logical=logical) | Fixed(logical=logical) if logical is not None:
-            if logical.name == "decimal":
-                return Number(int.from_bytes(value, "big", signed=True)).scaleb(
-                    -logical.scale, Context(prec=40)
-                )
-            is_long = kind_of(schema) == "long"
-            factor = 1000 if logical.name.endswith("timestamp-millis") else 1
-            return value * factor if is_long else _wrapped(value)
-        case Primitive("int"):
-            return _wrapped(value)
-        case Primitive("float") | Primitive("double"):
-            return repr(value)
-        case _:
-            return value.encode() if isinstance(value, str) else value
-
-
-def _wrapped(value: int) -> int:
-    """Java drops the bits of an int that it has no room for; fastavro knows no limit."""
-    folded = (value << 1 if value >= 0 else (-value << 1) - 1) % 2**32
-    return (folded >> 1) ^ -(folded & 1)
-
-
-def _member(value: Any, union: Union) -> Any:
-    members = members_of(union)
-    if len(members) == 1:
-        return _as_columns(value, members[0])
-    if (wider := wider_type(union)) is not None:
-        return repr(float(value)) if wider == "double" else value
-    # fastavro does not say which branch it was, and these have none with a type of their own.
-    return _as_columns(value, Primitive("double" if isinstance(value, float) else "string"))
-
-
-def _without_members(row: Any) -> Any:
-    match row:
-        case {"member0": _}:
-            return next(one for one in row.values() if one is not None)
-        case dict():
-            return {name: _without_members(one) for name, one in row.items()}
-        case list():
-            return [_without_members(one) for one in row]
-        case _:
-            return row
-
-
-def test_any_bytes_are_read_or_refused() -> None:
-    seed = time.time_ns()
-    print(f"seed {seed}")
-    chance = random.Random(seed)
-    deadline = time.monotonic() + FUZZ_SECONDS
-    while time.monotonic() < deadline:
-        found = drawn_avro.schema(chance)
-        schema = drawn_avro.parsed(found)
-        values = [drawn_avro.value(chance, found, schema, 0.9) for _ in range(50)]
-        values += [chance.randbytes(chance.randrange(40)) for _ in range(20)]
-        parser = AvroParser(
-            spark_type(schema),
-            "value",
-            "plain",
-            OneWriter(RegisteredSchema(json.dumps(found)), "plain"),
-        )
-        pieces = list(parser.parse(pa.array(values, pa.binary())))
-        assert sum(len(piece.values) for piece in pieces) == len(values)
 
 
 def test_a_large_batch_comes_in_pieces() -> None:

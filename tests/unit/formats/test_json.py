@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from datetime import datetime, timezone
 from decimal import Decimal as Number
@@ -20,9 +19,7 @@ from pyspark_zkgroup.formats.json.native import JsonParser
 from pyspark_zkgroup.formats.json.types import SCALARS
 from pyspark_zkgroup.formats.json.zone import offsets
 from pyspark_zkgroup.schema import Array, Column, Decimal, Map, Struct, Type
-from tests.harness import drawn_json
 
-FUZZ_SECONDS = 3.0
 ORDER = Struct(
     (
         Column("id", "bigint"),
@@ -188,34 +185,6 @@ def test_a_large_batch_comes_in_pieces() -> None:
     pieces = list(JsonParser(wide, "UTC").parse(column.slice(1, 8)))
     assert sum(len(piece.values) for piece in pieces) == 8
     assert len(pieces) > 1
-
-
-def test_any_bytes_are_read_or_refused() -> None:
-    seed = time.time_ns()
-    print(f"seed {seed}")
-    chance = random.Random(seed)
-    deadline = time.monotonic() + FUZZ_SECONDS
-    while time.monotonic() < deadline:
-        kind = drawn_json.schema(chance)
-        values = [drawn_json.value(chance, kind, 0.9) for _ in range(50)]
-        values += [chance.randbytes(chance.randrange(40)) for _ in range(20)]
-        rows, _ = parsed(_readable(kind), *values)
-        assert len(rows) == len(values)
-
-
-def _readable(kind: Type) -> Type:
-    """Without the dates and times that Python cannot hold."""
-    match kind:
-        case Array(element):
-            return Array(_readable(element))
-        case Map(key, value):
-            return Map(key, _readable(value))
-        case Struct(fields):
-            return Struct(tuple(Column(one.name, _readable(one.type)) for one in fields))
-        case "date" | "timestamp" | "timestamp_ntz":
-            return "string"
-        case _:
-            return kind
 
 
 def test_every_scalar_has_an_arrow_type_of_its_builder() -> None:
