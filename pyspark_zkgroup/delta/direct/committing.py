@@ -12,10 +12,10 @@ from pyspark_zkgroup.delta.conflicts import ATTEMPTS_MAX, until_won
 from pyspark_zkgroup.delta.direct import deltars
 from pyspark_zkgroup.delta.direct.descriptions import described
 from pyspark_zkgroup.delta.direct.features import Described
+from pyspark_zkgroup.delta.direct.position import Position
 from pyspark_zkgroup.delta.direct.requirements import check_table
 from pyspark_zkgroup.delta.direct.rules import (
     Decision,
-    Log,
     ReadRange,
     WrittenFile,
     asked,
@@ -28,7 +28,6 @@ from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import TopicPartition
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
     from pyspark.sql import DataFrame
 
 _ACCEPTED, _DELETED = "accept_gaps=True allows it", "Kafka no longer has them"
@@ -71,18 +70,13 @@ class Committer:
 
 
 class Commits:
-    """The commits of one query. The caller keeps writers away that do not move the watermarks."""
+    """The commits of one query. The caller keeps other writers away."""
 
     def __init__(self, target: Target, *, accept_gaps: bool = False) -> None:
         self.directory = target.directory
         self._target = target
         self._accept_gaps = accept_gaps
-        self._table: DeltaTable | None = None
-        self._checked: Described | None = None
-        # As of the version of the table that `_table` has.
-        self._watermarks: dict[Log, int] = {}
-        self._looked: set[Log] = set()
-        self._advanced: Mapping[Log, int] = {}
+        self._position = Position(target.directory, target.epoch, self._check)
 
     def commit(
         self, read: Collection[ReadRange], files: Collection[WrittenFile], earliest: Earliest
@@ -93,7 +87,7 @@ class Commits:
         def lost(error: Exception) -> None:
             # Another writer was first, or the answer was lost after the effect: the watermarks
             # tell. No file is deleted here, since the lost commit may have added it.
-            self._table = None
+            self._position.forget()
             _log.info("A commit to %s failed: %s", self.directory, error)
 
         def given_up(error: Exception) -> DeltaError:
@@ -108,54 +102,26 @@ class Commits:
     def _attempt(
         self, read: Collection[ReadRange], files: Collection[WrittenFile], earliest: Earliest
     ) -> None:
-        table, watermarks = self._looked_up(asked(read))
-        decision = decide(watermarks, read, files)
+        table, marks = self._position.look(asked(read))
+        decision = decide(marks.watermarks, read, files, marks.bounds)
         self._judge(decision, earliest)
         if decision.advance:
-            from pyspark_zkgroup.delta.direct.cutting import cut
+            from pyspark_zkgroup.delta.direct.cutting import cut, has_rows
 
             added = list(decision.add)
             for one in decision.cut:
-                added += cut(self._target, one)
-            deltars.commit(table, added, decision.advance, self._target.epoch)
-            self._advanced = decision.advance
+                added += cut(self._target, one, has_rows(table, self._target, one))
+            self._position.commit(
+                added,
+                decision.advance,
+                dict.fromkeys(decision.passed, 0),
+                is_alone=any(len(one.looked_at) for one in decision.cut),
+            )
 
-    def _looked_up(self, logs: Collection[Log]) -> tuple[DeltaTable, Mapping[Log, int]]:
-        """Return the table, and the watermarks as of its version, which the next commit builds on.
-        A commit fails if one of its watermarks has moved since that version.
-        """
-        advanced, self._advanced = self._advanced, {}
-        if self._table is None:
-            self._table = table = self._opened()
-            self._watermarks, self._looked = {}, set()
-        else:
-            table, before = self._table, self._table.version()
-            table.update_incremental()
-            if advanced and table.version() == before + 1:
-                self._watermarks |= advanced  # that version is our commit
-            elif table.version() != before:
-                self._check(table)
-                self._watermarks, self._looked = {}, set()
-        missing = [log for log in logs if log not in self._looked]
-        self._watermarks |= deltars.watermarks(table, missing, self._target.epoch)
-        self._looked |= set(missing)
-        found = {log: self._watermarks[log] for log in logs if log in self._watermarks}
-        return table, found
-
-    def _opened(self) -> DeltaTable:
-        table = deltars.opened(self.directory)
-        if table is None:
-            raise DeltaError.of("table_gone", where=self.directory)
-        self._check(table)
-        return table
-
-    def _check(self, table: DeltaTable) -> None:
-        found = deltars.described(table)
-        if found != self._checked:
-            check_table(found, self._target)
-            if deltars.WATERMARKED not in found.properties:
-                raise DeltaError.of("watermarks_gone", where=self.directory)
-            self._checked = found
+    def _check(self, found: Described) -> None:
+        check_table(found, self._target)
+        if deltars.WATERMARKED not in found.properties:
+            raise DeltaError.of("watermarks_gone", where=self.directory)
 
     def _judge(self, decision: Decision, earliest: Earliest) -> None:
         for one in decision.present:

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark_zkgroup.delta.direct.features import Described
-from pyspark_zkgroup.delta.direct.rules import Log, WrittenFile
+from pyspark_zkgroup.delta.direct.rules import Log
 from pyspark_zkgroup.errors import DependencyError
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from deltalake import DeltaTable, Transaction
 
     from pyspark_zkgroup.schema import Column
 
 WATERMARKED, VERSION = "zkgroup.watermarks", "1"
-"""The table's property that says that every record in it is below a watermark."""
+"""The table's property that says that every record in it is below a watermark or a bound."""
+MARKED = "zkgroup-marks"
+"""An application transaction that says so of this very table. A CLONE has a copy of the property,
+but none of the marks.
+"""
+
+
+class AddedFile(Protocol):
+    """What a commit tells of a file."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def partition_values(self) -> tuple[tuple[str, str | None], ...]: ...
+    @property
+    def stats(self) -> str: ...
 
 
 def check_installed() -> None:
@@ -45,25 +64,37 @@ def described(table: DeltaTable) -> Described:
     )
 
 
+def keeps_marks(table: DeltaTable, found: Described) -> bool:
+    return WATERMARKED in found.properties and table.transaction_version(MARKED) is not None
+
+
 def created(directory: str, columns: tuple[Column, ...], partitioned_by: list[str]) -> None:
     """Create the table with the property that it has watermarks."""
-    from deltalake import DeltaTable, Schema
+    from deltalake import Schema
 
     from pyspark_zkgroup.schema import arrow_schema
 
+    created_as(directory, Schema.from_arrow(arrow_schema(columns)).to_json(), partitioned_by)
+
+
+def created_as(directory: str, schema: str, partitioned_by: list[str]) -> None:
+    """Create the table with a schema as Delta's log has it."""
+    from deltalake import CommitProperties, DeltaTable, Schema
+
     DeltaTable.create(
         directory,
-        Schema.from_arrow(arrow_schema(columns)),
+        Schema.from_json(schema),
         mode="error",
         partition_by=partitioned_by,
         configuration={WATERMARKED: VERSION},
         raise_if_key_not_exists=False,
+        commit_properties=CommitProperties(app_transactions=_transactions({MARKED: 1})),
     )
 
 
-def taken_over(table: DeltaTable, watermarks: Mapping[str, int]) -> None:
-    """Give a table its first watermarks. Fails where anything else was committed meanwhile that
-    could have moved them.
+def taken_over(table: DeltaTable, bounds: Mapping[str, int]) -> None:
+    """Give a table its first bounds, by their application ids. Fails where anything else was
+    committed meanwhile, which could have added rows.
     """
     from deltalake import CommitProperties
 
@@ -71,7 +102,7 @@ def taken_over(table: DeltaTable, watermarks: Mapping[str, int]) -> None:
         {WATERMARKED: VERSION},
         raise_if_not_exists=False,
         commit_properties=CommitProperties(
-            app_transactions=_transactions(watermarks), max_commit_retries=0
+            app_transactions=_transactions({**bounds, MARKED: 1}), max_commit_retries=0
         ),
     )
 
@@ -93,18 +124,41 @@ def highest_offsets(
     return {(t, p, e): o for t, p, e, o in zip(*columns, strict=True)}
 
 
-def watermarks(table: DeltaTable, logs: Collection[Log], epoch: int | None) -> dict[Log, int]:
-    found = {log: table.transaction_version(application(log, epoch)) for log in logs}
-    return {log: version for log, version in found.items() if version is not None}
+def offsets_in(
+    table: DeltaTable,
+    names: tuple[str, str, str],
+    of: TopicPartition,
+    within: OffsetRange,
+    epoch: tuple[str, int] | None,
+) -> pa.Array:
+    """Return the offsets of a partition that the table's rows have, within a range. `epoch` names
+    its column and the only one that counts.
+    """
+    import pyarrow as pa
+    from deltalake import QueryBuilder
+
+    topic, partition, offset = (_quoted(name) for name in names)
+    literal = of.topic.replace("'", "''")
+    where = (
+        f"{topic} = '{literal}' AND {partition} = {of.partition} "
+        f"AND {offset} >= {within.start} AND {offset} < {within.until}"
+    )
+    if epoch is not None:
+        where += f" AND {_quoted(epoch[0])} = {epoch[1]}"
+    query = f"SELECT {offset} AS o FROM rows_of_table WHERE {where}"
+    found = QueryBuilder().register("rows_of_table", table).execute(query).read_all()
+    return pa.array(found.column("o").to_pylist(), pa.int64())
 
 
 def commit(
     table: DeltaTable,
-    files: Iterable[WrittenFile],
-    advance: Mapping[Log, int],
-    epoch: int | None,
+    files: Iterable[AddedFile],
+    moved: Mapping[str, int],
+    is_alone: bool,
 ) -> None:
-    """Add the files and move the watermarks in one commit, unless one of them has moved."""
+    """Add the files and move marks, by their application ids, in one commit. It fails if one of
+    them has moved since the table's version, and if `is_alone`, after any other commit.
+    """
     from deltalake import CommitProperties
     from deltalake.transaction import AddAction
 
@@ -113,19 +167,26 @@ def commit(
         AddAction(one.path, one.bytes, dict(one.partition_values), now_ms, True, one.stats)
         for one in files
     ]
-    moved = {application(log, epoch): version for log, version in advance.items()}
     table.create_write_transaction(
         actions,
         "append",
         table.schema(),
         list(table.metadata().partition_columns),
-        commit_properties=CommitProperties(app_transactions=_transactions(moved)),
+        commit_properties=CommitProperties(
+            app_transactions=_transactions(moved), max_commit_retries=0 if is_alone else None
+        ),
     )
 
 
 def application(log: Log, epoch: int | None) -> str:
     """Return the application id of a watermark. No name of a topic has a colon."""
     return f"zkgroup:{'' if epoch is None else epoch}:{log.topic}:{log.partition}:{log.topic_id}"
+
+
+def bound_of(partition: TopicPartition, epoch: int | None) -> str:
+    """Return the application id of a bound."""
+    shown = "" if epoch is None else epoch
+    return f"zkgroup-rows:{shown}:{partition.topic}:{partition.partition}"
 
 
 def _transactions(versions: Mapping[str, int]) -> list[Transaction]:

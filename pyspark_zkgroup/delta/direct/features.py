@@ -58,12 +58,16 @@ class Described:
         return {one["name"]: one for one in self.schema["fields"]}
 
 
-def refused(table: Described, written: Collection[str]) -> list[str]:
+def refused(
+    table: Described, written: Collection[str], never_null: Collection[str] = NEVER_NULL
+) -> list[str]:
     """Return what the table has that these columns cannot be appended to, each by its name."""
-    return sorted(set(_refused(table, frozenset(written))))
+    return sorted(set(_refused(table, frozenset(written), frozenset(written) & set(never_null))))
 
 
-def _refused(table: Described, written: frozenset[str]) -> Iterator[str]:
+def _refused(
+    table: Described, written: frozenset[str], never_null: frozenset[str]
+) -> Iterator[str]:
     for name, value in table.properties.items():
         if name.startswith("delta.constraints."):
             yield f"the constraint {name.removeprefix('delta.constraints.')!r}"
@@ -78,7 +82,7 @@ def _refused(table: Described, written: frozenset[str]) -> Iterator[str]:
         for key, what in _METADATA.items():
             if key in column.get("metadata", {}):
                 yield f"{what} ({name!r})"
-        if not column.get("nullable", True) and not (name in written and name in NEVER_NULL):
+        if not column.get("nullable", True) and name not in never_null:
             yield f"the NOT NULL column {name!r}"
         if "CURRENT_DEFAULT" in column.get("metadata", {}) and name not in written:
             yield f"a default of the column {name!r}"

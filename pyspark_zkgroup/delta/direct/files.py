@@ -86,7 +86,7 @@ class Files:
 
     def _opened(self, log: Log, values: Values) -> _OpenFile:
         path = "/".join(
-            [*(f"{name}={_directory(value)}" for name, value in values), f"{_name()}.parquet"]
+            [*(directory_of(name, value) for name, value in values), f"{_name()}.parquet"]
         )
         place = Path(self._target.directory) / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -146,8 +146,9 @@ def _name() -> str:
     return f"part-{uuid.uuid4()}"
 
 
-def _directory(value: str | None) -> str:
+def directory_of(name: str, value: str | None) -> str:
     """For people who look into the directory: readers take the value from the log, where a path is
     a part of a URL, so it has nothing to escape.
     """
-    return _UNSAFE.sub("_", "null" if value is None else value)[:DIRECTORY_CHARACTERS]
+    shown = _UNSAFE.sub("_", "null" if value is None else value)[:DIRECTORY_CHARACTERS]
+    return f"{_UNSAFE.sub('_', name)}={shown}"

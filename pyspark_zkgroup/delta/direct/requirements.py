@@ -84,7 +84,7 @@ def _check_column(table: Described, column: Column, where: str, *, is_partition:
             type=column.type,
             columns=", ".join(table.fields),
         )
-    found, wanted = _bare(there["type"]), _bare(delta_type(column))
+    found, wanted = bare_type(there["type"]), bare_type(delta_type(column))
     if found == wanted or (is_partition and {str(found), str(wanted)} <= _WHOLE):
         return
     raise DeltaError.of(
@@ -104,15 +104,15 @@ def delta_type(column: Column) -> Any:
     return schema["fields"][0]["type"]
 
 
-def _bare(kind: Any) -> Any:
+def bare_type(kind: Any) -> Any:
     """Without what says whether null is allowed, and without comments."""
     if not isinstance(kind, dict):
         return kind
     bare = {
-        name: _bare(value)
+        name: bare_type(value)
         for name, value in kind.items()
         if not name.lower().endswith("containsnull")
     }
     if "fields" in bare:
-        bare["fields"] = [{"name": f["name"], "type": _bare(f["type"])} for f in kind["fields"]]
+        bare["fields"] = [{"name": f["name"], "type": bare_type(f["type"])} for f in kind["fields"]]
     return bare

@@ -12,19 +12,24 @@ a partition.
 The end of a range counts, not its last row: transaction markers and compaction leave offsets
 without records, also whole ranges of them. What no task has read (a replay leaves out what another
 member has taken over) moves no watermark.
+
+Rows that were appended through Spark are not accounted for by watermarks. The table keeps a bound
+above them for each partition (bounds.py); below it a file is compared with the table's rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
 ADOPTED = 0
-"""The watermark of a log without a topic id, once the log with an id has taken it over."""
+"""The watermark of a log without a topic id, once a log with an id has one."""
+NO_BOUNDS: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
 
 
 class Log(NamedTuple):
@@ -75,10 +80,19 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Of this file only the records from `start` on are added."""
+    """Of this file only the records from `start` on are added, and of those before `compared` only
+    what the table does not have.
+    """
 
     file: WrittenFile
     start: int
+    compared: int = 0
+
+    @property
+    def looked_at(self) -> OffsetRange:
+        """The offsets at which the table may have rows of this file."""
+        start = max(self.start, self.file.first)
+        return OffsetRange(start, max(start, min(self.compared, self.file.last + 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +114,8 @@ class Decision:
     present: tuple[ReadRange, ...] = ()
     """Ranges that the table accounts for already, wholly or in part."""
     gaps: tuple[Gap, ...] = ()
+    passed: frozenset[TopicPartition] = frozenset()
+    """Partitions whose watermark reaches their bound, which has done its work."""
 
 
 def asked(read: Iterable[ReadRange]) -> frozenset[Log]:
@@ -109,41 +125,47 @@ def asked(read: Iterable[ReadRange]) -> frozenset[Log]:
 
 
 def decide(
-    watermarks: Watermarks, read: Iterable[ReadRange], files: Iterable[WrittenFile]
+    watermarks: Watermarks,
+    read: Iterable[ReadRange],
+    files: Iterable[WrittenFile],
+    bounds: Mapping[TopicPartition, int] = NO_BOUNDS,
 ) -> Decision:
-    """Return what a commit adds and moves where the table has these watermarks. DeltaError where
-    ranges of one log do not continue each other, or its topic id is missing now.
+    """Return what a commit adds and moves where the table has these watermarks and bounds.
+    DeltaError where ranges of one log do not continue each other, or its topic id is missing now.
     """
     add: list[WrittenFile] = []
     cut: list[Cut] = []
     advance: dict[Log, int] = {}
     present: list[ReadRange] = []
     gaps: list[Gap] = []
+    passed: list[TopicPartition] = []
     ranges = joined(read)
     keep_from: dict[Log, int] = {}
     for log, span in sorted(ranges.items()):
-        watermark, is_adopted = _watermark(watermarks, log)
-        keep_from[log] = span.start
-        if watermark is not None:
-            if watermark > span.start:
-                present.append(ReadRange(log, OffsetRange(span.start, min(watermark, span.until))))
-            if watermark < span.start:
-                gaps.append(Gap(log, watermark, span.start))
-            keep_from[log] = max(watermark, span.start)
+        watermark = _watermark(watermarks, log)
+        bound = bounds.get(log.of, 0)
+        keep_from[log] = max(watermark or 0, span.start)
+        if watermark is not None and watermark > span.start:
+            present.append(ReadRange(log, OffsetRange(span.start, min(watermark, span.until))))
+        known = watermark is not None or bound > 0
+        if known and max(watermark or 0, bound) < span.start:
+            gaps.append(Gap(log, max(watermark or 0, bound), span.start))
         if watermark is None or watermark < span.until:
             advance[log] = span.until
-            if is_adopted:
+            if log.topic_id and watermarks.get(log.without_id) != ADOPTED:
                 advance[log.without_id] = ADOPTED
+            if 0 < bound <= span.until:
+                passed.append(log.of)
     for file in files:
         within = ranges.get(file.log)
         if within is None or not within.start <= file.first <= file.last < within.until:
             raise DeltaError.of("stray_file", path=file.path, log=file.log)
-        start = keep_from[file.log]
-        if file.first >= start:
+        start, bound = keep_from[file.log], bounds.get(file.log.of, 0)
+        if file.first >= max(start, bound):
             add.append(file)
         elif file.last >= start:
-            cut.append(Cut(file, start))
-    return Decision(tuple(add), tuple(cut), advance, tuple(present), tuple(gaps))
+            cut.append(Cut(file, start, bound))
+    return Decision(tuple(add), tuple(cut), advance, tuple(present), tuple(gaps), frozenset(passed))
 
 
 def joined(read: Iterable[ReadRange]) -> dict[Log, OffsetRange]:
@@ -174,15 +196,14 @@ def unexplained(
     return [gap for gap in found if begins.get(gap.log.of, 0) < gap.start]
 
 
-def _watermark(watermarks: Watermarks, log: Log) -> tuple[int | None, bool]:
-    """Return the watermark, and whether it is to be adopted from the log without an id. That one
-    comes from rows that other writers have appended, or from brokers that did not tell ids; the
-    log's own may be older, if the table was written in another way in between.
+def _watermark(watermarks: Watermarks, log: Log) -> int | None:
+    """Return the log's own watermark, or a later one of the log without an id, which comes from
+    brokers that did not tell ids. The first commit with an id adopts that one.
     """
     own = watermarks.get(log)
     if not log.topic_id:
         if own == ADOPTED:
             raise DeltaError.of("no_topic_id", log=log)
-        return own, False
+        return own
     before = watermarks.get(log.without_id, ADOPTED)
-    return (own, False) if before == ADOPTED else (max(own or 0, before), True)
+    return own if before == ADOPTED else max(own or 0, before)

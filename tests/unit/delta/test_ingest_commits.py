@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, Schema, write_deltalake
 
 from pyspark_zkgroup.delta.direct import deltars
 from pyspark_zkgroup.delta.direct.committing import Commits
@@ -20,6 +20,7 @@ from pyspark_zkgroup.delta.direct.takeover import prepare
 from pyspark_zkgroup.delta.direct.target import Target
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.schema import arrow_schema
 from tests.unit.delta.ingest_scene import (
     ID,
     TOPIC,
@@ -43,7 +44,12 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def watermark(into: Target, log: Log = LOG) -> int | None:
-    return deltars.watermarks(DeltaTable(into.directory), [log], into.epoch).get(log)
+    name = deltars.application(log, into.epoch)
+    return DeltaTable(into.directory).transaction_version(name)
+
+
+def bound(into: Target) -> int | None:
+    return DeltaTable(into.directory).transaction_version(deltars.bound_of(P0, into.epoch))
 
 
 def test_batches_follow_each_other(tmp_path: Path) -> None:
@@ -241,6 +247,51 @@ def test_a_table_is_taken_over_again_after_other_writers(tmp_path: Path) -> None
     # A replay from before the other writers.
     taken(Commits(into), into, {0: range(3, 8)})
     assert offsets(into) == {0: list(range(8))}
+
+
+def test_a_clone_has_the_property_but_no_marks_and_is_taken_over(tmp_path: Path) -> None:
+    into = target(tmp_path)
+    DeltaTable.create(
+        into.directory,
+        Schema.from_arrow(arrow_schema(into.columns)),
+        partition_by=["topic", "partition"],
+        configuration={deltars.WATERMARKED: deltars.VERSION},
+        raise_if_key_not_exists=False,
+    )
+    filled(into, {0: range(6)})
+    prepare(into)
+    taken(Commits(into), into, {0: range(3, 9)})
+    assert offsets(into) == {0: list(range(9))}
+
+
+@pytest.mark.parametrize("has_hole", [False, True])
+def test_rows_of_other_writers_are_not_written_again(tmp_path: Path, has_hole: bool) -> None:
+    into = target(tmp_path)
+    there = [n for n in range(8) if not (has_hole and n in (2, 5))]
+    for n in there:
+        filled(into, {0: range(n, n + 1)}, partition_by=["topic", "partition"])
+    prepare(into)
+    commits = Commits(into)
+    taken(commits, into, {0: range(1, 4)})
+    taken(commits, into, {0: range(4, 10)})
+    assert offsets(into) == {0: list(range(10))}
+    assert bound(into) == 0  # the watermark is beyond it
+    # What is between the watermark and the bound may be known in part.
+    deltars.commit(DeltaTable(into.directory), [], {deltars.bound_of(P0, None): 20}, False)
+    taken(Commits(into), into, {0: range(10, 15)})
+    assert (bound(into), watermark(into)) == (20, 15)
+    assert offsets(into) == {0: list(range(15))}
+
+
+def test_rows_are_not_compared_where_the_table_does_not_tell_them(tmp_path: Path) -> None:
+    into = target(tmp_path, (VALUE,), ())
+    prepare(into)
+    marks = {deltars.bound_of(P0, None): 3}
+    deltars.commit(DeltaTable(into.directory), [], marks, False)
+    with pytest.raises(DeltaError, match="topic, partition, offset is missing or has another type"):
+        taken(Commits(into), into, {0: range(2, 5)})
+    taken(Commits(into), into, {0: range(3, 5)})
+    assert watermark(into) == 5
 
 
 def test_an_empty_table_is_taken_over(tmp_path: Path) -> None:
