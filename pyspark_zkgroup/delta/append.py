@@ -7,22 +7,25 @@ appends them meanwhile.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.delta.bounded import LostCommitError
 from pyspark_zkgroup.delta.conflicts import ATTEMPTS_MAX, lost_races, until_won
+from pyspark_zkgroup.delta.direct.rules import Log
 from pyspark_zkgroup.delta.keys import Keys, keys
 from pyspark_zkgroup.delta.lock import alone
-from pyspark_zkgroup.delta.planned import planned_ranges
+from pyspark_zkgroup.delta.planned import planned
 from pyspark_zkgroup.delta.ranges import Box, boxes
 from pyspark_zkgroup.delta.replay_tasks import few_replay_tasks
+from pyspark_zkgroup.delta.road import Road, check_existing, road
 from pyspark_zkgroup.delta.session import check_session
 from pyspark_zkgroup.delta.table import (
     Table,
     check_batch,
     check_new_columns,
-    check_table,
     may_add_columns,
     table,
 )
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 # A table may grow, or be altered, while a query runs for weeks.
 CHECKED_AGAIN_AFTER_BATCHES = 1000
 
+_log = logging.getLogger("pyspark_zkgroup.delta")
+
 _STRANGERS = (
     "the batch holds a row that its plan does not: its topic, partition or offset was changed, or "
     "it does not come from a zkgroup source"
@@ -46,17 +51,8 @@ _STRANGERS_REMEDY = (
 )
 
 
-@dataclass(slots=True)
-class _Checked:
-    """A table that has what it must have."""
-
-    location: str
-    files: int
-    batches: int = 0
-
-
-# In this process, by application, table and keys.
-_checked: dict[tuple[str, Table, Keys], _Checked] = {}
+# In this process, by application, table, keys, columns, and whether batches have a plan.
+_roads: dict[tuple[str, Table, Keys, str, bool], Road] = {}
 
 
 def append_once(
@@ -78,7 +74,7 @@ def append_once(
     try:
         ranges, rows = _ranges_of_rows(batch, by)
         if rows:
-            _append(batch, target, by, boxes(ranges))
+            _append(batch, target, by, ranges, None)
         return rows
     finally:
         batch.unpersist()
@@ -94,10 +90,10 @@ class Appender:
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         check_batch(batch.schema, self.keys)
-        ranges = planned_ranges(batch.sparkSession, self.checkpoint, batch_id)
-        if ranges:
-            rows = _refuse_strangers(batch, self.keys, ranges)
-            _append(rows, self.table, self.keys, boxes(ranges))
+        of = planned(batch.sparkSession, self.checkpoint, batch_id)
+        if of.ranges:
+            rows = _refuse_strangers(batch, self.keys, of.ranges)
+            _append(rows, self.table, self.keys, of.ranges, of.logs)
         elif not batch.isEmpty():
             raise DeltaError(_STRANGERS, _STRANGERS_REMEDY)
 
@@ -107,9 +103,8 @@ class Appender:
         if schema is not None:
             check_batch(schema, self.keys)
         if self.table.exists(spark):
+            check_existing(spark, self.table, self.keys)
             there = self.table.read(spark).schema
-            check_table(str(self.table), there, self.table.facts(spark), self.keys)
-            self.table.refuse_watermarks(spark)
             if schema is not None and not may_add_columns(spark):
                 check_new_columns(str(self.table), there, schema)
         elif self.table.path is not None:
@@ -159,56 +154,55 @@ def fresh_rows(batch: DataFrame, target: Table, by: Keys, within: tuple[Box, ...
     )
 
 
-def _append(batch: DataFrame, target: Table, by: Keys, within: tuple[Box, ...]) -> None:
+def _append(
+    batch: DataFrame,
+    target: Table,
+    by: Keys,
+    ranges: Mapping[TopicPartition, OffsetRange],
+    logs: frozenset[Log] | None,
+) -> None:
+    """Append the rows that the table lacks; `logs` are those of the plan, where there is one."""
     from pyspark.sql import functions as f
 
     spark = batch.sparkSession
     if by.epoch is not None:
         batch = batch.withColumn(by.epoch_column, f.lit(by.epoch).cast("int"))
-    known = (str(spark.sparkContext.applicationId), target, by)
+    application = str(spark.sparkContext.applicationId)
+    known = (application, target, by, batch.schema.json(), logs is not None)
 
     def attempt() -> None:
-        checked = _checked.get(known)
-        if checked is None or checked.batches >= CHECKED_AGAIN_AFTER_BATCHES:
-            checked = _prepare(batch, target, by)
-        with alone(spark, checked.location), few_replay_tasks(spark, checked.files):
-            target.refuse_watermarks(spark)
-            target.append(fresh_rows(batch, target, by, within))
-        checked.batches += 1
-        _checked[known] = checked
+        taken = _roads.get(known)
+        if taken is None or taken.batches >= CHECKED_AGAIN_AFTER_BATCHES:
+            taken = road(batch, target, by, has_plan=logs is not None)
+        if taken.bounded is not None:
+            taken.bounded.append(batch, ranges, logs or (), fresh_rows)
+        else:
+            with alone(spark, taken.location), few_replay_tasks(spark, taken.files):
+                if target.has_watermarks(spark):
+                    raise LostCommitError("another writer has given the table bounds")
+                target.append(fresh_rows(batch, target, by, boxes(ranges)))
+        taken.batches += 1
+        _roads[known] = taken
 
-    def lost(_error: Exception) -> None:
+    def lost(error: Exception) -> None:
         # What was changed may be the table's own columns.
-        _checked.pop(known, None)
+        _roads.pop(known, None)
+        _log.info("An append to %s is tried again: %s", target, error)
 
     def given_up(error: Exception) -> DeltaError:
+        if isinstance(error, LostCommitError):
+            return DeltaError.of("no_commit", where=target, attempts=ATTEMPTS_MAX, error=error)
         race = type(error).__name__
         return DeltaError.of("always_lost", where=target, attempts=ATTEMPTS_MAX, race=race)
 
     try:
-        until_won(attempt, lost_races(), lost, given_up)
+        until_won(attempt, (*lost_races(), LostCommitError), lost, given_up)
     except DeltaError:
         raise
     except Exception as error:
         if _STRANGERS in str(error):
             raise DeltaError(_STRANGERS, _STRANGERS_REMEDY) from error
         raise
-
-
-def _prepare(batch: DataFrame, target: Table, by: Keys) -> _Checked:
-    """Make the table where there is none, check the one there is."""
-    spark = batch.sparkSession
-    if not target.exists(spark):
-        if target.path is None:
-            target.make(batch, by)
-        else:
-            target.refuse_other_files(spark)
-            with alone(spark, target.path):
-                if not target.exists(spark):
-                    target.make(batch, by)
-    facts = target.facts(spark)
-    check_table(str(target), target.read(spark).schema, facts, by)
-    return _Checked(str(facts["location"]), int(facts["numFiles"] or 0))
 
 
 def _ranges_of_rows(batch: DataFrame, by: Keys) -> tuple[dict[TopicPartition, OffsetRange], int]:

@@ -7,9 +7,12 @@ batch can hold less (what a replay has left out, what the query has filtered), n
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark_zkgroup import plan
+from pyspark_zkgroup.delta.direct.rules import Log
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
@@ -17,29 +20,46 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def planned_ranges(
-    spark: SparkSession, checkpoint: str, batch_id: int
-) -> dict[TopicPartition, OffsetRange]:
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """`logs` name the topics' ids, where brokers tell them."""
+
+    ranges: Mapping[TopicPartition, OffsetRange]
+    logs: frozenset[Log]
+
+
+def planned(spark: SparkSession, checkpoint: str, batch_id: int) -> Planned:
     path = f"{checkpoint.rstrip('/')}/offsets/{batch_id}"
-    return ranges_in(_read(spark, path), path)
+    text = _read(spark, path)
+    return Planned(ranges_in(text, path), logs_in(text))
+
+
+def logs_in(offset_log: str) -> frozenset[Log]:
+    """Return the logs of which there is something to read."""
+    ranges = (r for p in _plans(offset_log) for r in p.ranges)
+    return frozenset(Log(*r.partition, r.mark.topic_id) for r in ranges if len(r.range) > 0)
 
 
 def ranges_in(offset_log: str, path: str) -> dict[TopicPartition, OffsetRange]:
     """Of all zkgroup sources of the query together: two of them may read one partition."""
     found: dict[TopicPartition, OffsetRange] = {}
-    plans = [p for line in offset_log.splitlines() if (p := _plan(line)) is not None]
+    plans = _plans(offset_log)
     if not plans:
         raise DeltaError(
             f"{path} holds no plan of a zkgroup source",
             "Give the query's own checkpointLocation; "
             "if the rows do not come from zkgroup, use append_once(batch, path)",
         )
-    for planned in (r for p in plans for r in p.ranges if len(r.range) > 0):
-        other = found.get(planned.partition, planned.range)
-        found[planned.partition] = OffsetRange(
-            min(other.start, planned.range.start), max(other.until, planned.range.until)
+    for one in (r for p in plans for r in p.ranges if len(r.range) > 0):
+        other = found.get(one.partition, one.range)
+        found[one.partition] = OffsetRange(
+            min(other.start, one.range.start), max(other.until, one.range.until)
         )
     return found
+
+
+def _plans(offset_log: str) -> list[plan.Plan]:
+    return [p for line in offset_log.splitlines() if (p := _plan(line)) is not None]
 
 
 def _plan(line: str) -> plan.Plan | None:

@@ -23,10 +23,11 @@ STATS_COUNT, STATS_NAMES = "delta.dataSkippingNumIndexedCols", "delta.dataSkippi
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """By its path, or by its name in the catalog."""
+    """By its path, or by its name in the catalog; as it is, or as of one of its versions."""
 
     path: str | None = None
     name: str | None = None
+    version: int | None = None
 
     def __str__(self) -> str:
         return self.path or self.name or ""
@@ -34,7 +35,10 @@ class Table:
     def read(self, spark: SparkSession) -> DataFrame:
         if self.name is not None:
             return spark.read.table(self.name)
-        return spark.read.format("delta").load(str(self))
+        reader = spark.read.format("delta")
+        if self.version is not None:
+            reader = reader.option("versionAsOf", self.version)
+        return reader.load(str(self))
 
     def append(self, rows: DataFrame) -> None:
         writer = rows.write.format("delta").mode("append")
@@ -56,15 +60,20 @@ class Table:
             found = DeltaTable.forPath(spark, str(self))
         return found.detail().collect()[0].asDict()
 
-    def refuse_watermarks(self, spark: SparkSession) -> None:
-        """Of a table that `ingest` writes: rows that are appended without moving the watermarks
-        would be written a second time.
-        """
+    def location(self, spark: SparkSession) -> str:
+        """DeltaError if the table of this name has another format."""
+        if self.path is not None:
+            return self.path
+        facts = self.facts(spark)
+        _check_format(str(self), facts)
+        return str(facts["location"])
+
+    def has_watermarks(self, spark: SparkSession) -> bool:
+        """Whether rows may only be appended by commits that move its marks."""
         path = str(self).replace("`", "``")
         name = self.name if self.name is not None else f"delta.`{path}`"
         shown = spark.sql(f"SHOW TBLPROPERTIES {name}").collect()
-        if any(one["key"] == WATERMARKED for one in shown):
-            raise DeltaError.of("watermarked", where=self)
+        return any(one["key"] == WATERMARKED for one in shown)
 
     def refuse_other_files(self, spark: SparkSession) -> None:
         """Where a table is to be made. Files whose names begin so are nobody's data."""
@@ -110,10 +119,7 @@ def check_batch(schema: StructType, keys: Keys) -> None:
 
 def check_table(where: str, schema: StructType, facts: Mapping[str, Any], keys: Keys) -> None:
     """What a table must have; `facts` as DESCRIBE DETAIL gives them."""
-    if facts["format"] != "delta":
-        raise DeltaError(
-            f"{where} is a table in the format {facts['format']}", "Give a Delta table"
-        )
+    _check_format(where, facts)
     _check_columns(schema, keys, where, keys.unique)
     partitioned: list[str] = list(facts["partitionColumns"])
     data = [field for field in schema.fields if field.name not in partitioned]
@@ -126,6 +132,13 @@ def check_table(where: str, schema: StructType, facts: Mapping[str, Any], keys: 
             f"ALTER TABLE ... SET TBLPROPERTIES ('{STATS_NAMES}' = "
             f"'{keys.topic},{keys.partition},{keys.offset}'), then ANALYZE TABLE ... "
             "COMPUTE DELTA STATISTICS; or have the column among the first ones of the table",
+        )
+
+
+def _check_format(where: str, facts: Mapping[str, Any]) -> None:
+    if facts["format"] != "delta":
+        raise DeltaError(
+            f"{where} is a table in the format {facts['format']}", "Give a Delta table"
         )
 
 

@@ -1,4 +1,4 @@
-"""Scenes around append_once, one after the other in one Spark driver.
+"""Scenes around appends of rows, one after the other in one Spark driver.
 
     python -m tests.spark.delta_scenes DIRECTORY SCENE ...
 
@@ -19,6 +19,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pyspark_zkgroup import delta
+from tests.spark import delta_bounds as bounds
 from tests.spark import delta_races as races
 from tests.spark import delta_tables as tables
 from tests.spark.delta_plants import planted
@@ -42,6 +43,7 @@ SCENES: dict[str, Scene] = {
     "read again": tables.read_again,
     "refused": tables.refused,
     "compacted": tables.compacted_meanwhile,
+    **bounds.SCENES,
 }
 
 

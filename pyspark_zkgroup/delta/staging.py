@@ -1,0 +1,106 @@
+"""Files that Spark writes for one commit, beside those of the table until they are moved to them.
+
+A driver that is killed leaves files here, or in the table's directories, that no commit names.
+VACUUM removes them as it removes any other file of that kind.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from pyspark_zkgroup.delta.direct.files import directory_of
+from pyspark_zkgroup.delta.direct.statistics import statistics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Not hidden, so that VACUUM finds what is left over.
+STAGING = "zkgroup-staging"
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_TIMESTAMPS, _MICROS = "spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"
+
+Values = tuple[tuple[str, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """`path` is where the file will be in the table."""
+
+    path: str
+    staged: Path
+    bytes: int
+    partition_values: Values
+    stats: str
+
+
+@contextmanager
+def staged(
+    rows: DataFrame, directory: Path, partitioned_by: tuple[str, ...], indexed: tuple[str, ...]
+) -> Iterator[list[StagedFile]]:
+    """Write the rows; what is not moved is deleted afterwards."""
+    place = directory / STAGING / uuid.uuid4().hex
+    try:
+        with _timestamps_with_bounds(rows.sparkSession):
+            writer = rows.write
+            if partitioned_by:
+                writer = writer.partitionBy(*partitioned_by)
+            writer.parquet(str(place))
+        yield list(_described(place, partitioned_by, indexed))
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def move(files: list[StagedFile], directory: Path) -> None:
+    """Move them into the table, where a commit may name them."""
+    for one in files:
+        place = directory / one.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        one.staged.rename(place)
+
+
+def values_of(relative: Path, partitioned_by: tuple[str, ...]) -> Values:
+    """Return the partition values that Spark has put into the names of directories."""
+    texts = [unquote(part.partition("=")[2]) for part in relative.parts]
+    return tuple(
+        (name, None if text == _NULL else text)
+        for name, text in zip(partitioned_by, texts, strict=True)
+    )
+
+
+def _described(
+    place: Path, partitioned_by: tuple[str, ...], indexed: tuple[str, ...]
+) -> Iterator[StagedFile]:
+    import pyarrow.parquet as pq
+
+    for file in sorted(place.rglob("*.parquet")):
+        metadata = pq.read_metadata(file)
+        if metadata.num_rows == 0:
+            continue
+        values = values_of(file.relative_to(place).parent, partitioned_by)
+        yield StagedFile(
+            path="/".join([*(directory_of(*one) for one in values), file.name]),
+            staged=file,
+            bytes=file.stat().st_size,
+            partition_values=values,
+            stats=statistics(metadata, indexed),
+        )
+
+
+@contextmanager
+def _timestamps_with_bounds(spark: SparkSession) -> Iterator[None]:
+    """Spark's default type for timestamps in Parquet has no statistics."""
+    if spark.conf.get(_TIMESTAMPS, "INT96") != "INT96":
+        yield
+        return
+    spark.conf.set(_TIMESTAMPS, _MICROS)
+    try:
+        yield
+    finally:
+        spark.conf.unset(_TIMESTAMPS)

@@ -1,0 +1,131 @@
+"""Which tables Spark's files can be added to as they are, and what is told of such a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyspark_zkgroup.delta import suited
+from pyspark_zkgroup.delta.direct.features import Described
+from pyspark_zkgroup.delta.keys import Keys
+from pyspark_zkgroup.delta.staging import values_of
+from pyspark_zkgroup.delta.suited import Written, columns, indexed, obstacles
+
+
+def field(name: str, kind: Any, *, nullable: bool = True, **metadata: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": nullable, "metadata": metadata}
+
+
+STRUCT = {"type": "struct", "fields": [field("a", "integer"), field("b", "decimal(9,2)")]}
+FIELDS = [
+    field("Topic", "string"),
+    field("partition", "long"),
+    field("offset", "long", nullable=False),
+    field("s", STRUCT),
+    field("tags", {"type": "array", "elementType": "string", "containsNull": True}),
+    field("day", "date"),
+]
+TABLE = Described({"fields": FIELDS}, ("day",), {})
+BATCH = [field("topic", "string"), field("partition", "integer"), field("offset", "long")]
+BY = Keys(topic="Topic")
+
+
+def with_column(*added: dict[str, Any]) -> Described:
+    return replace(TABLE, schema={"fields": [*FIELDS, *added]})
+
+
+def test_a_plain_table_has_no_obstacle() -> None:
+    assert obstacles(TABLE, BATCH, BY) == obstacles(TABLE, [], BY) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "fields", "told"),
+    [
+        (replace(TABLE, properties={"delta.constraints.small": "x"}), BATCH, "constraint 'small'"),
+        (replace(TABLE, properties={"delta.columnMapping.mode": "name"}), [], "column mapping"),
+        (with_column(field("value", "binary", nullable=False)), BATCH, "NOT NULL column 'value'"),
+        (replace(TABLE, properties={"zkgroup.watermarks": "2"}), BATCH, "watermarks of version 2"),
+        (
+            replace(with_column(field("at", "timestamp")), partitioned_by=("at",)),
+            BATCH,
+            "the partition column 'at' of the type timestamp",
+        ),
+        (TABLE, [*BATCH, field("more", "string")], "no column 'more'"),
+        (TABLE, [*BATCH, field("s", "string")], "a column 's' of another type than the batch"),
+        (TABLE, [*BATCH, field("Day", "integer")], "a column 'day' of another type than the batch"),
+        (
+            TABLE,
+            [BATCH[0], BATCH[2], field("partition", "string")],
+            "a column 'partition' of another type",
+        ),
+    ],
+)
+def test_what_files_cannot_be_added_to_is_told(
+    table: Described, fields: Sequence[Mapping[str, Any]], told: str
+) -> None:
+    (found,) = obstacles(table, fields, BY)
+    assert told in found
+
+
+def test_a_wide_column_is_not_narrowed() -> None:
+    narrow = replace(TABLE, schema={"fields": [field("partition", "integer")]}, partitioned_by=())
+    (found,) = obstacles(narrow, [field("partition", "long")], Keys())
+    assert found == "a column 'partition' of another type than the batch"
+
+
+def test_columns_get_the_tables_names_and_wider_types() -> None:
+    assert columns(TABLE, BATCH) == [
+        Written("topic", "Topic"),
+        Written("partition", "partition", "long"),
+        Written("offset", "offset"),
+    ]
+
+
+def test_statistics_are_those_that_the_table_asks_for() -> None:
+    assert indexed(TABLE) == ("Topic", "partition", "offset", "s.a")
+    dotted = with_column(field("a.b", "string"), field("last", "string"))
+    assert indexed(dotted) == ("Topic", "partition", "offset", "s.a", "last")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("delta.dataSkippingNumIndexedCols", "2", ("Topic", "partition")),
+        ("delta.dataSkippingNumIndexedCols", "0", ()),
+        ("delta.dataSkippingNumIndexedCols", "-1", ("Topic", "partition", "offset", "s.a")),
+        ("delta.dataSkippingStatsColumns", "`offset`, s", ("offset", "s.a")),
+    ],
+)
+def test_the_tables_properties_choose_columns(
+    name: str, value: str, expected: tuple[str, ...]
+) -> None:
+    assert indexed(replace(TABLE, properties={name: value})) == expected
+
+
+def test_thirty_two_columns_have_statistics_by_default() -> None:
+    many = replace(TABLE, schema={"fields": [field(f"c{n}", "long") for n in range(40)]})
+    assert len(indexed(many)) == suited.INDEXED_COLUMNS == 32
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("topic=orders/partition=0", ("orders", "0")),
+        ("topic=a%2Fb%3D%25/partition=-1", ("a/b=%", "-1")),
+        ("topic=ä ö/partition=__HIVE_DEFAULT_PARTITION__", ("ä ö", None)),
+        ("a%20b=x=y/partition=", ("x=y", "")),
+    ],
+)
+def test_partition_values_are_read_from_directories(
+    path: str, values: tuple[str | None, ...]
+) -> None:
+    names = ("topic", "partition")
+    assert values_of(Path(path), names) == tuple(zip(names, values, strict=True))
+
+
+def test_a_table_without_partitions_has_no_values() -> None:
+    assert values_of(Path(), ()) == ()
