@@ -11,6 +11,12 @@ reading until it receives a signal. On SIGTERM and Ctrl-C it finishes the curren
 it. If you submitted the job with spark-submit, send the signal to its Python process: a signal to
 the JVM ends Spark in the middle of a batch, and another member reads that batch again.
 
+Tasks write the table's files, and rows do not pass through the JVM. Where the table does not allow
+that, the job says why, and Spark writes them, as it does with --through-spark.
+
+On a terminal a bar shows what was read, the rate, the lag and the time left; elsewhere there is a
+line for each batch. Give --max-offsets for smaller steps.
+
 Exit status: 0 when it has read everything or was stopped by a signal; 1 when it failed; 2 for wrong
 usage.
 """
@@ -22,11 +28,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
-
 from pyspark_zkgroup import stop_on_sigterm
-from pyspark_zkgroup.delta import append_once, session
+from pyspark_zkgroup.delta import session
+from pyspark_zkgroup.jobs.appending import add_road, stream_into
 from pyspark_zkgroup.jobs.arguments import (
     add_follow,
     add_member,
@@ -39,6 +43,7 @@ from pyspark_zkgroup.jobs.arguments import (
 )
 from pyspark_zkgroup.jobs.batches import Batches, counted
 from pyspark_zkgroup.jobs.outcome import Job
+from pyspark_zkgroup.jobs.progress import bar_on
 
 JOB = Job("drain")
 
@@ -52,47 +57,26 @@ def _run(arguments: argparse.Namespace) -> int:
     began = time.monotonic()
     spark = session(f"zkgroup drain {arguments.group}", JOB.say)
     spark.sparkContext.setLogLevel("WARN")
-    batches = Batches(JOB.say)
+    batches = Batches(JOB.say, bar_on(sys.stdout))
     spark.streams.addListener(batches)
-    drain = Drain(arguments)
-    drained = stop_on_sigterm(drain.start(spark))
+    options = reader_options(arguments, "stream")
+    # What Spark before 4.2 does not tell the reader.
+    options = {"endsByItself": str(arguments.follow is None).lower(), **options}
+    writer = stream_into(spark, options, arguments, JOB.say)
+    if arguments.follow is None:
+        writer = writer.trigger(availableNow=True)
+    else:
+        writer = writer.trigger(processingTime=f"{arguments.follow} seconds")
+    drained = stop_on_sigterm(writer.start())
     batches.wait_until_told()
     spark.stop()
-    JOB.say(drain.report(time.monotonic() - began, batches.standing))
+    JOB.say(
+        f"read {batches.offsets} offsets in {counted(batches.count, 'batch', 'batches')} in "
+        f"{time.monotonic() - began:.1f} s into {arguments.table}; {batches.standing}"
+    )
     if not drained:
         JOB.say("it was stopped before its last batch was committed: it will be read again")
     return 0 if drained else 1
-
-
-class Drain:
-    """The query, and what it has read."""
-
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        self.arguments = arguments
-        self.rows = self.batches = 0
-
-    def start(self, spark: SparkSession) -> StreamingQuery:
-        options = reader_options(self.arguments, "stream")
-        # What Spark before 4.2 does not tell the reader.
-        options = {"endsByItself": str(self.arguments.follow is None).lower(), **options}
-        frame = spark.readStream.format("zkgroup").options(**options).load()
-        writer = frame.writeStream.foreachBatch(self._append)
-        writer = writer.option("checkpointLocation", self.arguments.checkpoint)
-        if self.arguments.follow is None:
-            writer = writer.trigger(availableNow=True)
-        else:
-            writer = writer.trigger(processingTime=f"{self.arguments.follow} seconds")
-        return writer.start()
-
-    def _append(self, batch: DataFrame, _number: int) -> None:
-        self.rows += append_once(batch, self.arguments.table)
-        self.batches += 1
-
-    def report(self, seconds: float, standing: str) -> str:
-        return (
-            f"read {self.rows} rows in {counted(self.batches, 'batch', 'batches')} in "
-            f"{seconds:.1f} s into {self.arguments.table}; {standing}"
-        )
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -102,6 +86,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     add_member(parser)
     add_topics(parser)
     add_table(parser)
+    add_road(parser)
     add_follow(parser, None, "do not exit: look for new records every SECONDS, until SIGTERM")
     return checked(parser, given, "stream")
 

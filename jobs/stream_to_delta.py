@@ -11,10 +11,9 @@ fails the others take over, and the table accepts no record twice. With --availa
 where the logs ended when it began. On SIGTERM and Ctrl-C it finishes the current batch and commits
 it. If you submitted the job, send the signal to its Python process.
 
-With --direct rows do not pass through the JVM: see docs/delta-ingest.md. drain.py and backfill.py
-do not write such a table. Without it appends cost less than those of drain.py, which counts rows:
-Spark's own log of the query has the offsets that a batch can contain, so its rows are not kept for
-a second look.
+Tasks write the table's files, and rows do not pass through the JVM. Where the table does not allow
+that, the job says why, and Spark writes them, as it does with --through-spark: see
+docs/delta-ingest.md.
 
 Exit status: 0 when it has read everything or was stopped by a signal; 1 when it failed; 2 for wrong
 usage.
@@ -28,6 +27,7 @@ import time
 from collections.abc import Sequence
 
 from pyspark_zkgroup import delta, stop_on_sigterm
+from pyspark_zkgroup.jobs.appending import add_road, stream_into
 from pyspark_zkgroup.jobs.arguments import (
     add_follow,
     add_member,
@@ -40,6 +40,7 @@ from pyspark_zkgroup.jobs.arguments import (
 )
 from pyspark_zkgroup.jobs.batches import Batches, counted
 from pyspark_zkgroup.jobs.outcome import Job
+from pyspark_zkgroup.jobs.progress import bar_on
 
 FOLLOW_S = 1.0
 JOB = Job("stream_to_delta")
@@ -54,17 +55,12 @@ def _run(arguments: argparse.Namespace) -> int:
     began = time.monotonic()
     spark = delta.session(f"zkgroup stream_to_delta {arguments.group}", JOB.say)
     spark.sparkContext.setLogLevel("WARN")
-    batches = Batches(JOB.say)
+    batches = Batches(JOB.say, bar_on(sys.stdout))
     spark.streams.addListener(batches)
     options = reader_options(arguments, "stream")
     # What Spark before 4.2 does not tell the reader.
     options = {"endsByItself": str(arguments.available_now).lower(), **options}
-    table, checkpoint = arguments.table, arguments.checkpoint
-    if arguments.direct:
-        writer = delta.ingest(spark, options, table, checkpointLocation=checkpoint)
-    else:
-        frame = spark.readStream.format("zkgroup").options(**options).load()
-        writer = delta.writer(frame, table, checkpointLocation=checkpoint)
+    writer = stream_into(spark, options, arguments, JOB.say)
     if arguments.available_now:
         writer = writer.trigger(availableNow=True)
     else:
@@ -90,11 +86,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     add_member(parser)
     add_topics(parser)
     add_table(parser)
-    parser.add_argument(
-        "--direct",
-        action="store_true",
-        help="tasks write the files, which is faster; see docs/delta-ingest.md for what it needs",
-    )
+    add_road(parser)
     how = parser.add_mutually_exclusive_group()
     add_follow(how, FOLLOW_S, "look for new records every SECONDS (1), until SIGTERM")
     how.add_argument(

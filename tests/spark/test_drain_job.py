@@ -31,7 +31,8 @@ def test_it_drains_by_python_and_the_table_holds_each_record_once(scene: JobScen
     driver = scene.run("by-python", reading(scene, "by-python"))
     told = scene.ended(driver)
     assert driver.status == 0
-    assert told[-1].startswith("drain: read 3000 rows in 1 batch in ")
+    assert told[0].startswith("drain: tasks write the files of /")
+    assert told[-1].startswith("drain: read 3000 offsets in 1 batch in ")
     assert "lag 0 on 3 partitions of by-python_" in told[-1]
     assert scene.committed("by-python") == scene.produced.end_offsets
     assert scene.owners("by-python") == 0
@@ -50,7 +51,7 @@ def test_another_group_submitted_adds_nothing_and_the_judge_sees_a_row_gone(
     submitted = scene.run("submitted", scene.jobs.drain())
     told = scene.ended(submitted)
     assert submitted.status == 0
-    assert told[-1].startswith("drain: read 3000 rows in 1 batch in ")
+    assert told[-1].startswith("drain: read 3000 offsets in 1 batch in ")
     assert judge(scene.produced.offsets(), records(scene.jobs.table)).exactly_once
 
     # The demo's own judge sees it when one row is taken away.

@@ -36,7 +36,9 @@ def python_of_the_job() -> int:
     return found
 
 
-@pytest.mark.parametrize("road", [(), ("--direct",)], ids=["through Spark", "direct"])
+@pytest.mark.parametrize(
+    "road", [("--through-spark",), ("--direct",)], ids=["through Spark", "direct"]
+)
 def test_it_streams_until_sigterm_and_another_goes_on_and_ends(
     scene: JobScene, road: tuple[str, ...]
 ) -> None:

@@ -132,3 +132,12 @@ def test_times(text: str, found: int) -> None:
 def test_a_time_without_a_zone_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="neither milliseconds"):
         timestamp(text)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize(("given", "through_spark"), [([], False), (["--through-spark"], True)])
+def test_tasks_write_the_files_unless_spark_is_to(
+    name: str, given: list[str], through_spark: bool
+) -> None:
+    assert job(name)._arguments([*RIGHT[name], *given]).through_spark is through_spark
+    assert job(name)._arguments([*RIGHT[name], "--direct"]).through_spark is False
