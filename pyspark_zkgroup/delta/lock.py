@@ -12,13 +12,15 @@ is waited for, and named with its process id: let it go on, or kill it.
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.delta.session import check_has_jvm
@@ -31,6 +33,7 @@ LOCK = "_zkgroup.lock"
 LOOK_AGAIN_S = 0.02
 WAITING_SAID_EVERY_S = 30.0
 HOLDER_BYTES_MAX = 200
+_TIME = "%Y-%m-%d %H:%M:%S"
 
 _in_this_process: dict[Path, threading.Lock] = {}
 _log = logging.getLogger("pyspark_zkgroup.delta")
@@ -48,14 +51,40 @@ def alone(spark: SparkSession, location: str) -> Iterator[None]:
         jvm: Any = spark._jvm
         file = jvm.java.io.RandomAccessFile(str(directory / LOCK), "rw")
         try:
-            _wait_for(file.getChannel(), directory)
-            since = time.strftime("%Y-%m-%d %H:%M:%S")
+            channel = file.getChannel()
+            _wait_until(lambda: channel.tryLock() is not None, directory)
+            since = time.strftime(_TIME)
             pid = jvm.java.lang.ProcessHandle.current().pid()
             file.setLength(0)
             file.write(f"process {pid} since {since}".encode())
             yield
         finally:
             file.close()
+
+
+@contextmanager
+def alone_here(directory: Path) -> Iterator[None]:
+    """The same lock, held by this process: for commits that no JVM makes. It is lost when this
+    process opens and closes the file otherwise.
+    """
+    directory = directory.resolve()
+    with (
+        _in_this_process.setdefault(directory, threading.Lock()),
+        (directory / LOCK).open("a+b") as file,
+    ):
+        _wait_until(lambda: _is_locked(file), directory)
+        file.truncate(0)
+        file.write(f"process {os.getpid()} since {time.strftime(_TIME)}".encode())
+        file.flush()
+        yield
+
+
+def _is_locked(file: BinaryIO) -> bool:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def local_directory(spark: SparkSession, location: str) -> Path | None:
@@ -70,10 +99,10 @@ def local_directory(spark: SparkSession, location: str) -> Path | None:
     return Path(storage.makeQualified(place).toUri().getPath()).resolve()
 
 
-def _wait_for(channel: Any, directory: Path) -> None:
+def _wait_until(is_held: Callable[[], bool], directory: Path) -> None:
     began = time.monotonic()
     say_at = began + WAITING_SAID_EVERY_S
-    while channel.tryLock() is None:
+    while not is_held():
         if time.monotonic() > say_at:
             say_at += WAITING_SAID_EVERY_S
             _log.warning(
