@@ -356,8 +356,8 @@ def test_nothing_is_planned_under_a_registration_of_another_session() -> None:
 
         def take_over() -> None:
             data = trace.server.leader.nodes[path].data
-            request = [Delete(path, -1), Create(path, data, ephemeral=True, world_open=True)]
-            trace.server.multi(owner_of(other), request)
+            node = Create(path, data, ephemeral=True, world_open=True)
+            trace.server.multi(owner_of(other), [Delete(path, -1), node])
             logged.append(len(first.query.batches))
 
         logged: list[int] = []

@@ -1,4 +1,4 @@
-"""Which tables Spark's files can be added to as they are, and what is told of such a file."""
+"""Which tables Spark's files can be added to as they are, and how such a file is described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compaction of a real table by delta-rs, also beside members that append to it."""
+"""Compaction of a real table by delta-rs, also while members append to it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,9 @@ from tests.unit.jobs.loading import job
 def test_small_files_are_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     into = prepared(tmp_path)
     for start in range(0, 9, 3):
-        taken(Commits(into), into, {0: range(start, start + 3), 1: range(start // 3, start // 3 + 1)})
+        taken(
+            Commits(into), into, {0: range(start, start + 3), 1: range(start // 3, start // 3 + 1)}
+        )
     given = ["--table", into.directory, "--files-min", "3", "--vacuum-hours", "168"]
     assert job("compact").main(given) == 0
     merged, removed = capsys.readouterr().out.splitlines()
