@@ -34,12 +34,14 @@ from pyspark_zkgroup.schema import COLUMNS, spark_ddl
 from tests.bench.ready_source import ReadyReader
 from tests.bench.session import ROOT, fresh, sink_of, spark_session
 from tests.harness.producing import produce
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 TOPIC = "start-up"
 RIVALS = ("spark's kafka source", "bare python source", "zookeeper", "kafka")
 WARM_UPS, REPEATS = 3, 5
-SETTLE_S = 1.0
+ENDS_S = 60.0
+PLANNER = b"python_streaming_source_runner"
 
 
 class OneRowReader(ReadyReader, SupportsTriggerAvailableNow):
@@ -103,6 +105,19 @@ def ended_children_cpu_s(pid: int) -> float:
     return (int(stat[13]) + int(stat[14])) / os.sysconf("SC_CLK_TCK")
 
 
+def planners_of(pid: int) -> list[Path]:
+    """The planners of the session whose JVM this is."""
+
+    def is_planner(process: Path) -> bool:
+        try:
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+            return int(parent) == pid and PLANNER in (process / "cmdline").read_bytes()
+        except OSError:
+            return False  # it has ended
+
+    return [process for process in Path("/proc").glob("[0-9]*") if is_planner(process)]
+
+
 def warm(sandbox: Sandbox, scratch: Path, repeats: int) -> Found:
     found = {rival: Runs() for rival in RIVALS}
     with spark_session(scratch, print) as spark:
@@ -116,7 +131,8 @@ def warm(sandbox: Sandbox, scratch: Path, repeats: int) -> Found:
                 began, cpu = time.monotonic(), ended_children_cpu_s(jvm)
                 run(spark, rival, options, scratch)
                 seconds = time.monotonic() - began
-                time.sleep(SETTLE_S)  # the planner ends after the query
+                # It ends after the query.
+                wait_until(lambda: not planners_of(jvm), ENDS_S, "the end of the planner")
                 if number >= WARM_UPS:
                     found[rival].seconds.append(seconds)
                     found[rival].cpu_s.append(ended_children_cpu_s(jvm) - cpu)
