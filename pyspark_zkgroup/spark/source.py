@@ -19,6 +19,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.schema import spark_ddl
+from pyspark_zkgroup.spark.plain_errors import plain
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -99,16 +100,20 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # -- on the driver
 
+    @plain
     def initialOffset(self) -> dict[str, Any]:
         return self.planner.initial_offset()
 
+    @plain
     def getDefaultReadLimit(self) -> ReadLimit:
         # Never ReadAllAvailable: that is what trigger(once) passes, which is how to recognise it.
         return ReadMaxRows(self.options.batches.offsets_max or _NO_LIMIT)
 
+    @plain
     def prepareForTriggerAvailableNow(self) -> None:
         self.planner.prepare_available_now()
 
+    @plain
     def latestOffset(
         self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
     ) -> dict[str, Any]:
@@ -122,6 +127,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def reportLatestOffset(self) -> dict[str, Any] | None:
         return None if self._planner is None else self._planner.report_latest()
 
+    @plain
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         tasks = self.planner.partitions(start, end)
         if not tasks or self._brokers is None:
@@ -215,6 +221,22 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from batches
 
 
+class RefusedReader(ZkGroupStreamReader):
+    """Raises the error of its options at Spark's first question.
+
+    If streamReader() raises, Spark's runner fails once more at stopping a reader that it does not
+    have, and shows that failure as the last one.
+    """
+
+    def __init__(self, error: OptionError) -> None:
+        self.__dict__.update(self.__getstate__())
+        self._error = error
+
+    @property
+    def options(self) -> Options:  # type: ignore[override]
+        raise self._error
+
+
 class DefaultSource(DataSource):
     """`spark.readStream.format("zkgroup")`. Spark finds it by its module's name, without a register
     call.
@@ -230,6 +252,7 @@ class DefaultSource(DataSource):
     def name(cls) -> str:
         return "zkgroup"
 
+    @plain
     def schema(self) -> str:
         from pyspark_zkgroup.options import parse
         from pyspark_zkgroup.spark.pinned import chosen_versions, with_versions
@@ -240,6 +263,7 @@ class DefaultSource(DataSource):
         self._versions = chosen_versions(options)
         return spark_ddl(with_versions(options, self._versions).columns.default)
 
+    @plain
     def reader(self, schema: StructType) -> ZkGroupBatchReader:
         from pyspark_zkgroup.options import parse
         from pyspark_zkgroup.spark.batch_source import batch_reader
@@ -249,6 +273,12 @@ class DefaultSource(DataSource):
         return batch_reader(options, _shape(schema, options))
 
     def streamReader(self, schema: StructType) -> ZkGroupStreamReader:
+        try:
+            return self._stream_reader(schema)
+        except OptionError as error:
+            return RefusedReader(error)
+
+    def _stream_reader(self, schema: StructType) -> ZkGroupStreamReader:
         from pyspark_zkgroup.options import parse
         from pyspark_zkgroup.spark.pinned import check_can_pin, with_versions
 

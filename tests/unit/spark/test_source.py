@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,7 +43,16 @@ HEADER = StructType().add("key", StringType()).add("value", BinaryType())
 WITH_HEADERS = StructType([*COLUMNS.fields]).add("headers", ArrayType(HEADER))
 
 Reader = Callable[[DefaultSource, StructType], Any]
-READERS = pytest.mark.parametrize("reader", [DefaultSource.streamReader, DefaultSource.reader])
+
+
+def stream_reader(source: DefaultSource, given: StructType) -> Any:
+    """The error of a reader that is refused comes with Spark's first question."""
+    reader = source.streamReader(given)
+    reader.getDefaultReadLimit()
+    return reader
+
+
+READERS = pytest.mark.parametrize("reader", [stream_reader, DefaultSource.reader])
 
 
 def source(**options: str) -> DefaultSource:
@@ -198,15 +209,15 @@ def test_a_limit_on_a_spark_that_does_not_tell_the_trigger(
     monkeypatch: pytest.MonkeyPatch, limits: dict[str, str]
 ) -> None:
     """Else a job whose one batch is cut would end as if it had read everything."""
-    source(**limits).streamReader(COLUMNS)
+    stream_reader(source(**limits), COLUMNS)
     monkeypatch.setattr("pyspark_zkgroup.spark.source.HAS_ADMISSION_CONTROL", False)
     with pytest.raises(OptionError) as caught:
-        source(**limits).streamReader(COLUMNS)
+        stream_reader(source(**limits), COLUMNS)
     assert all(name in caught.value.what for name in limits)
     assert "Set endsByItself=true for such a query" in caught.value.remedy
     for told in ("true", "false"):
-        source(**limits, endsByItself=told).streamReader(COLUMNS)
-    source(minOffsetsPerTrigger="9").streamReader(COLUMNS)
+        stream_reader(source(**limits, endsByItself=told), COLUMNS)
+    stream_reader(source(minOffsetsPerTrigger="9"), COLUMNS)
     source(**limits).reader(COLUMNS)
 
 
@@ -214,3 +225,16 @@ def test_a_limit_on_a_spark_that_does_not_tell_the_trigger(
 def test_it_writes_nothing(writer: Callable[..., Any]) -> None:
     with pytest.raises(PySparkNotImplementedError):
         writer(source(), COLUMNS, False)
+
+
+def test_an_error_of_ours_has_one_frame_of_ours_and_no_other_error_beside_it() -> None:
+    wrong = source(thraeds="4")
+    reader = wrong.streamReader(COLUMNS)
+
+    for ask in (wrong.schema, reader.initialOffset, lambda: reader.latestOffset({}, None)):
+        with pytest.raises(OptionError) as caught:
+            ask()
+        paths = [Path(at.path) for at in caught.traceback]
+        assert [at.name for at in paths if "pyspark_zkgroup" in at.parts] == ["plain_errors.py"]
+        assert caught.value.__context__ is None or caught.value.__suppress_context__
+    assert "start" in inspect.signature(reader.latestOffset).parameters
