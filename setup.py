@@ -19,7 +19,10 @@ class Wheel(bdist_wheel):
         self.run_command("build")
         built = Path(self.get_finalized_command("build").build_lib) / RECORDS
         if not list(built.glob("_decoder*.so")):
-            print("No native decoder was built: this wheel is for every machine and reads slowly")
+            print(
+                "No native decoder was built: this wheel is for every machine and reads slowly. "
+                "To build it, install Rust (https://rustup.rs) and a C compiler, then try again"
+            )
             self.distribution.has_ext_modules = lambda: False
             self.root_is_pure = True
         super().run()
