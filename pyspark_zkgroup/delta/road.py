@@ -90,13 +90,13 @@ def check_existing(spark: SparkSession, target: Table, by: Keys) -> None:
 def _opened(directory: Path | None) -> tuple[DeltaTable | None, list[str]]:
     """Return the table as delta-rs sees it, or why it does not."""
     if directory is None:
-        return None, ["a place that is not a local disk"]
+        return None, ["its place, which is not a local disk"]
     if find_spec("deltalake") is None:
-        return None, ["watermarks, but the Python package deltalake is not installed"]
+        return None, ["the missing Python package deltalake"]
     from deltalake.exceptions import DeltaError as DeltaRsError
 
     try:
-        return deltars.opened(str(directory)), ["no log that delta-rs can read"]
+        return deltars.opened(str(directory)), ["its log, which delta-rs does not find"]
     except DeltaRsError as error:
         return None, [f"what delta-rs cannot read ({error})"]
 
@@ -109,7 +109,9 @@ def _through_spark(
     facts = target.facts(spark)
     check_table(str(target), target.read(spark).schema, facts, by)
     if reasons:
-        _log.info("Comparing each batch with %s: it has %s", target, ", ".join(reasons))
+        _log.info(
+            "Comparing each batch with the rows of %s, because of %s", target, ", ".join(reasons)
+        )
     return Road(location, int(facts["numFiles"] or 0))
 
 
@@ -136,7 +138,7 @@ def _taken_over(spark: SparkSession, location: str, by: Keys) -> list[str]:
         try:
             take_over(table, by.record, by.epoch_column, location)
         except DeltaError as error:
-            return [f"rows without a key ({error.what})"]
+            return [f"its rows ({error.what})"]
         except (DeltaRsError, OSError) as error:
             raise LostCommitError(str(error)) from error
     return []

@@ -69,7 +69,7 @@ def _of_table(table: Described, fields: Sequence[Mapping[str, Any]], by: Keys) -
     yield from refused(table, [field["name"] for field in fields] or by.record, by.record)
     version = table.properties.get(WATERMARKED, VERSION)
     if version != VERSION:
-        yield f"watermarks of version {version}, which this release does not know"
+        yield f"the version {version} of its watermarks, which this release does not know"
     for name in table.partitioned_by:
         kind = table.fields[name]["type"]
         if kind not in PARTITION_TYPES:
@@ -80,12 +80,12 @@ def _of_columns(table: Described, fields: Sequence[Mapping[str, Any]]) -> Iterat
     for field in fields:
         there = _column(table, field["name"])
         if there is None:
-            yield f"no column {field['name']!r}"
+            yield f"the missing column {field['name']!r}"
             continue
         found, given = bare_type(there["type"]), bare_type(field["type"])
         widened = found in _WHOLE and given in _WHOLE and _WHOLE.index(given) < _WHOLE.index(found)
         if found != given and not widened:
-            yield f"a column {there['name']!r} of another type than the batch"
+            yield f"the column {there['name']!r}, which has another type than the batch"
 
 
 def _column(table: Described, name: str) -> Mapping[str, Any] | None:

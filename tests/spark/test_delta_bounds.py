@@ -82,7 +82,7 @@ def test_what_is_done_to_the_table_by_hand(long_scenes: Scenes) -> None:
 def test_a_table_that_needs_sparks_writer_is_compared_or_refused(long_scenes: Scenes) -> None:
     found: Found = long_scenes["not suited"]
     assert (found["compared"], found["found"]) == (2, [20, 20])
-    assert "it has no column 'more'" in found["narrow"]
+    assert "because of the missing column 'more'" in found["narrow"]
     assert found["wider"] == [20, 20]
     for when in ("while it runs", "at the start", "once"):
-        assert "it has the constraint 'small'. Correct that." in found[when]
+        assert "because of the constraint 'small'. Correct that." in found[when]

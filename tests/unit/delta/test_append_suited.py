@@ -48,19 +48,23 @@ def test_a_plain_table_has_no_obstacle() -> None:
         (replace(TABLE, properties={"delta.constraints.small": "x"}), BATCH, "constraint 'small'"),
         (replace(TABLE, properties={"delta.columnMapping.mode": "name"}), [], "column mapping"),
         (with_column(field("value", "binary", nullable=False)), BATCH, "NOT NULL column 'value'"),
-        (replace(TABLE, properties={"zkgroup.watermarks": "2"}), BATCH, "watermarks of version 2"),
+        (
+            replace(TABLE, properties={"zkgroup.watermarks": "2"}),
+            BATCH,
+            "the version 2 of its watermarks",
+        ),
         (
             replace(with_column(field("at", "timestamp")), partitioned_by=("at",)),
             BATCH,
             "the partition column 'at' of the type timestamp",
         ),
-        (TABLE, [*BATCH, field("more", "string")], "no column 'more'"),
-        (TABLE, [*BATCH, field("s", "string")], "a column 's' of another type than the batch"),
-        (TABLE, [*BATCH, field("Day", "integer")], "a column 'day' of another type than the batch"),
+        (TABLE, [*BATCH, field("more", "string")], "the missing column 'more'"),
+        (TABLE, [*BATCH, field("s", "string")], "the column 's', which has another type"),
+        (TABLE, [*BATCH, field("Day", "integer")], "the column 'day', which has another type"),
         (
             TABLE,
             [BATCH[0], BATCH[2], field("partition", "string")],
-            "a column 'partition' of another type",
+            "the column 'partition', which has another type",
         ),
     ],
 )
@@ -74,7 +78,7 @@ def test_what_files_cannot_be_added_to_is_told(
 def test_a_wide_column_is_not_narrowed() -> None:
     narrow = replace(TABLE, schema={"fields": [field("partition", "integer")]}, partitioned_by=())
     (found,) = obstacles(narrow, [field("partition", "long")], Keys())
-    assert found == "a column 'partition' of another type than the batch"
+    assert found == "the column 'partition', which has another type than the batch"
 
 
 def test_columns_get_the_tables_names_and_wider_types() -> None:
