@@ -104,9 +104,8 @@ class Appender:
             check_batch(schema, self.keys)
         if self.table.exists(spark):
             check_existing(spark, self.table, self.keys)
-            there = self.table.read(spark).schema
             if schema is not None and not may_add_columns(spark):
-                check_new_columns(str(self.table), there, schema)
+                check_new_columns(str(self.table), self.table.read(spark).schema, schema)
         elif self.table.path is not None:
             self.table.refuse_other_files(spark)
 
