@@ -55,14 +55,15 @@ def road(batch: DataFrame, target: Table, by: Keys, *, has_plan: bool) -> Road:
     found = deltars.described(table)
     _check(target, found, by)
     reasons = suited.obstacles(found, fields, by)
-    if reasons and may_add_columns(spark) and not suited.obstacles(found, [], by):
+    is_bounded = deltars.keeps_marks(table, found)
+    is_wanted = has_plan or deltars.WATERMARKED in found.properties  # a clone has the property
+    may_evolve = is_wanted and may_add_columns(spark) and not suited.obstacles(found, [], by)
+    if reasons and may_evolve:
         with alone(spark, location):
             target.append(batch.limit(0))
         table.update_incremental()
         found = deltars.described(table)
         reasons = suited.obstacles(found, fields, by)
-    is_bounded = deltars.keeps_marks(table, found)
-    is_wanted = has_plan or deltars.WATERMARKED in found.properties  # a clone has the property
     if not reasons and not is_bounded and is_wanted:
         reasons = _taken_over(spark, location, by)
         is_bounded = not reasons
@@ -151,7 +152,7 @@ def _make(batch: DataFrame, target: Table, by: Keys, *, has_plan: bool) -> None:
             target.make(batch, by)
         return
     directory = local_directory(spark, target.path)
-    if directory is not None and (directory / "_delta_log").is_dir():
+    if directory is not None and any((directory / "_delta_log").glob("[0-9]*")):
         return
     if target.exists(spark):
         return

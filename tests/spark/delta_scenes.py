@@ -56,6 +56,8 @@ def played(name: str, spark: SparkSession, table: Path) -> dict[str, Any]:
 def main(directory: Path, names: list[str]) -> None:
     spark = delta.session("delta scenes", print)
     spark.sparkContext.setLogLevel("ERROR")
+    # Delta's own queries are not what is tried here.
+    spark.conf.set("spark.sql.shuffle.partitions", 2)
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         try:
