@@ -60,8 +60,8 @@ def test_spark_and_delta_rs_read_the_same_rows(long_scenes: Scenes) -> None:
     assert (found["rows"], found["same"]) == (60, True)
     assert found["counts"] == found["expected"]
     assert all(found["counts"].values())
-    assert set(found["bounded"]) >= {"topic", "partition", "offset", "at", "s.a", "s.b"}
-    assert not {"x", "Price", "tags"} & set(found["bounded"])
+    assert set(found["bounded"]) >= {"min.topic", "max.offset", "min.at", "max.at", "max.s.b"}
+    assert not {"min.x", "max.Price", "min.tags"} & set(found["bounded"])
 
 
 @pytest.mark.long
