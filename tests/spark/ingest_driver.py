@@ -3,9 +3,10 @@
     python -m tests.spark.ingest_driver FILE
 
 FILE is JSON: `options`, `table`, `checkpoint`, what else `delta.ingest` takes (`given`),
-`through_spark` for `delta.writer` in its place, and `crash`: [n, "before" or "after"], at which
-commit of this run and on which side of its effect the process and its JVM are killed. Prints, as
-JSON, what Spark then reads from the table.
+`through_spark` for `delta.writer` in its place, and `crash`: [n, step], at which commit of this run
+the process and its JVM are killed: `before` or `after` its effect, or where files are `staged` and
+not moved into the table. With the step `writing` n is the number of files begun. Prints, as JSON,
+what Spark then reads from the table.
 """
 
 from __future__ import annotations
@@ -14,31 +15,62 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from pyspark_zkgroup import delta
+from pyspark_zkgroup.delta import bounded
 from pyspark_zkgroup.delta.direct import deltars
 from tests.spark.processes import send
 
 
-def crashing(spark: SparkSession, number: int, side: str) -> None:
-    commit = deltars.commit
+def crashing(spark: SparkSession, number: int, step: str, table: Path) -> None:
     jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
-    made: list[int] = []
 
-    def planted(*given: Any) -> None:
-        made.append(1)
-        if len(made) < number:
-            commit(*given)
-            return
-        if side == "after":
-            commit(*given)
+    def die() -> None:
         send([jvm, os.getpid()], signal.SIGKILL)
 
-    deltars.commit = planted  # type: ignore[assignment]
+    if step == "writing":
+        threading.Thread(target=when_files_appear, args=(table, number, die), daemon=True).start()
+        return
+    if step == "staged":
+        bounded.move = planted(bounded.move, number, before=die)  # type: ignore[attr-defined]
+        return
+    before, after = (die, None) if step == "before" else (None, die)
+    deltars.commit = planted(deltars.commit, number, before, after)
+
+
+def planted(
+    step: Callable[..., None],
+    number: int,
+    before: Callable[[], None] | None = None,
+    after: Callable[[], None] | None = None,
+) -> Callable[..., None]:
+    made: list[int] = []
+
+    def with_crash(*given: Any) -> None:
+        made.append(1)
+        if len(made) == number and before:
+            before()
+        step(*given)
+        if len(made) == number and after:
+            after()
+
+    return with_crash
+
+
+def when_files_appear(table: Path, number: int, die: Callable[[], None]) -> None:
+    """In the middle of a batch: tasks have begun so many files, and no commit names them."""
+    known = set(table.rglob("*.parquet"))
+    while True:
+        if len(set(table.rglob("*.parquet")) - known) >= number:
+            die()
+        time.sleep(0.001)
 
 
 def main(path: Path) -> None:
@@ -46,7 +78,8 @@ def main(path: Path) -> None:
     spark = delta.session("ingest driver", print)
     spark.sparkContext.setLogLevel("ERROR")
     if told.get("crash"):
-        crashing(spark, *told["crash"])
+        number, step = told["crash"]
+        crashing(spark, number, step, Path(told["table"]))
     table, checkpoint = told["table"], told["checkpoint"]
     if told["through_spark"]:
         frame = spark.readStream.format("zkgroup").options(**told["options"]).load()

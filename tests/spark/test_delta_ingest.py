@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import subprocess
 import sys
 import uuid
@@ -91,6 +92,9 @@ class Scene:
     def table(self, name: str) -> str:
         return str(self.directory / name)
 
+    def has(self, table: str) -> bool:
+        return DeltaTable.is_deltatable(self.table(table))
+
     def by_delta_rs(self, table: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = DeltaTable(self.table(table)).to_pyarrow_table().to_pylist()
         return found
@@ -141,9 +145,39 @@ def test_a_pipeline_moves_to_the_other_writer_and_back(scene: Scene) -> None:
     # These checkpoints have plans from before the other writer.
     assert places(scene.run("t", "second", through_spark=True)["rows"]) == sorted(expected)
     expected |= set(scene.produce(EVENTS).offsets())
-    found = scene.run("t", "first", limit=400)
+    scene.run("t", "first", limit=400)
+    expected |= set(scene.produce(EVENTS).offsets())
+    # One checkpoint, first through Spark, then by files of tasks.
+    found = scene.run("t", "second", limit=400)
     assert places(found["rows"]) == sorted(expected)
     assert places(scene.by_delta_rs("t")) == sorted(expected)
+
+
+ROADS = {True: ("staged", "before", "after", "writing"), False: ("before", "after", "writing")}
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("seed", range(4))
+def test_kills_at_each_step_of_both_writers(scene: Scene, seed: int) -> None:
+    """Both write to one table in turn, by two checkpoints that each of them uses."""
+    chance = random.Random(seed)
+    expected: set[tuple[str, int, int]] = set()
+    steps = [(road, step) for road, names in ROADS.items() for step in names]
+    chance.shuffle(steps)
+    for through_spark, step in steps:
+        expected |= set(scene.produce(EVENTS // 3).offsets())
+        checkpoint = chance.choice(("one", "two"))
+        crash = (chance.randint(1, 2), step)
+        limit = chance.choice((90, 150, 200))
+        print(f"{checkpoint}, {through_spark=}: killed at {crash}, batches of {limit}")
+        scene.run("t", checkpoint, crash, limit=limit, through_spark=through_spark)
+        there = places(scene.by_delta_rs("t")) if scene.has("t") else []
+        assert len(set(there)) == len(there)
+        assert set(there) <= expected
+    for checkpoint in ("one", "two"):
+        last = scene.run("t", checkpoint, through_spark=chance.random() < 0.5)
+    assert places(last["rows"]) == sorted(expected)
 
 
 def test_typed_columns_and_partitions_of_a_field(scene: Scene) -> None:
