@@ -2,12 +2,16 @@
 
     query = writer(frame, "/data/billing", checkpointLocation="/data/checkpoints/billing-1").start()
 
-A member that is killed leaves rows in the table that the group does not know as read; whoever takes
-its partitions over reads them again. A member that was paused wakes up and appends what others have
-taken over and appended. So a batch is joined with the table, inside the very write, and only what
-is not there yet is appended. Delta remembers what the write has read: where another has appended to
-the same Kafka partitions meanwhile, the commit fails, and the batch is compared afresh. Nothing
-about who owns what is needed: it is the table that refuses.
+A member that is killed leaves rows in the table that the group does not know as read; the member
+that takes its partitions over reads them again. A member that was paused wakes up and appends what
+others have taken over and appended. So each commit also moves a bound for each partition, beyond
+which the table has no row (direct/bounds.py). A batch that begins there is appended as it is. Of
+rows below it only those are appended that the table does not have, and a commit of another writer
+meanwhile makes the batch look again. Ownership plays no part: it is the table that refuses.
+
+Where the bounds cannot be kept, each batch is joined with the table, inside the very write (road.py
+decides that). Delta remembers what the write has read, and fails it where another has appended to
+the same Kafka partitions meanwhile.
 
 `ingest` is for queries that transform nothing: tasks write the files, and the table's watermarks
 decide (direct/rules.py).

@@ -95,7 +95,7 @@ JOBS = Scene(
     (
         *(
             Shell(f"python jobs/{name}.py --help")
-            for name in ("backfill", "compare", "drain", "stream_to_delta", "verify")
+            for name in ("backfill", "compact", "compare", "drain", "stream_to_delta", "verify")
         ),
         Shell(
             f"python jobs/stream_to_delta.py {READS} --group billing --table /data/billing "
