@@ -1,6 +1,7 @@
 //! Avro's binary encoding. How a schema becomes columns has been decided in Python: here is only the
 //! program that came of it, one for each schema that records were written with.
 
+mod decimal;
 mod program;
 mod read;
 

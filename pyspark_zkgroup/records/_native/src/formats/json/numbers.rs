@@ -58,7 +58,8 @@ fn exponent(text: &[u8]) -> Option<i64> {
         [b'+' | b'-', rest @ ..] => rest,
         rest => rest,
     };
-    if digits.is_empty() || digits.len() > 10 || !digits.iter().all(u8::is_ascii_digit) {
+    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    if digits.is_empty() || digits.len() - zeros > 10 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
     let found: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
@@ -193,6 +194,7 @@ mod tests {
         assert_eq!(decimal(b"1e-99999999", 5, 2), Some(0));
         assert_eq!(decimal(b"0e-999999999", 5, 2), None);
         assert_eq!(decimal(b"1e9999999999", 5, 2), None);
+        assert_eq!(decimal(b"1e00000000000000000001", 5, 2), Some(1000));
         assert_eq!(decimal(&[b'9'; 38], 38, 0), Some(10i128.pow(38) - 1));
         assert_eq!(decimal(&[b'9'; 39], 38, 0), None);
         for bad in ["", ".", "-", "1e", "e1", "1.2.3", " 1", "0x1"] {

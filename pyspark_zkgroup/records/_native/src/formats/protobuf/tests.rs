@@ -1,5 +1,6 @@
 use super::{ProtobufParser, Step};
 use crate::array::Array;
+use crate::formats::parsed::Parser;
 
 fn step(name: &str, numbers: &[i64], texts: &[&str]) -> Step {
     (name.to_owned(), numbers.to_vec(), texts.iter().map(|one| (*one).to_owned()).collect())

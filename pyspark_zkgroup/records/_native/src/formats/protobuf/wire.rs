@@ -1,6 +1,7 @@
 //! Tags, numbers and lengths as Java's reader of Protobuf takes them: bits that do not fit are
 //! dropped, and more than ten bytes are damage.
 
+use crate::formats::protobuf::program::Number;
 use crate::formats::protobuf::read::{Bad, Found};
 
 /// Messages and groups within each other, as in Java's reader.
@@ -119,6 +120,35 @@ pub fn deeper(depth: usize) -> Found<usize> {
 #[cold]
 fn unfinished() -> Box<Bad> {
     Bad::new("a value in it does not end")
+}
+
+impl Number {
+    pub fn written(self) -> u32 {
+        match self {
+            Self::Fixed32 => FOUR,
+            Self::Fixed64 => EIGHT,
+            _ => VARINT,
+        }
+    }
+
+    /// Numbers of 32 bits have no others.
+    #[inline(always)]
+    pub fn read(self, wire: &mut Wire<'_>) -> Found<u64> {
+        Ok(match self {
+            Self::Int64 | Self::UInt64 => wire.varint()?,
+            Self::Int32 | Self::UInt32 => u64::from(wire.varint()? as u32),
+            Self::SInt64 => {
+                let folded = wire.varint()?;
+                folded >> 1 ^ (folded & 1).wrapping_neg()
+            }
+            Self::SInt32 => {
+                let folded = wire.varint()? as u32;
+                u64::from(folded >> 1 ^ (folded & 1).wrapping_neg())
+            }
+            Self::Fixed32 => u64::from(u32::from_le_bytes(wire.array()?)),
+            Self::Fixed64 => u64::from_le_bytes(wire.array()?),
+        })
+    }
 }
 
 #[cfg(test)]
