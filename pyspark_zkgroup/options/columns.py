@@ -64,7 +64,7 @@ BAD_RECORDS: Final[Option[BadRecords]] = SECTION.option(
 )
 """What happens to a key or value that does not have its column's type, if `.schema(...)` has no
 column `corrupt STRUCT<bytes: BINARY, reason: STRING>`. fail: it ends the batch with an error.
-permissive: its fields are null as in Spark's PERMISSIVE mode, and a warning in the task's log
+permissive: it becomes what Spark's PERMISSIVE mode makes of it, and a warning in the task's log
 counts it.
 """
 
