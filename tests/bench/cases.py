@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 CODECS = ("none", "lz4", "zstd", "snappy")
 SINKS = ("noop", "parquet")
 DELTA, JSON_DELTA = "delta", "json-delta"
+TYPED, VALUE = "typed", "value"
 TRIGGER, DECODE, MEMORY = "trigger-latency", "decode", "memory"
 # A producer that is kept busy fills batches of some ten kilobytes; the client's default is 16.
 BATCH_BYTES = 64 * 1024
@@ -50,6 +51,8 @@ class Case:
     def name(self) -> str:
         if self.sink == JSON_DELTA:
             return JSON_DELTA
+        if self.sink == TYPED:
+            return self.size.name
         if self.is_delta:
             return f"{self.size.name}-{self.sink}"
         return f"{self.size.name}-{self.codec}-{self.sink}"
@@ -65,7 +68,17 @@ DELTA_CASES = (
     Case(SIZES[1], "lz4", DELTA),
     Case(SIZES[0], "lz4", JSON_DELTA),
 )
-CASES = {c.name: c for c in (*SINK_CASES, *DELTA_CASES)}
+# Key and value; see typed.py.
+TYPED_SIZES = (
+    Size(100, "json-flat", 2_000_000),
+    Size(300, "json-nested", 800_000),
+    Size(60, "avro-registry", 4_000_000),
+    Size(60, "protobuf", 4_000_000),
+)
+TYPED_CASES = tuple(Case(size, "lz4", TYPED) for size in TYPED_SIZES)
+# Of the records of 100B-lz4-noop, so that both can be compared.
+VALUE_CASE = Case(SIZES[0], "lz4", VALUE)
+CASES = {c.name: c for c in (*SINK_CASES, VALUE_CASE, *DELTA_CASES, *TYPED_CASES)}
 SHORT = (*(f"100B-{codec}-noop" for codec in CODECS), "1kB-none-noop", "100B-delta")
 EVERYTHING = (*CASES, TRIGGER, DECODE, MEMORY)
 

@@ -14,6 +14,7 @@ from matplotlib import pyplot as plt
 from matplotlib.patches import Patch
 
 COLOURS = {"noop": "#2f6f9f", "parquet": "#9fc3dd", "delta": "#d98c3f"}
+OTHERS = "#5a8f5a"
 ROW_INCHES = 0.3
 
 
@@ -22,7 +23,7 @@ def draw(throughput: Sequence[Mapping[str, Any]], subtitle: str, path: Path) -> 
     figure, axes = plt.subplots(figsize=(9, 1.6 + ROW_INCHES * len(cases)), layout="constrained")
     for at, result in enumerate(cases):
         sink = result["case"].rpartition("-")[2]
-        axes.barh(at, result["ratio"], color=COLOURS[sink], height=0.75)
+        axes.barh(at, result["ratio"], color=COLOURS.get(sink, OTHERS), height=0.75)
         ours, peer = (result[f"{side}_rows_s"] / 1e3 for side in ("ours", "peer"))
         label = f" {result['ratio']:.2f}   ({ours:,.0f} k : {peer:,.0f} k rows/s)"
         axes.text(result["ratio"], at, label, va="center", fontsize=8)

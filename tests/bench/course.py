@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from pyspark_zkgroup.errors import ZkgroupError
-from tests.bench import memory, results, trigger
+from tests.bench import memory, results, trigger, typed
 from tests.bench.cases import (
     CASES,
     CODECS,
@@ -99,7 +100,11 @@ class Course:
         with (
             self._progress,
             Sandbox(
-                self.scratch / "servers", KAFKA, kafka_heap_mb=BROKER_HEAP_MB, say=self._say
+                self.scratch / "servers",
+                KAFKA,
+                kafka_heap_mb=BROKER_HEAP_MB,
+                registry=typed.AVRO in names,
+                say=self._say,
             ) as sandbox,
         ):
             with self._spark(unix_sockets=True) as spark:
@@ -123,7 +128,8 @@ class Course:
             with self._case(f"{size.name}-{codec}"):
                 self._tell(f"{size.name}-{codec}: filling the topic", steps=0)
                 pack = JavaCodecs(spark)
-                with filled_topic(sandbox, self.plan.scaled(size), codec, pack) as topic:
+                wanted, make_event = self.plan.scaled(size), typed.event_of(size.name, sandbox)
+                with filled_topic(sandbox, wanted, codec, pack, make_event=make_event) as topic:
                     for case in cases:
                         with self._case(case.name):
                             found = compare(
@@ -223,7 +229,23 @@ class Course:
 
     def _spark(self, *, unix_sockets: bool = True) -> Any:
         delta = any(CASES[name].is_delta for name in self.plan.names if name in CASES)
-        return spark_session(self.scratch, self._say, unix_sockets=unix_sockets, delta=delta)
+        return spark_session(
+            self.scratch,
+            self._say,
+            unix_sockets=unix_sockets,
+            delta=delta,
+            more_jars=self._more_jars,
+        )
+
+    @cached_property
+    def _more_jars(self) -> list[Path]:
+        """Of the peer's functions. Not every repository has all of them."""
+        found: list[Path] = []
+        for name, jars in typed.JARS.items():
+            if name in self.plan.names:
+                with self._case(name):
+                    found += jars(self._say)
+        return found
 
     def _teller(self, name: str) -> Callable[[str], None]:
         return lambda text: self._tell(f"{name}: {text}")

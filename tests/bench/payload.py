@@ -31,13 +31,17 @@ SYLLABLES = [first + second for first in "bdgklmnprstvz" for second in "aeio"]
 
 
 def plain_batches(
-    record_bytes: int, batch_records: int, distinct: int = DISTINCT_BATCHES
+    record_bytes: int,
+    batch_records: int,
+    distinct: int = DISTINCT_BATCHES,
+    make_event: Callable[[random.Random], Event] | None = None,
 ) -> list[bytes]:
     """Batches without compression, each of them another."""
     chance = random.Random(SEED)
+    make_event = make_event or (lambda chance: event(chance, record_bytes))
     return [
         encode_batch(
-            [event(chance, record_bytes) for _ in range(batch_records)],
+            [make_event(chance) for _ in range(batch_records)],
             timestamp_ms=TIMESTAMP_MS + number,
         )
         for number in range(distinct)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,15 @@ def settings(unix_sockets: bool) -> dict[str, str]:
 
 @contextmanager
 def spark_session(
-    scratch: Path, say: Say, *, unix_sockets: bool = True, delta: bool = False
+    scratch: Path,
+    say: Say,
+    *,
+    unix_sockets: bool = True,
+    delta: bool = False,
+    more_jars: Sequence[Path] = (),
 ) -> Iterator[SparkSession]:
     """`delta` is for the peer's Delta sink: our commits need no jars."""
-    jars = [*kafka_source_jars(say), *(delta_jars(say) if delta else ())]
+    jars = [*kafka_source_jars(say), *(delta_jars(say) if delta else ()), *more_jars]
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ.pop("PYSPARK_SUBMIT_ARGS", None)  # the memory of the tests' drivers

@@ -21,15 +21,28 @@ class Servers:
     bootstrap_servers: str
     peer_options: Mapping[str, str] = field(default_factory=dict)
     """For options that may make the peer faster than its defaults."""
+    registry_url: str = ""
 
     @classmethod
     def of(cls, sandbox: Sandbox, peer_options: Mapping[str, str] | None = None) -> Servers:
         return cls(
-            sandbox.kafka_zookeeper_connect, sandbox.bootstrap_servers, dict(peer_options or {})
+            sandbox.kafka_zookeeper_connect,
+            sandbox.bootstrap_servers,
+            dict(peer_options or {}),
+            sandbox.registry.url if sandbox.parameters.registry else "",
         )
 
 
-def stream(spark: SparkSession, side: Side, servers: Servers, topic: str, **options: str) -> Any:
+def stream(
+    spark: SparkSession,
+    side: Side,
+    servers: Servers,
+    topic: str,
+    *,
+    schema: str = "",
+    **options: str,
+) -> Any:
+    """`schema` names the columns of ours."""
     if side == "peer":
         return (
             spark.readStream.format("kafka")
@@ -40,9 +53,8 @@ def stream(spark: SparkSession, side: Side, servers: Servers, topic: str, **opti
             .options(**options)
             .load()
         )
-    return (
-        spark.readStream.format("zkgroup").options(**our_options(servers, topic), **options).load()
-    )
+    reader = spark.readStream.format("zkgroup").options(**our_options(servers, topic), **options)
+    return (reader.schema(schema) if schema else reader).load()
 
 
 def our_options(servers: Servers, topic: str) -> dict[str, str]:

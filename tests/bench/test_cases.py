@@ -19,9 +19,10 @@ from tests.bench.course import Plan
 
 
 def test_every_size_codec_and_sink_is_a_case() -> None:
-    assert len(CASES) == 3 * 4 * 2 + 3
+    assert len(CASES) == 3 * 4 * 2 + 3 + 1 + 4
     assert {"100B-delta", "1kB-delta", "json-delta"} < set(CASES)
     assert {"100B-none-noop", "1kB-zstd-parquet", "10kB-snappy-noop"} < set(CASES)
+    assert {"json-flat", "json-nested", "avro-registry", "protobuf"} < set(CASES)
     assert {"100B-none-noop", "100B-snappy-noop", "1kB-none-noop"} < set(SHORT) < set(CASES)
 
 
@@ -32,6 +33,7 @@ def test_every_size_codec_and_sink_is_a_case() -> None:
         ("1kB-none-*, decode", ("1kB-none-noop", "1kB-none-parquet", DECODE)),
         ("memory 10kB-lz4-noop memory", ("10kB-lz4-noop", MEMORY)),
         ("trigger*", (TRIGGER,)),
+        ("100B-lz4-value protobuf", ("100B-lz4-value", "protobuf")),
     ],
 )
 def test_words_choose_cases_in_the_order_of_the_bench(words: str, names: tuple[str, ...]) -> None:

@@ -13,10 +13,11 @@ import pyarrow.dataset
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from tests.bench.cases import BenchError, Case
+from tests.bench import typed
+from tests.bench.cases import SINKS, BenchError, Case
 from tests.bench.delta_sink import into_delta
 from tests.bench.session import fresh, sink_of
-from tests.bench.sources import SIDES, Servers, Side, stream
+from tests.bench.sources import SIDES, Servers, Side
 from tests.bench.topics import Topic
 
 RUN_DEADLINE_S = 300
@@ -78,7 +79,9 @@ def run(
         if case.is_delta:
             writer = into_delta(spark, case, side, servers, topic.name, directory)
         else:
-            writer = sink_of(stream(spark, side, servers, topic.name), case.sink, directory)
+            frame = typed.frame(spark, case, side, servers, topic.name)
+            sink = case.sink if case.sink in SINKS else "noop"
+            writer = sink_of(frame, sink, directory)
         writer = writer.trigger(availableNow=True)
         began = time.perf_counter()
         query = writer.start()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from tests.bench.cases import PARTITIONS, BenchError, Size
 from tests.bench.payload import DISTINCT_BATCHES, Pack, packed, plain_batches
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.kafka_wire import Address, Connection
+from zkgroup_sandbox.record_batch import Event
 
 TIMEOUT_S = 60.0
 DISTINCT_BYTES_MAX = 8 * 1024 * 1024
@@ -37,12 +39,13 @@ def filled_topic(
     *,
     partitions: int = PARTITIONS,
     batch_records: int | None = None,
+    make_event: Callable[[random.Random], Event] | None = None,
 ) -> Iterator[Topic]:
     """Gone at the end, files included: the machine's memory is to hold the next one."""
     records = batch_records or size.batch_records
     each = max(1, round(size.rows / records / partitions))
     distinct = min(DISTINCT_BATCHES, max(1, DISTINCT_BYTES_MAX // size.record_bytes))
-    plain = plain_batches(size.record_bytes, records, distinct)
+    plain = plain_batches(size.record_bytes, records, distinct, make_event)
     batches = [packed(batch, codec, pack) for batch in plain]
     name = f"bench-{size.name}-{codec}-{partitions}-{records}"
     # Segments as large as the log: the broker is not to be busy with files while others read.
