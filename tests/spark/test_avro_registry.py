@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 pytest.importorskip(
     "pyspark_zkgroup.records._decoder",
@@ -19,6 +22,7 @@ pytest.importorskip(
 from pyspark_zkgroup.registry import pins
 from tests.harness.drawn_avro import encoded
 from tests.harness.small_spark import small_spark
+from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.produce import produce
 
@@ -45,6 +49,9 @@ NEW = {
 }
 
 
+AWAY_S = 30.0
+
+
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     directory = tmp_path_factory.mktemp("servers")
@@ -59,21 +66,24 @@ def spark() -> Iterator[SparkSession]:
 
 
 class Story:
-    def __init__(self, spark: SparkSession, servers: Sandbox, checkpoint: Path) -> None:
+    def __init__(
+        self, spark: SparkSession, servers: Sandbox, checkpoint: Path, topic: str = "orders"
+    ) -> None:
         self.spark = spark
         self.servers = servers
+        self.topic = topic
         self.checkpoint = checkpoint
         self.rows: list[Row] = []
-        servers.create_topic("orders", 1)
+        servers.create_topic(topic, 1)
 
     def register(self, schema: Any) -> int:
-        return self.servers.registry.register("orders-value", json.dumps(schema))
+        return self.servers.registry.register(f"{self.topic}-value", json.dumps(schema))
 
     def produce(self, *records: tuple[int, Any, Any]) -> None:
         values = [b"\0" + n.to_bytes(4, "big") + encoded(kind, one) for n, kind, one in records]
         produce(
             self.servers.bootstrap_servers,
-            "orders",
+            self.topic,
             len(values),
             make_event=lambda n: (b"k", values[n]),
         )
@@ -81,8 +91,8 @@ class Story:
     def load(self, asked: str = "", **more: str) -> DataFrame:
         options = {
             "kafka.bootstrap.servers": self.servers.bootstrap_servers,
-            "group.id": "billing",
-            "subscribe": "orders",
+            "group.id": f"billing-{self.topic}",
+            "subscribe": self.topic,
             "startingOffsets": "earliest",
             "value.format": "avro",
             "schema.registry.url": self.servers.registry.url,
@@ -92,13 +102,12 @@ class Story:
         reader = self.spark.readStream.format("zkgroup").options(**options)
         return (reader.schema(asked) if asked else reader).load()
 
+    def writer(self, frame: DataFrame, checkpoint: Path | None = None) -> DataStreamWriter:
+        taking = frame.writeStream.foreachBatch(lambda batch, _: self.rows.extend(batch.collect()))
+        return taking.option("checkpointLocation", str(checkpoint or self.checkpoint))
+
     def run(self, frame: DataFrame, checkpoint: Path | None = None) -> None:
-        query = (
-            frame.writeStream.foreachBatch(lambda batch, _: self.rows.extend(batch.collect()))
-            .option("checkpointLocation", str(checkpoint or self.checkpoint))
-            .trigger(availableNow=True)
-            .start()
-        )
+        query = self.writer(frame, checkpoint).trigger(availableNow=True).start()
         try:
             assert query.awaitTermination(120)
         finally:
@@ -150,3 +159,49 @@ def test_columns_stay_while_schemas_change(
     bad = [row["corrupt"]["reason"] for row in story.rows if row["corrupt"] is not None]
     assert sorted(good) == [1, 2, 3, 4, 5, 7]
     assert bad == ["value: the registry has no schema with the id 1000000"]
+
+
+def test_a_registry_that_is_away_for_a_while_loses_nothing(
+    spark: SparkSession, servers: Sandbox, tmp_path: Path
+) -> None:
+    """Records that name a schema that no task has seen wait for it; the query continues."""
+    story = Story(spark, servers, tmp_path / "checkpoint", "away")
+    old = story.register(OLD)
+    story.produce((old, OLD, {"id": 1, "user": "ann"}))
+    query = story.writer(story.load()).start()
+    try:
+        wait_until(lambda: story.rows, 120, "the first record")
+        new = story.register(NEW)
+        servers.registry.kill()
+        back = threading.Timer(AWAY_S, servers.registry.start)
+        begun = time.monotonic()
+        back.start()
+        story.produce(
+            (new, NEW, {"id": 2, "user": "bob", "more": 0.5}), (old, OLD, {"id": 3, "user": "eve"})
+        )
+        wait_until(lambda: len(story.rows) == 3, 180, "the records of the time without a registry")
+        assert time.monotonic() - begun >= AWAY_S
+        back.join()
+        story.produce((new, NEW, {"id": 4, "user": "joe", "more": 1.5}))
+        wait_until(lambda: len(story.rows) == 4, 120, "the last record")
+        assert query.isActive
+    finally:
+        query.stop()
+        servers.registry.start()
+    names = ("ann", "bob", "eve", "joe")
+    assert story.taken() == [{"id": n + 1, "user": name} for n, name in enumerate(names)]
+
+
+def test_a_deleted_subject_is_read_on_by_its_checkpoint(
+    spark: SparkSession, servers: Sandbox, tmp_path: Path
+) -> None:
+    story = Story(spark, servers, tmp_path / "checkpoint", "deleted")
+    number = story.register(OLD)
+    story.produce((number, OLD, {"id": 1, "user": "ann"}))
+    story.run(story.load())
+    servers.registry.delete(f"{story.topic}-value")
+    story.produce((number, OLD, {"id": 2, "user": "bob"}))
+    story.run(story.load())
+    assert story.taken() == [{"id": 1, "user": "ann"}, {"id": 2, "user": "bob"}]
+    with pytest.raises(PySparkException, match="has no subject 'deleted-value'"):
+        story.load(checkpointLocation=str(tmp_path / "new"), **{"group.id": "new"})
