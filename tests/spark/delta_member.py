@@ -8,6 +8,7 @@ DIRECTORY/member.json holds what it reads and writes. Files in DIRECTORY are its
     hold-within   the tasks of the append wait while this is there: Delta's write is under way
     crash-after   once, right after an append: `driver` kills the JVM and this process, `planner`
                   the planner, `planner and batch` the planner, and the batch fails too
+    crash-between the same, between the appends of bad and of good rows, where there are two tables
     stop          drains the query and ends
 
 What happens is added to DIRECTORY/events. A query that fails is started again.
@@ -19,7 +20,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,12 +68,22 @@ class Member:
     def __init__(self, spark: SparkSession, directory: Path) -> None:
         self.spark, self.orders = spark, Orders(directory)
         self.told = json.loads((directory / "member.json").read_text("utf-8"))
-        self.append = delta.appender(self.told["table"], checkpointLocation=self.told["checkpoint"])
+        self.append = self.appender(self.told["table"])
+        bad = self.told.get("bad_table")
+        self.append_bad = self.appender(bad) if bad else None
         self.jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
+
+    def appender(self, table: str) -> Callable[[DataFrame, int], None]:
+        return delta.appender(table, checkpointLocation=self.told["checkpoint"])
 
     def take(self, batch: DataFrame, number: int) -> None:
         orders = self.orders
         orders.wait("hold-before")
+        if self.append_bad is not None:
+            self.append_bad(batch.where("corrupt IS NOT NULL"), number)
+            orders.say(f"appended bad {number}")
+            self.crash(orders.taken("crash-between"))
+            batch = batch.where("corrupt IS NULL")
         if orders.given("hold-within"):
             schema: StructType = batch.schema
 
@@ -96,7 +107,9 @@ class Member:
             raise RuntimeError("the batch fails after its append, as the test asks")
 
     def start(self) -> StreamingQuery:
-        frame = self.spark.readStream.format("zkgroup").options(**self.told["options"]).load()
+        reader = self.spark.readStream.format("zkgroup").options(**self.told["options"])
+        schema = self.told.get("schema")
+        frame = (reader.schema(schema) if schema else reader).load()
         writer = frame.writeStream.foreachBatch(self.take)
         return writer.option("checkpointLocation", self.told["checkpoint"]).start()
 

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark_zkgroup.delta.jars import delta_jars
 from pyspark_zkgroup.delta.planned import ranges_in
@@ -106,11 +107,12 @@ class DeltaScene:
         self.topic = f"d{uuid.uuid4().hex[:8]}"
         sandbox.create_topic(self.topic, partitions)
         self.jobs = SparkJobs(directory, "", None, "", "", tuple(delta_jars(print)))
-        self.table = directory / "table"
+        self.table, self.bad_table = directory / "table", directory / "bad"
         self.members: list[Member] = []
         self.produced: list[Record] = []
 
-    def member(self, name: str, **options: str) -> Member:
+    def member(self, name: str, *, schema: str = "", **options: str) -> Member:
+        """With a schema that has the column `corrupt`, bad rows go to a second table."""
         directory = self.directory / name
         directory.mkdir()
         told = {
@@ -126,19 +128,21 @@ class DeltaScene:
             "table": str(self.table),
             "checkpoint": str(directory / "checkpoint"),
         }
+        if schema:
+            told |= {"schema": schema, "bad_table": str(self.bad_table)}
         (directory / "member.json").write_text(json.dumps(told), "utf-8")
         environment = {**self.jobs.environment(cores=1), "PYTHONPATH": str(ROOT)}
         made = Member(directory, environment)
         self.members.append(made)
         return made
 
-    def produce(self, count: int) -> None:
-        made = produce(self.sandbox.bootstrap_servers, self.topic, count, first=len(self.produced))
-        self.produced += made.offsets()
+    def produce(self, count: int, **given: Any) -> None:
+        first, servers = len(self.produced), self.sandbox.bootstrap_servers
+        self.produced += produce(servers, self.topic, count, first=first, **given).offsets()
 
     def verdict(self) -> Verdict:
-        there = (self.table / "_delta_log").exists()
-        return judge(self.produced, records(self.table) if there else [])
+        there = [one for one in (self.table, self.bad_table) if (one / "_delta_log").exists()]
+        return judge(self.produced, [row for table in there for row in records(table)])
 
     def wait_complete(self) -> Verdict:
         """Until the table holds all that was produced; it must never hold anything twice."""
