@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
 
 from pyspark_zkgroup.group.snapshot import Snapshot
 from pyspark_zkgroup.jvm.registration import Subscription
@@ -12,16 +13,19 @@ from pyspark_zkgroup.plan import Plan
 
 def missing_topics(
     subscription: Subscription,
-    subscribed: Callable[[], Collection[TopicPartition]],
-    snapshot: Snapshot,
+    subscribed: Callable[[], Collection[object]],
+    topics: Mapping[str, Collection[int]],
 ) -> list[str]:
     if subscription.is_wildcard:
         return [] if subscribed() else ["no topic matches the subscription yet"]
-    return [
-        f"topic {topic} does not exist yet"
-        for topic, _ in subscription.entries
-        if not snapshot.topics.get(topic)
-    ]
+    missing = [topic for topic, _ in subscription.entries if not topics.get(topic)]
+    return [f"topic {topic} does not exist yet{_similar(topic, topics)}" for topic in missing]
+
+
+def _similar(topic: str, topics: Collection[str]) -> str:
+    """Names of which this one may be a misspelling, as far as the member knows the others."""
+    near = get_close_matches(topic, topics)
+    return f" (similar: {', '.join(near)})" if near else ""
 
 
 def left_out(snapshot: Snapshot) -> list[str]:

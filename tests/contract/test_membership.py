@@ -133,6 +133,18 @@ def test_a_new_group_that_starts_at_latest_logs_what_it_skips(
     assert "set startingOffsets=earliest" in said
 
 
+def test_a_topic_that_does_not_exist_is_named_once_with_similar_names(
+    members: Members, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = filled(members, 2)
+    query = members.query(f"{topic},{topic}s")
+    settle(query, partitions=2)
+    query.until(2 * EACH)
+    said = [line for line in caplog.messages if line.startswith("[ZKG-182]")]
+    assert len(said) == 1
+    assert f"topic {topic}s does not exist yet (similar: {topic})" in said[0]
+
+
 def test_a_plan_names_what_is_held_and_commits_come_with_the_next_boundary(
     members: Members,
 ) -> None:

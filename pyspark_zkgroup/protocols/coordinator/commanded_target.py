@@ -134,7 +134,7 @@ class CommandedTarget:
             moved.again |= not self.watches or any(node is None for node in nodes)
         self.channel.answer(context)
         missing = notes.missing_topics(
-            self.options.topics.subscription, self.subscribed, self.snapshot
+            self.options.topics.subscription, self.subscribed, self.snapshot.topics
         )
         self.emptiness.look(mine, missing, self.subscribed)
         return moved

@@ -23,6 +23,7 @@ from pyspark_zkgroup.kafka.member_settings import KafkaGroupSettings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.emptiness import Emptiness
 from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
 from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings, Tokens
@@ -87,6 +88,7 @@ class KafkaMembership:
             may_lose=not options.fetch.fail_on_data_loss,
         )
         self.waiting = Waiting(options.group.id, clock)
+        self.emptiness = Emptiness(options.group.id, clock)
         self.topics = KafkaTopics(options, brokers, clock)
         self._again_at = self._join_until = float("-inf")
         self._adopted = (-1, -1)
@@ -346,6 +348,7 @@ class KafkaMembership:
         if led and not self.holdings.waiting:
             self._adopted = (member.life, member.generation)
             self._incomplete_since = float("inf")
+            self.emptiness.look(member.assigned, self.topics.missing(), self.subscribed)
         else:
             self._again_at = now + _AGAIN_S
             self._incomplete_since = min(self._incomplete_since, now)

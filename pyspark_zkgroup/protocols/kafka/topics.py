@@ -9,6 +9,7 @@ from pyspark_zkgroup.group.snapshot import topics_of
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.kafka.rules import absence
+from pyspark_zkgroup.protocols.notes import missing_topics
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges.positions import check_partitions
 
@@ -28,6 +29,10 @@ class KafkaTopics:
     def own(self) -> list[str]:
         """Those of the subscription."""
         return sorted(self._threads())
+
+    def missing(self) -> list[str]:
+        """What the subscription names and the brokers do not have, in words."""
+        return missing_topics(self.options.topics.subscription, self.own, self.numbers)
 
     def thread(self, partition: TopicPartition) -> int:
         """Threads are parallelism within this member; the group does not see them."""

@@ -291,6 +291,7 @@ class OwnedMembership:
         said += self.keeper.notes
         if self.agenda.joined and not said:
             subscription = self.joining.options.topics.subscription
-            said += notes.missing_topics(subscription, self.subscribed, self.decider.snapshot)
+            there = self.decider.snapshot.topics
+            said += notes.missing_topics(subscription, self.subscribed, there)
         left_out = notes.left_out(self.decider.snapshot)
         return (*said, *left_out, *self.joining.copy.notes, *self._outlook.remarks)

@@ -122,7 +122,7 @@ class ComputedTarget:
         taken = {*moved.owned, *moved.waiting}
         self.unread.look(self.target, taken, context.holdings.held, members)
         missing = notes.missing_topics(
-            self.options.topics.subscription, self.subscribed, self.snapshot
+            self.options.topics.subscription, self.subscribed, self.snapshot.topics
         )
         why = partial(why_spare, self.snapshot, self.registration)
         self.emptiness.look(mine, missing, self.subscribed, why)
