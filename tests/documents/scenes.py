@@ -72,7 +72,7 @@ TRY_IT = Scene(
 INSTALL = Scene(
     "install",
     (
-        Printed(README, "make wheel    # into dist/"),
+        Printed(README, "python -m pip install '.[spark,delta]'    # about a minute"),
         Shell("zkgroup --version"),
     ),
     servers="none",
@@ -323,7 +323,7 @@ DELTA_SCENES = (
         (
             NotRun(
                 INGEST,
-                "python -m pip install --find-links dist 'pyspark-zkgroup[spark,delta,ingest]'",
+                "python -m pip install '.[spark,delta,ingest]'    # in a clone of the repository",
                 "tests/packages installs the wheels",
             ),
             Printed(
@@ -332,6 +332,7 @@ DELTA_SCENES = (
                 given="spark = story.spark(delta=True)",
                 proof=_ALL_IN_DELTA,
             ),
+            Printed(JOBS, "python jobs/compact.py --table /data/billing --vacuum-hours 168"),
         ),
     ),
     Scene(
