@@ -39,13 +39,20 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     stopped = threading.Event()
-    for signum in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signum, lambda _number, _frame: stopped.set())
-    compaction = Compaction(Path(arguments.table))
-    while True:
-        _round(compaction, arguments, stopped)
-        if arguments.every is None or stopped.wait(arguments.every):
-            return 0
+
+    def note(_signum: int, _frame: object) -> None:
+        stopped.set()
+
+    before = {s: signal.signal(s, note) for s in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        compaction = Compaction(Path(arguments.table))
+        while True:
+            _round(compaction, arguments, stopped)
+            if arguments.every is None or stopped.wait(arguments.every):
+                return 0
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
 
 
 def _round(compaction: Compaction, arguments: argparse.Namespace, stopped: threading.Event) -> None:

@@ -16,7 +16,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,10 @@ from pyspark.sql import SparkSession
 from pyspark_zkgroup import delta
 from pyspark_zkgroup.delta import bounded
 from pyspark_zkgroup.delta.direct import deltars
+from tests.harness.waiting import wait_until
 from tests.spark.processes import send
+
+FILES_S = 240.0
 
 
 def crashing(spark: SparkSession, number: int, step: str, table: Path) -> None:
@@ -67,10 +69,12 @@ def planted(
 def when_files_appear(table: Path, number: int, die: Callable[[], None]) -> None:
     """In the middle of a batch: tasks have begun so many files, and no commit names them."""
     known = set(table.rglob("*.parquet"))
-    while True:
-        if len(set(table.rglob("*.parquet")) - known) >= number:
-            die()
-        time.sleep(0.001)
+
+    def have_appeared() -> bool:
+        return len(set(table.rglob("*.parquet")) - known) >= number
+
+    wait_until(have_appeared, FILES_S, f"{number} files", interval_s=0.001)
+    die()
 
 
 def main(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ def test_small_files_are_merged(tmp_path: Path, capsys: pytest.CaptureFixture[st
             Commits(into), into, {0: range(start, start + 3), 1: range(start // 3, start // 3 + 1)}
         )
     given = ["--table", into.directory, "--files-min", "3", "--vacuum-hours", "168"]
+    before = signal.getsignal(signal.SIGINT)
     assert job("compact").main(given) == 0
+    assert signal.getsignal(signal.SIGINT) is before
     merged, removed = capsys.readouterr().out.splitlines()
     assert merged.startswith("compact: merged 6 files into 2 in ")
     assert removed == f"compact: removed 0 files from {into.directory}"

@@ -56,13 +56,14 @@ def test_a_signal_drains_and_says_what_is_waited_for(
     signum: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
+    before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(running, "stop", lambda _: True)
     assert running.run_until_stopped(Query(sent(signum)), said.append)  # type: ignore[arg-type]
     assert said[0].startswith(
         f"{signal.Signals(signum).name}: draining… The query stops when batch 7"
     )
     assert said[-1] == "drained: everything that was read is committed"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_second_ctrl_c_stops_at_once_and_names_what_may_be_repeated(
