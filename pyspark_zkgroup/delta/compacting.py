@@ -18,7 +18,6 @@ from pyspark_zkgroup.errors import DeltaError
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-Values = tuple[tuple[str, str], ...]
 _REWRITTEN = {
     "delta.enableRowTracking": "row tracking",
     "delta.enableInCommitTimestamps": "in-commit timestamps",
