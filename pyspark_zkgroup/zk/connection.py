@@ -178,6 +178,18 @@ class SingleSessionClient(KazooClient):  # type: ignore[misc]
         connection: TimedConnection = self._connection
         return connection
 
+    def end(self) -> None:
+        """End the session on the server too.
+
+        A session that expires while it is being closed has set `_stopped` already: stop() then
+        returns before the connection's thread has ended, and close() would fail.
+        """
+        self.stop()
+        if self._connection.connection_stopped.is_set():
+            self.close()
+        else:
+            self.abandon()
+
     def abandon(self) -> None:
         """End without a word to the server, which may not be there: stop() would wait for it. The
         connection's thread may be in the middle of connecting; what it holds is freed behind it.

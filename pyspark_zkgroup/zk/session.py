@@ -186,8 +186,7 @@ class Session:
                 # No server to tell: the session ends by its timeout.
                 self.client.abandon()
             else:
-                self.client.stop()
-                self.client.close()
+                self.client.end()
         except (KazooException, KazooTimeoutError, OSError) as error:
             logging.getLogger("pyspark_zkgroup.zk").warning(
                 catalogue.warning("ZKG-116", session=self.id, error=error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import socket
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -150,6 +151,15 @@ def test_closing_ends_the_session_on_the_server_and_may_be_done_twice(ensemble: 
     session.close()
     session.close()
     assert ensemble.store(other).stats(["/mine"]) == [None]
+
+
+def test_a_session_that_expires_while_it_is_closed_is_freed_behind(opened: Open) -> None:
+    session = opened()
+    connection = session.client.connection
+    session.client._stopped.set()  # as the thread of the connection does when it hears of it
+    session.close()
+    connection._socket.shutdown(socket.SHUT_RDWR)
+    wait_until(connection.connection_closed.is_set, 10, "the connection to be freed")
 
 
 def test_a_missing_chroot_and_a_missing_server_are_named(zookeeper: Sandbox) -> None:
