@@ -47,3 +47,52 @@ def test_one_that_has_died_is_no_twin(directory: Path, caplog: pytest.LogCapture
     card.write_text(json.dumps(gone))
     (directory / "garbage.json").write_text("[]")
     assert opened("g_b", "one", caplog) == []
+
+
+def files(directory: Path) -> set[str]:
+    return {path.suffix[1:] for path in directory.glob("*")}
+
+
+def test_stop_sees_at_any_time_whether_a_batch_is_under_way(directory: Path) -> None:
+    box = DrainBox("g_a", "g")
+    box.open()
+    for settled in (True, True, False, False, True):
+        box.settle(settled)
+        assert ("settled" in files(directory)) is settled
+
+
+def test_the_planner_drains_once_it_is_asked_and_answers_once(directory: Path) -> None:
+    box = DrainBox("g_a", "g")
+    box.open()
+    assert not box.requested()
+    asked = directory / f"{box.name}.drain"
+    asked.write_text(json.dumps({"finished": {"version": 2}}))
+    assert box.requested()
+    assert box.finished({"version": 2})
+    assert not box.finished({"version": 3})
+    asked.write_text("[]")
+    assert not box.finished({"version": 2})
+    box.acknowledge()
+    assert "drained" in files(directory)
+    (directory / f"{box.name}.drained").write_text("seen")
+    box.acknowledge()
+    assert (directory / f"{box.name}.drained").read_text() == "seen"
+    box.ask_driver("an operator")
+    assert (directory / f"{box.name}.asked").read_text() == "an operator"
+
+
+def test_nothing_of_it_is_left_when_the_planner_ends(directory: Path) -> None:
+    box = DrainBox("g_a", "g")
+    box.open()
+    box.settle(True)
+    box.acknowledge()
+    box.close()
+    assert not directory.exists()
+    (directory.parent / "x").mkdir()
+    directory.mkdir()
+    (directory / f"{box.name}.drain").write_text(json.dumps({"finished": {"version": 2}}))
+    assert not box.requested()
+    assert not box.finished({"version": 2})
+    for act in (box.acknowledge, box.close, lambda: box.settle(True), lambda: box.ask_driver("x")):
+        act()
+    assert files(directory) == {"drain"}

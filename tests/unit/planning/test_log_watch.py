@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import pytest
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.model import LogEnd, TopicPartition
+from pyspark_zkgroup.model import LogEnd, Mark, TopicPartition
 from pyspark_zkgroup.planning.log_watch import LogWatch
 from pyspark_zkgroup.ranges.gaps import Gap
 from tests.fakes.brokers import FakeBrokers
@@ -250,3 +250,15 @@ def test_a_report_is_kept_while_the_partition_is_held(clock: StillClock, brokers
     watch.look({P0: 0, P1: 9}, {P0: LogEnd(4), P1: LogEnd(9)})
     watch.look({P1: 9}, {P1: LogEnd(9)}, withheld=frozenset([P0]))
     assert watch.old_ends([P0]) == {}
+
+
+def test_a_topic_id_that_brokers_do_not_know_any_more_tells_the_end_of_the_old_log(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    """What no id was seen of may be any log."""
+    watch = LogWatch(brokers, clock)
+    watch.trust({P0: (5, Mark(1, "a")), P1: (9, Mark(1))})
+    assert watch.old_ends([P0, P1]) == {P1: None}
+    brokers.denied[P0] = True
+    assert watch.old_ends([P0, P1]) == {P0: 5, P1: None}
+    assert watch.old_ends([P0]) == {P0: None}

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.owned.offset_watch import OffsetWatch
-from pyspark_zkgroup.zk.port import DisconnectedError
+from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
 
 P = TopicPartition("t", 0)
 
@@ -72,9 +72,30 @@ def test_a_look_that_was_not_answered_is_made_again_and_not_at_once() -> None:
     member = Member()
     member.watch.touched()
     member.agenda.offsets_written = member.silent = True
-    for _ in range(2):
-        member.watch.touched()
+    assert [member.watch.touched() for _ in range(2)] == [False, False]
     assert (member.looks, member.told) == (2, 1)
     member.now, member.silent = 2.0, False
     member.watch.touched()
     assert member.looks == 3
+
+
+def test_a_session_that_ends_during_a_look_is_a_reason_for_a_boundary() -> None:
+    member, lost = Member(), []
+    keeper = cast(Any, member.watch)._keeper
+    keeper.lose = lambda: lost.append(True)
+
+    def ended(*_: Any, **__: Any) -> list[Any]:
+        raise SessionLostError("ended")
+
+    keeper.context.store.stats = ended
+    assert member.watch.touched()
+    assert lost == [True]
+
+
+def test_without_watches_the_nodes_are_read_now_and_again() -> None:
+    member = Member()
+    member.watch._every_s = 5.0
+    for now, looks in ((0.0, 1), (4.9, 1), (5.0, 2), (6.0, 2), (10.0, 3)):
+        member.now = now
+        member.watch.touched()
+        assert member.looks == looks
