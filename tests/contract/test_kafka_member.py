@@ -1,0 +1,102 @@
+"""What a member of a broker-coordinated group does at its boundaries, on the fake coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from tests.contract.memberships import KINDS, Members, settle
+from tests.harness.group import twice
+from tests.harness.waiting import wait_until
+
+EACH = 5
+
+
+@pytest.fixture
+def members(request: pytest.FixtureRequest) -> Iterator[Members]:
+    with KINDS["fakes"].of("kafka", request) as made:
+        yield made
+
+
+def settled(members: Members) -> tuple[str, Any]:
+    topic = members.made.topic(2)
+    members.made.produce(topic, EACH)
+    query: Any = members.query(topic)
+    settle(query, partitions=2)
+    return topic, query
+
+
+def test_the_first_boundary_waits_for_the_join(members: Members) -> None:
+    """So that a query that reads what is there and ends has its share at once."""
+    topic = members.made.topic(2)
+    query: Any = members.query(topic)
+    query.trigger()
+    assert len(query.held) == 2
+
+
+def test_a_member_that_gives_up_leaves_the_group_and_comes_back(members: Members) -> None:
+    made: Any = members.made
+    topic, query = settled(members)
+    assert query.membership.give_up() == 2
+    assert query.membership.status()["state"] == "UNJOINED"
+    wait_until(
+        lambda: not made.coordinator.group.members, 2, "the group to be empty", clock=query.clock
+    )
+    made.produce(topic, EACH)
+    settle(query, partitions=2)
+    assert sorted(query.rows) == [(topic, p, n) for p in range(2) for n in range(2 * EACH)]
+    assert twice(query.rows) == []
+
+
+def test_a_boundary_says_whether_all_that_is_finished_is_committed(members: Members) -> None:
+    """A stop drains: only what is committed may be called so."""
+    _, query = settled(members)
+    assert query.membership._commit_last()
+    membership = query.membership
+    membership._finish({p: at.done + 1 for p, at in membership.holdings.known.items()})
+    assert query.membership.unsettled
+    query.process.access.set_way("refused")
+    assert not query.membership._commit_last()
+
+
+class Paused:
+    """A condition that notes for how long it is waited on."""
+
+    def __init__(self) -> None:
+        self.waits: list[float | None] = []
+
+    def __enter__(self) -> Paused:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.append(timeout)
+        return True
+
+    def notify_all(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("step", "forgotten", "waits"),
+    [("look up", 1, [0.2]), ("back off", 0, [0.2]), ("rest", 0, []), ("sync", 0, [])],
+)
+def test_a_coordinator_that_cannot_answer_now_is_not_asked_without_a_pause(
+    step: Any, forgotten: int, waits: list[float]
+) -> None:
+    changed, forgets = Paused(), []
+    environment = cast(
+        Any,
+        SimpleNamespace(clock=None, threads=None, new_condition=lambda: changed),
+    )
+    keeper = GroupKeeper("g", None, cast(Any, None), 0, cast(Any, None), environment)
+    coordinator = cast(Any, SimpleNamespace(forget=lambda: forgets.append(True)))
+    keeper._rest(coordinator, step)
+    assert (len(forgets), changed.waits) == (forgotten, waits)
+    keeper.close(leave=False)
+    keeper._rest(coordinator, step)
+    assert changed.waits == waits

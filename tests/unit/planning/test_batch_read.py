@@ -1,0 +1,39 @@
+"""Which offsets of the group a batch read begins at."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pyspark_zkgroup.errors import BadZnodeError
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.planning.batch_read import _committed
+
+PARTITIONS = [TopicPartition("t", n) for n in range(4)]
+
+
+def store_of(*values: bytes | None) -> Any:
+    nodes = [None if v is None else SimpleNamespace(data=v, modified=50) for v in values]
+    return cast(Any, SimpleNamespace(nodes=lambda _paths: nodes))
+
+
+def test_an_absent_and_a_negative_offset_are_none() -> None:
+    found = _committed(GroupPaths("g"), PARTITIONS, {}, store_of(b"0", b"7", b"-1", None))
+    assert found.offsets == {PARTITIONS[0]: 0, PARTITIONS[1]: 7}
+    assert found.anew == frozenset()
+
+
+@pytest.mark.parametrize(("created", "anew"), [(49, 0), (50, 0), (51, 1)])
+def test_an_offset_from_before_its_topic_was_created_is_of_another_topic(
+    created: int, anew: int
+) -> None:
+    found = _committed(GroupPaths("g"), PARTITIONS[:1], {"t": created}, store_of(b"7"))
+    assert len(found.anew) == anew
+
+
+def test_an_offset_node_that_is_no_number_is_named() -> None:
+    with pytest.raises(BadZnodeError, match="/consumers/g/offsets/t/1"):
+        _committed(GroupPaths("g"), PARTITIONS[:2], {}, store_of(b"7", b"seven"))
