@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.planning import cluster_view
 from pyspark_zkgroup.planning.cluster_view import ClusterView
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.still_clock import StillClock
@@ -92,3 +94,23 @@ def test_the_id_of_a_newly_held_topic_is_not_older_than_a_second() -> None:
     view.log_ends([p0])
     clock.now += 0.5
     assert view.log_ends([p0, p1])[p1].mark.topic_id == wire_id("t", kafka.lives["t"]) != before
+
+
+def test_brokers_are_only_asked_about_named_topics_that_are_not_in_their_list() -> None:
+    """Each question costs a round trip, and the list comes again and again."""
+    kafka = FakeKafka()
+    kafka.make_topic("t", 1)
+    view = WiredView(kafka, StillClock())
+    asked: list[Any] = []
+
+    def read(_cluster: object, topics: list[str], **_: object) -> Any:
+        asked.append(topics)
+        return SimpleNamespace(missing={})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster_view.metadata, "read", read)
+        named = {topic for topic, _ in view._options.topics.subscription.entries}
+        view._refuse_hidden(named)
+        assert asked == []
+        view._refuse_hidden([])
+        assert asked == [sorted(named)]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 
 from pyspark_zkgroup.kafka.consumer_protocol import MemberSubscription, encode_subscription
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
+from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
 from pyspark_zkgroup.protocols.owned.rules.kafka_copy import (
     REFRESH_S,
     Copied,
@@ -19,6 +24,7 @@ from pyspark_zkgroup.protocols.owned.rules.kafka_copy import (
     refusal_text,
     switched,
 )
+from tests.harness.given_options import LEAST
 
 P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
 OURS = note_of("billing_host-1-0a")
@@ -102,3 +108,15 @@ def test_a_refusal_is_reported_for_one_partition() -> None:
         "GroupAuthorizationFailed (30) for t-0 and 1 more partition"
     )
     assert refusal_text({P: why}) == "GroupAuthorizationFailed (30) for t-0"
+
+
+@pytest.mark.parametrize("found", [[], [BrokerMember("app-1", "/10.0.0.7")]])
+def test_a_group_of_the_same_name_in_kafka_is_named_once(
+    found: list[BrokerMember], caplog: pytest.LogCaptureFixture
+) -> None:
+    store: Any = SimpleNamespace(live_namesakes=lambda timeout_s: found)
+    copy = KafkaCopy(parse(LEAST), store, cast(Any, None))
+    copy.refuse_live_group()
+    assert ["ZKG-178" in m and "app-1 at /10.0.0.7" in m for m in caplog.messages] == [True] * len(
+        found
+    )

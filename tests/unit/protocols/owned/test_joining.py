@@ -1,0 +1,125 @@
+"""In which order a member joins, and how it meets the registration that it left behind."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pyspark_zkgroup.group.ops import Create, Done
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.jvm.registration import Registration, Subscription
+from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.plan import Plan
+from pyspark_zkgroup.protocols.owned import joining
+from pyspark_zkgroup.protocols.owned.agenda import Agenda
+from pyspark_zkgroup.protocols.owned.holdings import Holdings
+from pyspark_zkgroup.protocols.owned.joining import Entry, Joining
+from pyspark_zkgroup.protocols.owned.member_context import Member, MemberContext
+from pyspark_zkgroup.protocols.owned.registrations import RegistrationNode
+from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
+from tests.harness.given_options import LEAST
+
+PLAN = Plan("zookeeper", "g", "me")
+
+
+def context_of(store: Any, *, static: bool = False) -> MemberContext:
+    clock = cast(Any, SimpleNamespace(monotonic=lambda: 0.0, time=lambda: 0.0))
+    return Member(GroupPaths("g"), "me", static, Holdings(), clock, RebalanceCallback()).on(store)
+
+
+class Scene:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, static: bool) -> None:
+        self.done: list[str] = []
+        self.context = context_of(SimpleNamespace(), static=static)
+        self.agenda = Agenda(self.context)
+        decider = SimpleNamespace(
+            introduce=self._note("introduce", False), subscribed=lambda: (), told=True
+        )
+        entry = Entry(
+            self._note("register"), self._note("prepare"), lambda _c, first: self._began(first)
+        )
+        nothing: Any = SimpleNamespace()
+        parts: Any = (parse(LEAST), nothing, self.agenda, entry, decider, nothing, nothing)
+        self.joining = Joining(*parts)
+        monkeypatch.setattr(joining, "take_over_owners", self._note("take over"))
+
+    def _note(self, what: str, result: Any = None) -> Any:
+        def noted(*_: Any) -> Any:
+            self.done.append(what)
+            return result
+
+        return noted
+
+    def _began(self, first: bool) -> None:
+        self.done.append("begin first" if first else "begin again")
+
+
+def test_a_member_looks_at_the_group_before_it_registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(monkeypatch, static=False)
+    scene.joining.join(scene.context)
+    assert scene.done == ["prepare", "introduce", "register", "begin first"]
+    scene.joining.join(scene.context)
+    assert len(scene.done) == 4
+    scene.done.clear()
+    scene.agenda.joined = False
+    scene.joining.join(scene.context)
+    assert scene.done == ["prepare", "register", "begin again"]
+
+
+@pytest.mark.parametrize(
+    ("static", "plan", "expected"),
+    [(True, PLAN, True), (True, None, False), (False, PLAN, False), (False, None, False)],
+)
+def test_only_a_static_member_with_a_plan_takes_owner_nodes_over(
+    monkeypatch: pytest.MonkeyPatch, static: bool, plan: Plan | None, expected: bool
+) -> None:
+    scene = Scene(monkeypatch, static=static)
+    if plan is not None:
+        scene.joining.restart(plan)
+    scene.joining.join(scene.context)
+    assert ("take over" in scene.done) is expected
+
+
+class Lagging:
+    """A server that shows an old registration until it has caught up."""
+
+    def __init__(self, holder: int) -> None:
+        self.session = SimpleNamespace(id=7, negotiated_timeout_s=1.0)
+        self.holder, self.syncs = holder, 0
+        self.sent: list[Any] = []
+
+    def ensure(self, *_: Any, **__: Any) -> None: ...
+
+    def sync(self) -> None:
+        self.syncs += 1
+
+    def stats(self, _paths: list[str]) -> list[Any]:
+        if self.syncs:
+            return [None]
+        return [SimpleNamespace(ephemeral_owner=self.holder)]
+
+    def commit(self, transactions: list[Any]) -> list[Any]:
+        self.sent += transactions
+        return [Done()]
+
+
+def test_an_old_registration_at_a_server_that_lags_is_looked_at_again() -> None:
+    """The session expires, and the next one is opened at a server that has not heard of it."""
+    store = Lagging(holder=6)
+    keeper: Any = SimpleNamespace(former=())
+    registration = Registration(Subscription("static", (("t", 1),)), "1")
+    RegistrationNode(registration, keeper).register(context_of(cast(Any, store)), None, True)
+    assert store.syncs == 1
+    ((create,),) = store.sent
+    assert isinstance(create, Create)
+    assert create.path == "/consumers/g/ids/me"
+
+
+def test_what_this_session_has_registered_is_left_alone() -> None:
+    store = Lagging(holder=7)
+    registration = Registration(Subscription("static", (("t", 1),)), "1")
+    node = RegistrationNode(registration, cast(Any, SimpleNamespace(former=())))
+    node.register(context_of(cast(Any, store)), None, False)
+    assert (store.syncs, store.sent) == (0, [])
