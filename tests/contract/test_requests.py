@@ -24,10 +24,11 @@ class Asked:
         members.made.produce(self.topic, EACH)
         self.query: Any = members.query(self.topic)
         settle(self.query, partitions=2)
-        context = self.query.membership.keeper.context
+        context: Any = self.query.membership.keeper.context
         self.path, self.id = context.paths.request(context.consumer), context.paths.id
         self.session, self.consumer = context.session, context.consumer
-        self.client: Any = members.made.client  # type: ignore[attr-defined]
+        made: Any = members.made
+        self.client = made.client
 
     def ask(self, kind: Kind, session: int) -> None:
         request = Request(kind, "an operator", 1, session)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.kafka import metadata
 from pyspark_zkgroup.kafka.client_settings import ClientSettings
 from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.planning import cluster_view
 from pyspark_zkgroup.planning.cluster_view import ClusterView
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.still_clock import StillClock
@@ -108,7 +108,7 @@ def test_brokers_are_only_asked_about_named_topics_that_are_not_in_their_list() 
         return SimpleNamespace(missing={})
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster_view.metadata, "read", read)
+        patch.setattr(metadata, "read", read)
         named = {topic for topic, _ in view._options.topics.subscription.entries}
         view._refuse_hidden(named)
         assert asked == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +60,11 @@ def test_a_commit_is_waited_for_while_spark_lives(
     commit = checkpoint / "commits" / "3"
     commit.unlink()
     monkeypatch.setattr(evidence, "_WAIT_S", 60.0)
-    monkeypatch.setattr(evidence.time, "sleep", lambda _seconds: commit.write_text("v1\n{}"))
+    monkeypatch.setattr(time, "sleep", lambda _seconds: commit.write_text("v1\n{}"))
     assert batch_is_committed(str(checkpoint), end(3))
     commit.unlink()
     parents = iter([os.getppid(), 1])
-    monkeypatch.setattr(evidence.os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
     assert not batch_is_committed(str(checkpoint), end(3))
 
 

@@ -262,3 +262,20 @@ def test_a_topic_id_that_brokers_do_not_know_any_more_tells_the_end_of_the_old_l
     brokers.denied[P0] = True
     assert watch.old_ends([P0, P1]) == {P0: 5, P1: None}
     assert watch.old_ends([P0]) == {P0: None}
+
+
+def test_an_end_below_a_position_that_the_log_surely_has_is_no_doubt(
+    clock: StillClock, brokers: Brokers
+) -> None:
+    """A new leader of the same log may still have to learn how far the log is committed. Without a
+    look at the log before, nothing is sure.
+    """
+    lower = {P0: LogEnd(3, Mark(2, "a"))}
+    watch = LogWatch(brokers, clock)
+    watch.look({P0: 5}, {P0: LogEnd(5, Mark(1, "a"))})
+    brokers.epoch_ends_of[P0] = 5
+    watch.look({P0: 5}, lower)
+    assert not watch.unsure
+    fresh = LogWatch(brokers, clock)
+    fresh.look({P0: 5}, lower)
+    assert fresh.unsure

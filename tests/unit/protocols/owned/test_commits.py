@@ -10,7 +10,7 @@ import pytest
 from pyspark_zkgroup.group.ops import Done, InDoubt, NodeVersion, Outcome, Refused
 from pyspark_zkgroup.group.ownership import Held, Known, OwnerRead
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.owned import commits
 from pyspark_zkgroup.protocols.owned.holdings import Holdings
 from pyspark_zkgroup.protocols.owned.member_context import Member, MemberContext
@@ -67,7 +67,7 @@ def test_what_is_sent_is_in_doubt_until_it_is_answered() -> None:
     holdings = context.holdings
     for partition in (P0, P1):
         holdings.known[partition] = Known(NodeVersion(70, 4), 15, 10)
-        holdings.held[partition] = Held(ThreadId("me", 0), 1)
+        holdings.held[partition] = Held(0, 1)
     with pytest.raises(DisconnectedError):
         commits._commit_held(context, [P0, P1])
     assert holdings.known[P0].doubt == 15
