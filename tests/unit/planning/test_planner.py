@@ -437,7 +437,9 @@ def test_a_partition_without_an_end_is_left_for_the_next_time(
 def test_a_drain_commits_and_plans_nothing_more(d: Desk) -> None:
     end = d.batch(d.planner.initial_offset())
     d.box.asked, d.brokers.end = True, 20
+    before = d.group.clock.now
     assert d.next(end) is end
+    assert d.group.clock.now > before, "Spark asks again at once"
     assert d.group.commits[-1] == {P0: 10, P1: 10}
     assert "drained" in d.box.said
 
