@@ -74,3 +74,14 @@ def test_only_a_new_query_is_asked_for_starts_of_all_partitions(members: Members
     again = members.query(topic, checkpoint, starting=incomplete)
     settle(again, partitions=2)
     assert sorted(again.rows) == [(topic, p, n) for p in range(2) for n in range(EACH, 2 * EACH)]
+
+
+def test_a_new_group_begins_at_a_time(members: Members) -> None:
+    """Each fake record has its offset as its time."""
+    made: Any = members.made
+    topic = written(members, {1: b"4"})
+    options = {**made.options(topic, protocol=members.protocol), "startingTimestamp": "2"}
+    del options["startingOffsets"]
+    query = made.query_of(options)
+    settle(query, partitions=2)
+    assert sorted(query.rows) == [(topic, 0, n) for n in range(2, EACH)] + [(topic, 1, 4)]

@@ -1,0 +1,32 @@
+"""What a member still knows of partitions that it wanted to release and that are not its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyspark_zkgroup.group.ops import Done, InDoubt, NodeVersion
+from pyspark_zkgroup.group.ownership import Held, Known
+from pyspark_zkgroup.protocols.owned import claims
+from pyspark_zkgroup.protocols.owned.claims import Moved
+from pyspark_zkgroup.zk.port import DisconnectedError
+from tests.unit.protocols.owned.test_commits import P0, P1, P2, Store, context_of
+
+
+def test_what_another_member_has_taken_is_stale_and_not_released(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = Store(Done(), InDoubt())
+    context = context_of(store)
+    holdings, moved = context.holdings, Moved()
+    for partition in (P0, P1, P2):
+        holdings.known[partition] = Known(NodeVersion(70, 4), 15, 15)
+        holdings.held[partition] = Held(0, 1)
+    monkeypatch.setattr(claims, "still_ours", lambda _c, _p: [P1, P2])
+    with pytest.raises(DisconnectedError, match="1 releases were not answered"):
+        claims.release(context, [P0, P1, P2], moved)
+    assert len(store.sent) == 2
+    assert (moved.lost, moved.released, moved.again) == ([P0], [P1], False)
+    assert holdings.position_of(P0) == 15
+    assert P0 in holdings.stale
+    assert not holdings.held.keys() & {P0, P1}
+    assert holdings.doubtful == {P2}

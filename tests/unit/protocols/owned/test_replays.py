@@ -1,0 +1,57 @@
+"""For how long a replay waits for members that still hold what it reads again."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
+from pyspark_zkgroup.plan import Plan, PlannedRange
+from pyspark_zkgroup.protocols.owned import replays
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+FENCE = Fence("1-0")
+PLAN = Plan(
+    "zookeeper",
+    "g",
+    "me",
+    (PlannedRange(P0, OffsetRange(0, 5), 0, FENCE), PlannedRange(P1, OffsetRange(5, 5), 0, FENCE)),
+)
+
+
+def test_it_pauses_only_while_another_member_has_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A range that was refused is decided again at once; an empty one is not decided at all."""
+    rounds: list[tuple[set[str], bool]] = []
+    answers = [{"other-0"}, set(), {"other-0"}, set()]
+
+    def decide(_c: Any, undecided: dict[Any, Any], included: set[Any], out: bool) -> set[str]:
+        assert set(undecided) == {P0}
+        found = answers[len(rounds)]
+        rounds.append((found, out))
+        if len(rounds) == len(answers):
+            included.add(P0)
+            undecided.clear()
+        return found
+
+    clock = SimpleNamespace(now=0.0)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        clock.now += 1.5
+
+    monkeypatch.setattr(replays, "_decide_round", decide)
+    context: Any = SimpleNamespace(
+        paths=GroupPaths("g"),
+        clock=SimpleNamespace(monotonic=lambda: clock.now),
+        callback=SimpleNamespace(tell=lambda *_: None),
+        store=SimpleNamespace(
+            ensure=lambda _paths: None, session=SimpleNamespace(negotiated_timeout_s=1.0)
+        ),
+    )
+    assert replays.replay_ranges(context, PLAN, wait) == {P0}
+    assert len(waits) == 2
+    assert [out for _, out in rounds] == [False, False, False, True]
