@@ -490,3 +490,23 @@ def test_lag_counts_from_what_is_planned() -> None:
     d.next(d.planner.initial_offset())
     assert d.planner.report_latest()["lag"] == 8 - 3
     assert d.planner.report_latest()["latest"] == {"orders": {"0": 10, "1": 10}}
+
+
+@pytest.mark.parametrize("settles_after_s", [1.0, 60.0])
+def test_a_job_that_ends_by_itself_waits_for_its_share_and_not_for_ever(
+    settles_after_s: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A member that has died holds partitions until its session ends."""
+    d = desk(**{"rebalance.wait.ms": "3000"})
+    began, d.group.settled = d.group.clock.now, False
+    wait = d.group.wait
+
+    def waited(timeout_s: float) -> None:
+        wait(timeout_s)
+        d.group.settled = d.group.clock.now >= began + settles_after_s
+
+    d.group.wait = waited  # type: ignore[method-assign]
+    end = d.next(None, once=True)
+    assert ranges(end) == {P0: (5, 10), P1: (7, 10)}
+    assert d.group.clock.now - began == pytest.approx(min(settles_after_s, 3.0), abs=0.3)
+    assert ("ZKG-109" in caplog.text) is (settles_after_s > 3.0)
