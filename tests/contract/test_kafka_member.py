@@ -71,6 +71,12 @@ def test_a_boundary_says_whether_all_that_is_finished_is_committed(members: Memb
     assert len(tries) > 1
 
 
+def test_the_lease_is_three_quarters_of_the_session(members: Members) -> None:
+    _, query = settled(members)
+    keeper = query.membership.keeper
+    assert keeper.lease_ends - keeper.heard_at == pytest.approx(4.5)  # session.timeout.ms=6000
+
+
 class Paused:
     """A condition that notes for how long it is waited on."""
 

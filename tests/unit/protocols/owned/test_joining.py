@@ -90,7 +90,8 @@ class Lagging:
         self.holder, self.syncs = holder, 0
         self.sent: list[Any] = []
 
-    def ensure(self, *_: Any, **__: Any) -> None: ...
+    def ensure(self, _paths: list[str], *, world_open: bool) -> None:
+        assert world_open, "other clients create their registrations there"
 
     def sync(self) -> None:
         self.syncs += 1
@@ -114,7 +115,7 @@ def test_an_old_registration_at_a_server_that_lags_is_looked_at_again() -> None:
     assert store.syncs == 1
     ((create,),) = store.sent
     assert isinstance(create, Create)
-    assert create.path == "/consumers/g/ids/me"
+    assert (create.path, create.ephemeral, create.world_open) == ("/consumers/g/ids/me", True, True)
 
 
 def test_what_this_session_has_registered_is_left_alone() -> None:
