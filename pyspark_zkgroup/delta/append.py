@@ -1,5 +1,5 @@
-"""One batch into the table: only the rows that it does not hold yet, and only if nobody else
-appends them meanwhile.
+"""Appends the rows of a batch that the table does not hold yet, and only if no other writer appends
+them meanwhile.
 
     append_once      any frame with the columns of a record
     Appender         for foreachBatch: takes from Spark's offset log what the batch can hold
@@ -51,7 +51,7 @@ _STRANGERS_REMEDY = (
 )
 
 
-# In this process, by application, table, keys, columns, and whether batches have a plan.
+# Appends of this process, by application, table, keys, columns, and whether batches have a plan.
 _roads: dict[tuple[str, Table, Keys, str, bool], Road] = {}
 
 
@@ -65,7 +65,7 @@ def append_once(
 ) -> int:
     """Append what the table does not hold yet; how many rows the batch had.
 
-    Makes the table where there is none. May be called again with the same rows, by anybody. The
+    Makes the table where there is none. Any process may call it again with the same rows. The
     batch is kept in memory (or on disk) meanwhile, since it is looked at before it is written.
     """
     target, by = _target(path, table), keys(columns, epoch)
@@ -98,7 +98,7 @@ class Appender:
             raise DeltaError(_STRANGERS, _STRANGERS_REMEDY)
 
     def check(self, spark: SparkSession, schema: StructType | None = None) -> None:
-        """DeltaError unless this session can write such rows, and to the table as it is now."""
+        """Raise DeltaError unless this session can write such rows to the table as it is now."""
         check_session(spark)
         if schema is not None:
             check_batch(schema, self.keys)
@@ -136,13 +136,13 @@ _target = table
 
 
 def fresh_rows(batch: DataFrame, target: Table, by: Keys, within: tuple[Box, ...]) -> DataFrame:
-    """The rows that the table lacks. Planned within the write: Delta must see this read in it, and
-    reads the table as of the write's own start. So it is neither persisted nor counted.
+    """Return the rows that the table lacks. The read is planned within the write: Delta must see it
+    there, and reads the table as of the write's own start. So it is neither persisted nor counted.
     """
     there = target.read(batch.sparkSession)
     kind = there.schema[by.partition].dataType
     if batch.schema[by.partition].dataType != kind:
-        # By its path Delta refuses an int for a bigint column.
+        # For a table given by its path, Delta refuses an int for a bigint column.
         batch = batch.withColumn(by.partition, by.of(by.partition).cast(kind))
     same = by.same_partitions(within) & by.covered(within)
     if by.epoch is not None:
@@ -184,7 +184,7 @@ def _append(
         _roads[known] = taken
 
     def lost(error: Exception) -> None:
-        # What was changed may be the table's own columns.
+        # The change may concern the table's own columns.
         _roads.pop(known, None)
         _log.info("An append to %s is tried again: %s", target, error)
 
@@ -231,7 +231,9 @@ def _ranges_of_rows(batch: DataFrame, by: Keys) -> tuple[dict[TopicPartition, Of
 def _refuse_strangers(
     batch: DataFrame, by: Keys, ranges: Mapping[TopicPartition, OffsetRange]
 ) -> DataFrame:
-    """Rows that are not in the boxes, which cover the ranges, would be compared with nothing."""
+    """Raise an error if rows are outside the boxes, which cover the ranges: they would not be
+    compared.
+    """
     from pyspark.sql import functions as f
 
     refusal = f.raise_error(f.lit(str(DeltaError(_STRANGERS, _STRANGERS_REMEDY)))).cast("bigint")

@@ -39,7 +39,7 @@ class LostCommitError(Exception):
 
 
 class BoundedTable:
-    """One for the batches of one schema in this process."""
+    """Appends batches of one schema. There is one per process."""
 
     def __init__(self, directory: Path, by: Keys, batch: DataFrame) -> None:
         self.directory, self._by = directory, by

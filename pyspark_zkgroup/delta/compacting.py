@@ -1,6 +1,6 @@
 """Merges small files of a table on a local disk, and removes files that it no longer names.
 
-delta-rs does the work, beside running members: an append never conflicts with a compaction, which
+delta-rs does the work while members run: an append never conflicts with a compaction, which
 changes no row. The lock is held for one partition of the table at a time.
 """
 
@@ -54,7 +54,7 @@ def small_partitions(
 
 
 class Compaction:
-    """Of one table. DeltaError where it cannot be compacted."""
+    """Compacts one table. DeltaError where it cannot be compacted."""
 
     def __init__(self, directory: Path) -> None:
         deltars.check_installed()

@@ -12,8 +12,8 @@ from pyspark_zkgroup.errors import DeltaError
 
 T = TypeVar("T")
 
-# A lost race means that another writer has committed: the table goes on. So many in a row, with
-# pauses of up to two seconds, mean that a writer keeps committing what this batch depends on.
+# A lost race means that another writer has committed: the table makes progress. So many in a row,
+# with pauses of up to two seconds, mean that a writer keeps committing what this batch depends on.
 ATTEMPTS_MAX = 30
 
 

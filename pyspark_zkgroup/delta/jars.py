@@ -21,12 +21,12 @@ RECORD = Record(Path(__file__).with_name("jar_hashes.json"))
 
 
 def delta_jars(say: Say, environment: Mapping[str, str] | None = None) -> list[Path]:
-    """Fetched when this user's cache lacks them."""
+    """Return the paths of the jars. They are downloaded if this user's cache lacks them."""
     return release_jars(release(), RECORD, say, environment, dependencies=True)
 
 
 def release() -> Release:
-    """That of the installed delta-spark, built for the installed pyspark."""
+    """Return the coordinate of the installed delta-spark, built for the installed pyspark."""
     spark = ".".join(installed("pyspark").split(".")[:2])
     return Release(
         version=installed("delta-spark"),
@@ -47,7 +47,7 @@ def installed(package: str) -> str:
 
 
 def print_jars(name: str, fetch: Callable[[Say], list[Path]]) -> None:
-    """For `spark-submit --jars "$(python -m ...)"`: the paths alone on stdout."""
+    """Print only the paths on stdout, for `spark-submit --jars "$(python -m ...)"`."""
     try:
         jars = fetch(lambda text: print(text, file=sys.stderr, flush=True))
     except SandboxError as error:

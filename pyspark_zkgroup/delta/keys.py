@@ -20,7 +20,7 @@ NAMES = ("topic", "partition", "offset", "epoch")
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Under which names the table and the batch hold them, and the epoch, where there is one."""
+    """The names of these columns in the table and the batch, and the epoch, where there is one."""
 
     topic: str = "topic"
     partition: str = "partition"
@@ -56,9 +56,9 @@ class Keys:
     def planned(self, ranges: Mapping[TopicPartition, OffsetRange]) -> Column:
         """Whether a row lies in the range of its partition; null where there is none.
 
-        The bounds are looked up in arrays: Spark writes a number into the code that it generates
-        for the rows, and would compile that code anew, and run it cold, for each batch. An array it
-        hands over.
+        The bounds are looked up in arrays. Spark writes a number into the code that it generates
+        for the rows, and would compile that code again for each batch, and run it cold. It passes
+        an array to the code instead.
         """
         by_topic: dict[str, dict[int, OffsetRange]] = {}
         for of, r in ranges.items():
@@ -77,13 +77,14 @@ class Keys:
     def _of_its_partition(self, numbers: Mapping[int, int]) -> Column:
         from pyspark.sql import functions as f
 
-        # As text: a call into the JVM for each number would take longer than all the rest.
+        # As text: a call into the JVM for each number would take longer than everything else.
         known = (f"{numbers[p]}L" if p in numbers else "null" for p in range(max(numbers) + 1))
         return f.get(f.expr(f"array({', '.join(known)})"), self.of(self.partition).cast("int"))
 
     def same_partitions(self, boxes: tuple[Box, ...]) -> Column:
-        """By this alone Delta tells whose appends are in the way, where the table is laid out by
-        topic and partition: of a commit made meanwhile it looks at partition values only.
+        """Return the condition by which Delta tells whose appends conflict, where the table is
+        partitioned by topic and partition: of a commit made meanwhile it looks at partition values
+        only.
         """
         by_topic: dict[str, set[int]] = {}
         for box in boxes:
@@ -109,11 +110,11 @@ def keys(columns: Mapping[str, str] | None, epoch: int | None) -> Keys:
     if len(set(names.values())) < len(NAMES):
         raise OptionError(
             f"columns= gives two of {', '.join(NAMES)} the same column of the table: {names}",
-            "Map each to a column of its own",
+            "Map each of them to another column",
         )
     if epoch is not None and (isinstance(epoch, bool) or not isinstance(epoch, int) or epoch < 0):
         raise OptionError(
             f"epoch= is {epoch!r}, which is no epoch",
-            "Give a whole number from 0 on, or None to write each record once for ever",
+            "Give a whole number from 0 on, or None for tables without epochs",
         )
     return Keys(names["topic"], names["partition"], names["offset"], names["epoch"], epoch)

@@ -1,13 +1,13 @@
 """Keeps the writers of a table on a local disk apart; other storages need nothing.
 
-Delta makes a commit by a rename that must fail where the name exists. On a local disk it is two
+Delta makes a commit by a rename that must fail where the name exists. On a local disk that is two
 steps: A finds no commit 7, B finds none, A renames its own to 7, B renames over it, and the rows of
-A are gone although its write succeeded. So a lock of this machine is held, by the JVM: it is the
-JVM that commits, and with its end, kill -9 included, the lock is free.
+A are lost although its write succeeded. So the JVM, which commits, holds a lock of this machine.
+The lock is free when the JVM ends, kill -9 included.
 
-It is not a lease. A holder that is stopped (SIGSTOP, a frozen container) may stand between the two
-steps, and would finish the second one when it goes on, however long its lease has been over. So it
-is waited for, and named with its process id: let it go on, or kill it.
+It is not a lease. A holder that is stopped (SIGSTOP, a frozen container) may be between the two
+steps, and would finish the second one when it continues, however long a lease had been over. So
+writers wait for it, and log its process id: the operator continues or kills it.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def alone(spark: SparkSession, location: str) -> Iterator[None]:
 
 @contextmanager
 def alone_here(directory: Path) -> Iterator[None]:
-    """The same lock, held by this process: for commits that no JVM makes. It is lost when this
-    process opens and closes the file otherwise.
+    """The same lock, held by this process, for commits that no JVM makes. It is lost when this
+    process opens and closes the file elsewhere.
     """
     directory = directory.resolve()
     with (

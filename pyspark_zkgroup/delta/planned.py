@@ -1,4 +1,4 @@
-"""What a batch was planned to hold: Spark's offset log knows, without a look at a row.
+"""Reads from Spark's offset log what a batch was planned to hold, without a look at a row.
 
 Spark logs a batch's end before it runs the batch, and that end is our plan with all its ranges. A
 batch can hold less (what a replay has left out, what the query has filtered), never more.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """`logs` name the topics' ids, where brokers tell them."""
+    """`logs` name the topics' ids, where brokers send them."""
 
     ranges: Mapping[TopicPartition, OffsetRange]
     logs: frozenset[Log]
@@ -41,7 +41,7 @@ def logs_in(offset_log: str) -> frozenset[Log]:
 
 
 def ranges_in(offset_log: str, path: str) -> dict[TopicPartition, OffsetRange]:
-    """Of all zkgroup sources of the query together: two of them may read one partition."""
+    """Return the plan of all zkgroup sources of the query: two of them may read one partition."""
     found: dict[TopicPartition, OffsetRange] = {}
     plans = _plans(offset_log)
     if not plans:
@@ -73,7 +73,7 @@ def _plan(line: str) -> plan.Plan | None:
 
 
 def _read(spark: SparkSession, path: str) -> str:
-    """By the JVM, which knows every storage that a checkpoint may lie on."""
+    """Read by the JVM, which knows every storage that a checkpoint may lie on."""
     jvm: Any = spark._jvm
     place = jvm.org.apache.hadoop.fs.Path(path)
     storage = place.getFileSystem(spark._jsc.hadoopConfiguration())

@@ -1,4 +1,4 @@
-"""Which offsets a batch may hold, in few and tight boxes.
+"""Puts the offsets that a batch may hold into few and tight boxes.
 
 The boxes become the literals by which Delta finds the files that could hold the batch's records. A
 box too many makes every query longer to plan; a box too wide makes it read files it need not.
@@ -25,8 +25,9 @@ class Box:
 
 
 def boxes(ranges: Mapping[TopicPartition, OffsetRange]) -> tuple[Box, ...]:
-    """They cover all the ranges. Partitions whose ranges overlap share a box: in a group that reads
-    evenly that is one box, and where one partition lags far behind the others, it has its own.
+    """Return boxes that cover all the ranges. Partitions whose ranges overlap share a box: in a
+    group that reads evenly that is one box, and where one partition lags far behind the others, it
+    has its own.
     """
     by_topic: dict[str, list[tuple[int, int, int]]] = {}
     for of, r in ranges.items():
@@ -55,7 +56,7 @@ def _overlapping(spans: Iterable[tuple[int, int, int]]) -> list[list[tuple[int, 
 
 
 def _few(grouped: list[list[tuple[int, int, int]]]) -> list[list[tuple[int, int, int]]]:
-    """Neighbours together until they are few enough."""
+    """Merge neighbours until they are few enough."""
     size = -(-len(grouped) // BOXES_PER_TOPIC_MAX)
     return [
         [span for group in grouped[at : at + size] for span in group]

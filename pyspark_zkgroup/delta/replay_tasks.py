@@ -1,8 +1,8 @@
-"""In how many tasks Delta replays a table's log when one of our appends asks for its files.
+"""Sets how many tasks Delta uses to replay a table's log when an append asks for its files.
 
-Unless told otherwise they are 50, for each append that is not a blind one. Delta's actions have too
-many fields for Spark to compile them once for all tasks: each task writes its own code for them
-before it sees a file, and for a small table that is most of what it does.
+The default is 50 tasks for each append that is not a blind one. Delta's actions have too many
+fields for Spark to compile them once for all tasks: each task generates code for them before it
+sees a file, and for a small table that takes most of the time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def replay_tasks(files: int, cores: int) -> int:
 
 @contextmanager
 def few_replay_tasks(spark: SparkSession, files: int) -> Iterator[None]:
-    """For a table of so many files; unless the user has said how many tasks there are to be."""
+    """Set the number for a table of so many files, unless the user has set one."""
     if spark.conf.get(SETTING, None) is not None:
         yield
         return

@@ -33,14 +33,14 @@ def _say(text: str) -> None:
 
 
 def session(name: str = "zkgroup", say: Say = _say) -> SparkSession:
-    """A session with Delta's jars and extensions, Unix sockets, and workers that use this Python.
-    Under plain Python the jars come from the user's cache; a submitted job brings its own.
+    """Return a session with Delta's jars and extensions, Unix sockets, and workers that use this
+    Python. Under plain Python the jars come from the user's cache; a submitted job brings its own.
     """
     from pyspark.sql import SparkSession
 
     from pyspark_zkgroup.delta.jars import delta_jars
 
-    # Else Spark starts the first python3 of the path, which may lack this package.
+    # Otherwise Spark starts the first python3 of the path, which may lack this package.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
     for setting, value in SETTINGS.items():
@@ -59,7 +59,7 @@ def session(name: str = "zkgroup", say: Say = _say) -> SparkSession:
 
 
 def check_session(spark: SparkSession) -> None:
-    """DeltaError names what is missing, with the lines to add."""
+    """Raise DeltaError with what is missing, and the lines to add."""
     check_has_jvm(spark)
     if find_spec("delta") is None:
         raise DeltaError(
@@ -79,7 +79,7 @@ def check_session(spark: SparkSession) -> None:
 
 
 def check_has_jvm(spark: SparkSession) -> None:
-    """DeltaError in a Spark Connect session, whose driver is another process."""
+    """Raise DeltaError in a Spark Connect session, whose driver is another process."""
     if type(spark).__module__.startswith("pyspark.sql.connect."):
         raise DeltaError.of("no_jvm")
 

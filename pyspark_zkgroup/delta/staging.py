@@ -1,4 +1,4 @@
-"""Files that Spark writes for one commit, beside those of the table until they are moved to them.
+"""Files that Spark writes for one commit, apart from the table's until they are moved to them.
 
 A driver that is killed leaves files here, or in the table's directories, that no commit names.
 VACUUM removes them as it removes any other file of that kind.

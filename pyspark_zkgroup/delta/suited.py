@@ -89,14 +89,14 @@ def _of_columns(table: Described, fields: Sequence[Mapping[str, Any]]) -> Iterat
 
 
 def _column(table: Described, name: str) -> Mapping[str, Any] | None:
-    """As Spark resolves names."""
+    """Compare names as Spark resolves them."""
     return next(
         (one for one in table.schema["fields"] if one["name"].lower() == name.lower()), None
     )
 
 
 def _leaves(path: str, field: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Return paths, and whether bounds can be told: not within arrays and maps, and not where a
+    """Return paths, and whether bounds can be given: not within arrays and maps, and not where a
     name has a dot. Bounds of a decimal depend on how the file stores it.
     """
     kind = field["type"]

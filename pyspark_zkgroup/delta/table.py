@@ -61,7 +61,7 @@ class Table:
         return found.detail().collect()[0].asDict()
 
     def location(self, spark: SparkSession) -> str:
-        """DeltaError if the table of this name has another format."""
+        """Raise DeltaError if the table of this name has another format."""
         if self.path is not None:
             return self.path
         facts = self.facts(spark)
@@ -69,14 +69,14 @@ class Table:
         return str(facts["location"])
 
     def has_watermarks(self, spark: SparkSession) -> bool:
-        """Whether rows may only be appended by commits that move its marks."""
+        """Return whether rows may only be appended by commits that move its marks."""
         path = str(self).replace("`", "``")
         name = self.name if self.name is not None else f"delta.`{path}`"
         shown = spark.sql(f"SHOW TBLPROPERTIES {name}").collect()
         return any(one["key"] == WATERMARKED for one in shown)
 
     def refuse_other_files(self, spark: SparkSession) -> None:
-        """Where a table is to be made. Files whose names begin so are nobody's data."""
+        """Raise DeltaError if the directory has files that readers would take for the table's."""
         jvm: Any = spark._jvm
         place = jvm.org.apache.hadoop.fs.Path(str(self))
         storage = place.getFileSystem(spark._jsc.hadoopConfiguration())
@@ -90,8 +90,8 @@ class Table:
             )
 
     def make(self, like: DataFrame, keys: Keys) -> None:
-        """Laid out so that members which read different Kafka partitions are not in each other's
-        way.
+        """Return the partitioning by which members that read different Kafka partitions do not
+        conflict.
         """
         rows = like.sparkSession.createDataFrame([], like.schema).write.format("delta")
         rows = rows.partitionBy(keys.topic, keys.partition).mode("append")
@@ -108,17 +108,17 @@ def table(path: str | None, name: str | None) -> Table:
 
 
 def check_batch(schema: StructType, keys: Keys) -> None:
-    """Before anything is written."""
+    """Check the batch before anything is written."""
     _check_columns(schema, keys, "the batch", keys.record)
     if keys.epoch is not None and keys.epoch_column in schema.names:
         raise DeltaError(
-            f"the batch has a column {keys.epoch_column!r} of its own, and epoch= was given",
+            f"the batch already has a column {keys.epoch_column!r}, and epoch= was given",
             "Drop that column, or map epoch to another one by columns={'epoch': ...}",
         )
 
 
 def check_table(where: str, schema: StructType, facts: Mapping[str, Any], keys: Keys) -> None:
-    """What a table must have; `facts` as DESCRIBE DETAIL gives them."""
+    """Check what a table must have; `facts` as DESCRIBE DETAIL gives them."""
     _check_format(where, facts)
     _check_columns(schema, keys, where, keys.unique)
     partitioned: list[str] = list(facts["partitionColumns"])

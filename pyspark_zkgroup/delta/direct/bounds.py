@@ -21,7 +21,7 @@ from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What a table's application transactions tell at one of its versions."""
+    """What a table's application transactions hold at one of its versions."""
 
     watermarks: Watermarks
     bounds: Mapping[TopicPartition, int]

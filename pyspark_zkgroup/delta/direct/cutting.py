@@ -1,4 +1,4 @@
-"""A file that may hold records that the table has is written again without them."""
+"""Rewrites a file that may hold records that the table has, without those records."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ but none of the marks.
 
 
 class AddedFile(Protocol):
-    """What a commit tells of a file."""
+    """What a commit records of a file."""
 
     @property
     def path(self) -> str: ...

@@ -1,4 +1,4 @@
-"""Which features of a table an append from here honours, and which it refuses by name.
+"""Names which features of a table an append from here honours, and which it refuses.
 
 Files that tasks write are added to the log as they are. So whatever a writer would have to check or
 to add for each row is refused: the table would hold rows that other engines take for impossible.
@@ -25,7 +25,7 @@ HONOURED = frozenset(
         "variantType",
     }
 )
-"""What a table may list as features. Of those that concern rows, using them is refused below."""
+"""What a table may list as features. The use of those that concern rows is refused below."""
 
 # Records always have these; any other column may be null.
 NEVER_NULL = frozenset({"topic", "partition", "offset", "timestamp", "timestampType"})

@@ -1,4 +1,4 @@
-"""Parquet files that grow by Arrow batches, in memory that does not grow with them."""
+"""Writes Parquet files from Arrow batches; memory does not grow with the files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ Values = tuple[tuple[str, str | None], ...]
 
 @dataclass(slots=True)
 class _OpenFile:
-    """Of one log and one set of partition values. Batches wait until they make a row group."""
+    """Writes the file of one log and one set of partition values. Batches wait until they make a
+    row group.
+    """
 
     path: str
     log: Log

@@ -60,7 +60,7 @@ def ingest(
     with alone(spark, str(directory)):
         prepare(target)
     spark.dataSource.register(FilesSource)
-    # By it the source sees at a stop that Spark has logged the last batch.
+    # Shows the source at a stop that Spark has logged the last batch.
     reader = spark.readStream.format(NAME).option("checkpointLocation", checkpointLocation)
     frame = reader.options(**options).options(**given(target, row_schema.json())).load()
     commit = Committer(Commits(target, accept_gaps=accept_gaps), dict(options))

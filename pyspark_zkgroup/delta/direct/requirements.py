@@ -23,7 +23,7 @@ _WHOLE = frozenset({"byte", "short", "integer", "long"})
 def partition_columns(
     names: tuple[str, ...], row: tuple[Column, ...], asked: tuple[Column, ...]
 ) -> tuple[PartitionColumn, ...]:
-    """DeltaError unless each name of `partition_by` can be a partition column."""
+    """Raise DeltaError unless each name of `partition_by` can be a partition column."""
     found: list[PartitionColumn] = []
     for name in names:
         one = partition_column(name, row)
@@ -43,7 +43,7 @@ def partition_columns(
 
 
 def names_of_table(table: Described, row: tuple[Column, ...]) -> tuple[str, ...]:
-    """Return what `partition_by` would say of this table: its columns, or fields of that name."""
+    """Return the columns that `partition_by` would name for this table, or fields of that name."""
     return tuple(_source(name, row) for name in table.partitioned_by)
 
 
@@ -56,7 +56,7 @@ def _source(name: str, row: tuple[Column, ...]) -> str:
 
 
 def check_table(table: Described, target: Target) -> None:
-    """DeltaError names what an append to the table would break."""
+    """Raise DeltaError with what an append to the table would break."""
     where, written = target.directory, [one.name for one in target.columns]
     partitioned = tuple(one.name for one in target.partition_by)
     if found := refused(table, written):

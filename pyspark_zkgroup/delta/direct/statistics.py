@@ -1,7 +1,7 @@
 """The statistics of a written file, as Delta's log has them, from the file's own metadata.
 
-A reader leaves files out by them, so each must hold for all rows of the file: a bound that cannot
-be told is left out. That is so for floating-point columns, where Parquet does not count NaN.
+A reader leaves files out by them, so each must hold for all rows of the file: a bound that is not
+known is left out. That is so for floating-point columns, where Parquet does not count NaN.
 """
 
 from __future__ import annotations

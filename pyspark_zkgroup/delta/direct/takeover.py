@@ -24,8 +24,8 @@ _KEY_TYPES = (("string",), _WHOLE, ("long",))
 
 
 def prepare(target: Target) -> None:
-    """DeltaError unless tasks may write to the table, which exists afterwards and has watermarks.
-    The caller keeps other writers away.
+    """Raise DeltaError unless tasks may write to the table, which exists afterwards and has
+    watermarks. The caller keeps other writers away.
     """
     table = deltars.opened(target.directory)
     if table is None:

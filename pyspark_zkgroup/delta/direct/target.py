@@ -57,7 +57,7 @@ class Target:
 
     @classmethod
     def of_json(cls, text: str) -> Target:
-        """DeltaError if `as_json` cannot have made the text."""
+        """Raises DeltaError if `as_json` cannot have made the text."""
         try:
             return _target(json.loads(text))
         except ValueError as error:
@@ -120,7 +120,7 @@ def row_columns(asked: tuple[Column, ...], partition_by: tuple[str, ...]) -> tup
 
 
 def partition_column(name: str, row: tuple[Column, ...]) -> PartitionColumn | None:
-    """Return what a name of `partition_by` stands for: a column of the row, a field within one
+    """Return what a name of `partition_by` refers to: a column of the row, a field within one
     (`value.country`, which becomes a column `country`), or `day`.
     """
     first, *path = name.split(".")

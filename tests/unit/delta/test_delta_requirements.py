@@ -42,7 +42,7 @@ def facts(*partitioned: str, form: str = "delta", **properties: str) -> dict[str
         ("topic string, partition int, offset int", {}, None, "'offset' of the batch is int"),
         ("topic string, partition string", {}, None, "is string, expected smallint or int or"),
         (FULL, {"offset": "at"}, None, "the batch has no column 'at'"),
-        (FULL + ", epoch int", {}, 1, "the batch has a column 'epoch' of its own"),
+        (FULL + ", epoch int", {}, 1, "the batch already has a column 'epoch'"),
     ],
 )
 def test_a_batch_that_does_not_say_which_records_it_holds(
