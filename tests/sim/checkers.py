@@ -1,11 +1,11 @@
 """The promises, checked after every event, whatever the scene.
 
 What is checked comes from the fakes alone: every transaction of ZooKeeper, every range that reaches
-a sink, every batch that Spark logs. Nothing is asked of the members but, after a boundary, what
-they believe to hold.
+a sink, every batch that Spark logs. Members are asked only, after a boundary, what they believe to
+hold.
 
-An offset of the group has an *epoch*: it begins anew when somebody who is no member of ours sets
-it, since from then on everything behind it counts as unread again.
+An offset of the group has an *epoch*: a new one begins when a process that is no member of ours
+sets it, since from then on everything behind it counts as unread again.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ class Checkers(LossChecks):
             lost_at = self.lost_at.get((session.id, partition), 0.0)
             if (session.id, partition) in self.vandalised:
                 if partition in self.owner:
-                    # Another's by now: its name tells nothing, the proof before a plan does.
+                    # Now another member's: its name shows nothing, the proof before a plan does.
                     continue
-                # What was deleted under it, it is told of as soon as the server it is connected
-                # to has seen it, and then has to look at.
+                # What was deleted under it, it learns as soon as the server it is connected to has
+                # seen it, and then has to look.
                 lagging = session.replica is not self.server.leader  # type: ignore[attr-defined]
                 lost_at += 1.0 + (self.server.lag_s if lagging else 0.0)
                 lost_at += float("inf") if membership.agenda.stirred() else 0.0
             if (session.id, partition) in self.taken_over:
-                # Under its own id: it learns of it by the proof before its next plan.
+                # Under its own id: the proof before its next plan shows it.
                 continue
             if lost_at < driver.call_began:
                 self.world.fail(f"P2: {driver.name} believes to hold {partition}, but does not")
@@ -93,7 +93,8 @@ class Checkers(LossChecks):
             mine = self.owner.get(partition) == session.id
             lost_at = self.lost_at.get((session.id, partition), float("-inf"))
             unheard = not online and (session.id, partition) in self.vandalised
-            # Taken over under its own id while it lives, and cut off: it hears of it at its return.
+            # Taken over under its own id while it lives, and cut off: it learns of it at its
+            # return.
             unheard |= not online and (session.id, partition) in self.taken_over
             if not mine and not paused and not unheard and lost_at < proved_at:
                 self.world.fail(f"P2: {driver.name} plans {partition} without a claim")
@@ -135,8 +136,8 @@ class Checkers(LossChecks):
             if planned.partition not in driver.planner.logs.doubted:
                 progress.unlooked = None
             batch.epochs[planned.partition] = progress.epoch
-            # Its own commit may have moved the fence unheard; so may its twin, which settles the
-            # same batch at the same offset.
+            # Its own commit may have moved the fence without an answer; so may its twin, which
+            # settles the same batch at the same offset.
             writer = self.drivers.get(progress.writer)
             mine = writer is not None and writer.query is driver.query
             if writer is driver and not progress.lost and not self._stands(planned):
@@ -146,7 +147,7 @@ class Checkers(LossChecks):
                 )
                 return
             if not mine and not progress.lost and not self._stands(planned):
-                # Moved by another write after the proof: the batch is of what was there before. A
+                # Moved by another write after the proof: the batch holds what was there before. A
                 # rollback moved it, or, if the proof came later, a commit under a fence that came
                 # again, which begins no epoch. No member commits this batch.
                 if progress.epoch not in progress.rolled_back:
@@ -156,15 +157,15 @@ class Checkers(LossChecks):
                 else:
                     batch.excuses[planned.partition] = ["a fence came again, unheard"]
             if mine and writer is not driver and not self._stands(planned):
-                # Its twin has settled the batch before while it could not hear of it: this one is
-                # planned under a fence that has moved, and so is committed by nobody.
+                # Its twin has settled the batch before while it was cut off: this one is planned
+                # under a fence that has moved, so no member commits it.
                 batch.excuses[planned.partition] = ["settled by its twin, unheard"]
             if session is None or self.owner.get(planned.partition) != session.id:
-                # Lost between the proof and the log: nothing can be asked in between.
+                # Lost between the proof and the log: the member can check nothing in between.
                 excuses = batch.excuses.setdefault(planned.partition, [])
                 excuses.append("lost between proof and log")
             if has_twin:
-                # Which takes its ranges away, or logs the same number first.
+                # This takes its ranges away, or logs the same number first.
                 batch.excuses.setdefault(planned.partition, []).append("a second driver")
             if len(planned.range):
                 self.open.setdefault(planned.partition, []).append(batch)
@@ -172,9 +173,8 @@ class Checkers(LossChecks):
     def check_replayable(
         self, driver: Driver, batch: Batch, accepts: Callable[[PlannedRange], bool]
     ) -> None:
-        """A plan that is logged is one that its own replay would take: `accepts` asks what the
-        product asks in a replay, of what the group holds now. Only another's write explains that it
-        would not.
+        """Check that the replay of a logged plan would accept it: `accepts` asks what the product
+        asks in a replay, of what the group holds now. Only another's write explains a refusal.
         """
         for planned in batch.plan.ranges:
             if accepts(planned):
@@ -208,9 +208,9 @@ class Checkers(LossChecks):
 
     def read(self, batch: Batch, part: TopicPartition, wanted: OffsetRange, life: int) -> None:
         if self._is_another(batch, part, life):
-            # docs/operations.md: the second in which a topic made anew is not seen.
+            # docs/operations.md: the second in which a recreated topic is not seen.
             if batch.proved_at < self.made_at.get(part.topic, 0.0) + UNSEEN_S:
-                self.counts["a topic made anew was not seen yet"] += 1
+                self.counts["a recreated topic was not seen yet"] += 1
             else:
                 self.world.fail(f"P1: {batch} reads what has taken the place of {part} {wanted}")
         self.deliver(part, life, wanted.start, wanted.until, batch, str(batch))
@@ -252,14 +252,14 @@ class Checkers(LossChecks):
         other: Delivery,
         life: int,
     ) -> bool:
-        """Whether these rows come twice for a reason outside of our members."""
+        """Return whether these rows come twice for a reason outside of our members."""
         self.counts["duplicate"] += 1
         if mine.batch is None or other.batch is None:
             self.counts["duplicate of a JVM member"] += 1
         elif mine.epoch != other.epoch or mine.epoch == -1:
             self.counts["duplicate by a reset"] += 1
         elif self._is_another(other.batch, partition, life):
-            self.counts["duplicate of a topic made anew"] += 1
+            self.counts["duplicate of a recreated topic"] += 1
         elif self.was_set_back(partition, progress, mine, other):
             self.counts["duplicate by a JVM zombie"] += 1
         else:
@@ -267,9 +267,9 @@ class Checkers(LossChecks):
         return True
 
     def _explain(self, partition: TopicPartition, mine: Delivery, again: list[Delivery]) -> None:
-        """Each row may come as often again as faults have met batches of it in flight. A fault of
-        the last batch that was planned with it explains nothing yet, unless that batch itself was
-        delivered before.
+        """Allow each row as many further deliveries as faults have met batches of it in flight. A
+        fault of the last batch that was planned with it explains nothing yet, unless that batch
+        itself was delivered before.
         """
         edges = sorted(
             {mine.start, mine.until, *(d.start for d in again), *(d.until for d in again)}
@@ -297,7 +297,7 @@ class Checkers(LossChecks):
         return progress.set_back_at >= other.at
 
     def excused(self, _partition: TopicPartition, _batch: Batch, why: list[str], rows: int) -> None:
-        """Rows that come again, of a batch that was in flight when these faults befell it."""
+        """Allow rows that come again, of a batch that was in flight when these faults occurred."""
         self.counts["excused deliveries"] += 1
         self.counts[f"excused rows: {why[-1]}"] += rows
 
@@ -308,11 +308,11 @@ class Checkers(LossChecks):
                 self.of(partition).add(batch.epochs[partition], wanted.start, wanted.until)
 
     def left(self, driver: Driver) -> None:
-        """A clean stop excuses only what nobody can know to be done."""
+        """A clean stop excuses only batches that no process can know to be done."""
         batch = driver.query.batches[-1] if driver.query.batches else None
         if batch is None:
             return
-        # Cut off silently, nothing is refused: requests stay without an answer.
+        # Cut off silently, nothing is refused: requests get no answer.
         access = driver.process.access
         troubled = access.refusals > 0 or access.way != "up"
         # After a SIGTERM to all, Spark may log the batch when the planner has already looked.
@@ -333,7 +333,7 @@ class Checkers(LossChecks):
     def _excuse_stop(
         self, driver: Driver, batch: Batch, partition: TopicPartition, why: str
     ) -> None:
-        """Once for each stop, however often it is looked at."""
+        """Count each stop once, however often it is looked at."""
         stop = (driver.name, batch.number, partition, why)
         if stop not in self._stops:
             self._stops.add(stop)
@@ -384,7 +384,7 @@ class Checkers(LossChecks):
         return total
 
     def unread(self, ends: Mapping[TopicPartition, int] | None = None) -> list[str]:
-        """What nobody has read, up to these ends or to those of the logs."""
+        """Return what no member has read, up to these ends or to those of the logs."""
         if ends is None:
             ends = {p: log.latest for p, log in self.kafka.logs.items()}
         found = []

@@ -1,5 +1,5 @@
 """Offsets of a group that keeps a copy of them in Kafka (offsets.storage=kafka), in a share of the
-scenes: what is copied, by whom, and that the copy is right in the end.
+scenes: what is copied, by which member, and that the copy is right in the end.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class CopyingView(FakeView):
 
 
 class Copies:
-    """What is copied stood in ZooKeeper before. One who has lost a partition may still move its
+    """What is copied was in ZooKeeper before. A member that has lost a partition may still move its
     copy back, until its successor commits.
     """
 
@@ -85,7 +85,7 @@ class Copies:
             self.by_others.add(partition)
 
     def check(self) -> None:
-        """When all have left."""
+        """Checked when all have left."""
         for partition, copy in sorted(self.checks.kafka.copies.items()):
             node = self.checks.server.leader.nodes.get(
                 f"{self.checks.offsets_at}{partition.topic}/{partition.partition}"

@@ -1,6 +1,6 @@
 """Counts what the scenes reach: every outcome of the pure core, and every request's.
 
-The core's functions are wrapped where the shells call them; requests are told apart by their
+The core's functions are wrapped where the shells call them; requests are distinguished by their
 operations, as the server gets them.
 """
 

@@ -8,7 +8,7 @@ Offset = dict[str, Any]
 
 
 class SimDrain:
-    """What the files of a drain say, without files."""
+    """The content of a drain's files, without files."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -24,7 +24,7 @@ class SimDrain:
         return self.end is not None and self.end == end
 
     def ask_driver(self, by: str) -> None:
-        """Nobody asks from outside here."""
+        """No request from outside arrives here."""
 
     def acknowledge(self) -> None:
         self.acknowledged = True

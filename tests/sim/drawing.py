@@ -1,5 +1,5 @@
-"""How faults are drawn for a scene: each befalls it at a time, and most then wait for a certain
-step of a process.
+"""Draws the faults of a scene: each occurs at a time, and most then wait for a certain step of a
+process.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ Of = TypeVar("Of", bound="Scene")
 SKIPS = (0, 0, 1, 2, 4, 8)
 
 
-# Of how many faults another one follows at once.
+# The share of faults that another one follows at once.
 _OVERLAPPING = 0.2
 
 
 def draw(
     scene: Of, faults: Mapping[str, tuple[int, Callable[[Of], bool]]], numbers: Sequence[int]
 ) -> None:
-    """As many as one of `numbers` says, each by its weight. A fault says whether it has begun. Some
-    come in pairs, the second before the first is over.
+    """Draw as many faults as one of `numbers`, each by its weight. A fault returns whether it has
+    begun. Some come in pairs, the second before the first is over.
     """
     rng = scene.rng
     weights = [weight for weight, _ in faults.values()]
@@ -54,7 +54,7 @@ def at_step(
     skips: Sequence[int] = SKIPS,
     gone: Callable[[], bool] = lambda: False,
 ) -> None:
-    """At one of its next steps: what is asked then begins as one of `points`."""
+    """Act at one of the process's next steps, one whose name begins as one of `points`."""
     point = scene.rng.choice(points)
     skip = scene.rng.choice(skips)
 

@@ -1,4 +1,4 @@
-"""Faults of one driver, at one of its next steps: its end, a pause, a cut, a lost answer."""
+"""Faults of one driver, at one of its next steps: a kill, a pause, a cut, a lost answer."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def kill_planner(scene: Scene, driver: Driver) -> None:
 
 
 def kill_in_replay(scene: Scene, driver: Driver) -> None:
-    """Killed now, and its successor at one of the first steps of the replay."""
+    """Kill the driver now, and its successor at one of the first steps of the replay."""
     driver.process.kill()
 
     def again() -> None:
@@ -148,7 +148,9 @@ def cut_kafka(scene: Scene, driver: Driver) -> None:
 
 
 def lose_then_join(scene: Scene, driver: Driver) -> None:
-    """A claim is executed and not answered, and what it claimed is another's by the next look."""
+    """A claim is executed and not answered, and what it claimed belongs to another member by the
+    next look.
+    """
     driver.process.access.lose_next = "executed"
     for _ in range(2):
         if len(scene.queries) < 9:
@@ -187,7 +189,7 @@ def drain(scene: Scene, driver: Driver) -> None:
 
 
 def slow(scene: Scene, driver: Driver) -> None:
-    """A batch of hours; one at a time, or the scene ends before the second one."""
+    """A batch that takes hours; one at a time, or the scene ends before the second one."""
     if scene.world.lazy:
         return
     driver.query.slow_next_s = scene.rng.choice([30.0, 3600.0, 7200.0])

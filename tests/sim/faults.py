@@ -1,4 +1,4 @@
-"""What can befall a scene. Each fault is drawn a time; many then wait for a certain step."""
+"""The faults of a scene. Each is drawn a time; many then wait for a certain step."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ FAULTS: dict[str, tuple[int, Fault]] = {
     "rolling deploy": (3, rolling),
     "joiners": (3, joiners),
     "topic growth": (3, grow),
-    "topic made anew": (2, recreate),
+    "topic recreated": (2, recreate),
     "offset reset": (3, reset),
     "group deleted and imported": (2, delete_and_import),
     "group's nodes lost": (2, lost_group),

@@ -1,4 +1,4 @@
-"""Who is told what happens in a scene."""
+"""The interface of what is notified of the events in a scene."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Offset = dict[str, Any]
 
 
 class Judge:
-    """Who is told what happens: see tests/sim/checkers.py."""
+    """Is notified of events: see tests/sim/checkers.py."""
 
     def boundary(self, driver: Driver, offset: Offset | None) -> None: ...
     def planned(self, driver: Driver, plan: Plan) -> None: ...

@@ -1,8 +1,8 @@
 """A JVM member of the old kind, as far as the group sees it.
 
-It reads the offset and then claims, in two steps; it commits blindly; at every rebalance it lets go
-of everything and tries four times; and after a pause beyond its session it goes on reading and
-writing until it notices.
+It reads the offset and then claims, in two steps; it commits blindly; at every rebalance it
+releases everything and tries four times; and after a pause beyond its session it continues to read
+and write until it notices.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class JvmMember:
                 except (DisconnectedError, ServerError, BadZnodeError):
                     self._idle(0.5)
                 except SessionLostError:
-                    # Its fetchers are gone only now: a zombie until here.
+                    # Its fetchers end only now: until here it is a zombie.
                     self.session = None
                     self.fetchers.clear()
                     self.mine.clear()

@@ -42,7 +42,7 @@ class Run(Protocol):
 @dataclass(frozen=True)
 class Kind:
     """`missing`: what so many seeds should have reached and did not, by what they counted; `rare`
-    asks for what takes several faults in one scene, too. `record`: the seed that finds each bug.
+    also requires what takes several faults in one scene. `record`: the seed that finds each bug.
     """
 
     run: Run

@@ -1,4 +1,6 @@
-"""What the checkers keep of each partition: what was read, by whom, and since when it counts."""
+"""What the checkers keep of each partition: what was read, by which member, and since when it
+counts.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ class Covered:
         return sum(until - start for start, until in self.ranges)
 
     def first_gap(self, start: int, until: int) -> int | None:
-        """The first offset of [start, until) that is not in it."""
+        """Return the first offset of [start, until) that is not in it."""
         for a, b in self.ranges:
             if a <= start < b:
                 start = b
@@ -55,7 +57,7 @@ class Delivery:
 
 @dataclass
 class Progress:
-    """One partition as the group should have it."""
+    """One partition as the group should hold it."""
 
     epoch: int = 0
     owed_from: dict[int, int] = field(default_factory=dict)
@@ -71,14 +73,16 @@ class Progress:
     lost: bool = False
     was_lost: bool = False
     values: set[int] = field(default_factory=set)
-    """All that the group's offset has ever been."""
+    """All values that the group's offset has ever had."""
     cuts: dict[int, int] = field(default_factory=dict)
     """Where the log was cut, by the epoch that ended with it."""
     unlooked: int | None = None
     """The group's offset, where the log was cut and its holder has not looked at it since."""
 
     def cut(self, at: int, end: int) -> None:
-        """What is left counts in the next epoch as before; what is gone is owed no more in this."""
+        """What is left counts in the next epoch as before; what is deleted is no longer owed in
+        this one.
+        """
         before, self.epoch = self.epoch, self.epoch + 1
         self.cuts[before] = at
         after = self.cover(self.epoch)

@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 
 _RECORD_EVERY_S = 0.8
 _LOOK_EVERY_S = 2.0
-# A task waits so long before it takes a topic for another one. Here one task follows another.
+# A task waits so long before it takes a topic for another one. In these tests one task follows
+# another.
 _ANOTHER_TOPIC_S = 32.0
 # For one batch of a member that reads all the time, with its own looks and a slow coordinator's.
 _TRIGGER_S = 2.0
 
 
 def backlog_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
-    """How long a limited query may take for what is unread up to these ends."""
+    """Return how long a limited query may take for what is unread up to these ends."""
     return scene.row_s * scene.checkers.unread_rows(ends)
 
 
 def _longest_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
-    """Beside enough others that have records, too, a limited query takes one of each at a time."""
+    """Return whether a limited query takes only one record of each partition at a time, as it does
+    if enough others have records, too.
+    """
     if not any("maxOffsetsPerTrigger" in query.options for query in scene.queries):
         return 0.0
     rows = [scene.checkers.unread_rows({p: end}) for p, end in ends.items()]
@@ -38,7 +41,7 @@ def _longest_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
 
 
 def _other_topics_s(scene: Scene) -> float:
-    """How long batches may take that were planned right before a topic was made anew."""
+    """Return how long batches may take that were planned right before a topic was recreated."""
     made_at = scene.checkers.made_at
     last = [batch for driver in scene.running for batch in driver.query.batches[-1:]]
     waits = [
@@ -65,7 +68,7 @@ def read_under_load(scene: Scene) -> None:
 
     produce()
     before = set(scene.kafka.logs)
-    if not scene.cuts:  # there partitions stay where they are
+    if not scene.cuts:  # partitions do not move there
         outer_faults.grow(scene)
     for partition in sorted(scene.kafka.logs.keys() - before):
         scene.kafka.produce(partition, 3)

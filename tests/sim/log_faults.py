@@ -1,7 +1,7 @@
-"""What befalls the brokers and their logs, in a share of the scenes of every protocol.
+"""Faults of the brokers and their logs, in a share of the scenes of every protocol.
 
-Drawn apart from everything else: a scene without such a fault is the one it would be if there were
-none.
+They are drawn separately from everything else: a scene without such a fault is the one it would be
+if there were none.
 """
 
 from __future__ import annotations

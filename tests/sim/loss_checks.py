@@ -1,4 +1,4 @@
-"""What is checked where logs lose records, or have some that are not to be seen yet."""
+"""What is checked where logs lose records, or have some that must not be visible yet."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.sim.wired import is_as_planned
 
 class LossChecks(NodeChecks):
     def cut(self, driver: Driver, partition: TopicPartition, at: int, end: int) -> None:
-        """This member alone holds it, and is to tell the loss of what it has seen of the log."""
+        """This member alone holds it, and must report the loss of what it has seen of the log."""
         self.of(partition).cut(at, end)
         seen = driver.planner.logs._seen.get(partition)
         if seen is not None and seen.offset > at:
             self.cuts_owed.add((driver.name, partition, at, seen.offset))
 
     def not_looked_at(self, partition: TopicPartition) -> None:
-        """Of a topic made anew ZooKeeper tells whoever comes next; of a cut log nothing does."""
+        """Of a recreated topic ZooKeeper informs the next holder; of a cut log nothing does."""
         node = self._offset_node(partition)
         self.of(partition).unlooked = None if node is None else parse_offset(node.data)
 
@@ -30,8 +30,8 @@ class LossChecks(NodeChecks):
         self.of(partition).unlooked = None
         owed = [one for one in sorted(self.cuts_owed) if one[1] == partition]
         if gap.kind == "recreated" and not owed and (driver.name, partition) in self.misled:
-            # Planned in the second in which it was not seen, after ZooKeeper had told.
-            self.counts["a topic made anew told twice"] += 1
+            # Planned in the second in which it was not seen, after ZooKeeper had reported it.
+            self.counts["a recreated topic reported twice"] += 1
             self.misled.discard((driver.name, partition))
             return
         if not owed and gap.seen is None and partition in self.unowed:
@@ -79,7 +79,9 @@ class LossChecks(NodeChecks):
         return max(at, committed or 0)
 
     def _never_planned(self, partition: TopicPartition, start: int, until: int) -> int:
-        """What a batch was planned with, its task has read, or has itself told to be gone."""
+        """Check that the task of a batch has read what was planned, or has itself reported it as
+        lost.
+        """
         planned = Covered()
         for query in {driver.query for driver in self.drivers.values()}:
             for batch in query.batches:
@@ -90,7 +92,7 @@ class LossChecks(NodeChecks):
         return max(0, until - start) - planned.rows(start, until)
 
     def check_visible(self, driver: Driver, plan: Plan) -> None:
-        """Of open transactions nothing is planned by members that wait for their end."""
+        """Check that members that wait for the end of open transactions plan nothing of them."""
         if driver.options.fetch.isolation != "read_committed":
             return
         for planned in plan.ranges:
@@ -104,6 +106,6 @@ class LossChecks(NodeChecks):
                 )
 
     def _is_another(self, batch: Batch, partition: TopicPartition, life: int) -> bool:
-        """Whether such a record was not there when the batch was planned."""
+        """Return whether such a record did not exist when the batch was planned."""
         mark = batch.ranges[partition].mark
         return self.kafka.is_wired and not is_as_planned(life, mark, partition.topic)

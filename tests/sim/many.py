@@ -1,4 +1,4 @@
-"""Many seeds over the cores, and what they reached in all."""
+"""Runs many seeds over the cores, and counts what they reached in all."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def _missing(protocol: str, total: Counter[str], seeds: int) -> list[str]:
 
 
 def quiet() -> None:
-    """In each process that runs scenes. A scene is one large ring of objects that lives until its
-    end: looking for garbage in it meanwhile finds nothing, so that is done after each scene.
+    """Prepare each process that runs scenes. A scene is one large ring of objects that lives until
+    its end: garbage collection meanwhile finds nothing, so it runs after each scene.
 
     Of its threads only one runs at a time: on one core a switch between them costs a third less
     than across two.
@@ -92,7 +92,7 @@ def quiet() -> None:
     logging.disable(logging.CRITICAL)
     if identity := multiprocessing.current_process()._identity:
         cores = sorted(os.sched_getaffinity(0))
-        # Two runs of one worker each are not to share a core.
+        # Two runs of one worker each must not share a core.
         os.sched_setaffinity(0, {cores[(os.getppid() + identity[0]) % len(cores)]})
     gc.freeze()
     gc.disable()

@@ -69,7 +69,7 @@ class NodeChecks(Judge):
             elif change.path.startswith(self.offsets_at):
                 self._offset(write, change)
         driver = self.drivers.get(write.session) if write.ending else None
-        # A driver that is paused while it leaves may be outlived by its own session as well.
+        # A driver that is paused while it leaves may also outlive its own session.
         closing = driver is not None and driver.process.leaving and write.closed
         if driver is not None and not driver.left and not closing:
             self.fault(driver, "its session ended")
@@ -97,7 +97,7 @@ class NodeChecks(Judge):
 
     def _taken_away(self, partition: TopicPartition) -> None:
         """A log that is lost in the moment in which its partition is taken away: the holder has not
-        looked since, and the next one goes on at the group's offset and cannot know
+        looked since, and the next one continues at the group's offset and cannot know
         (docs/operations.md), unless it is beyond the log's end.
         """
         progress = self.of(partition)
@@ -121,7 +121,7 @@ class NodeChecks(Judge):
         self, write: Write, change: Change, partition: TopicPartition, holder: int
     ) -> None:
         if write.session in self.jvm_sessions:
-            # It lets go of what it once made without a look whose node that is by now: somebody
+            # It deletes what it once created without a check whose node that is by now: an operator
             # had deleted it, or the answer to its first delete was lost.
             self._vandalised(holder, partition)
             return
@@ -147,7 +147,7 @@ class NodeChecks(Judge):
         new = parse_offset(change.after.data) if change.after else None
         who = self._who(write.session)
         if write.session == 0 and change.after is None and "lost" in self.allowed_faults:
-            # Not set by anybody: what is rebuilt must not be behind anything unread.
+            # Not set by any client: what is rebuilt must not be behind anything unread.
             progress.lost = True
             self._excuse(partition, "its offset node was lost")
             self.world.tell(f"the offset of {partition} is lost (was {old})")
@@ -195,8 +195,9 @@ class NodeChecks(Judge):
             batch.excuses.setdefault(partition, []).append(reason)
 
     def _as_unanswered(self, partition: TopicPartition, node: Node | None) -> bool:
-        """Whether the node is just what the owner's unanswered commit would have made of it: then
-        nothing tells whose write it was, and the owner reads on from there as it is told to.
+        """Return whether the node is just what the owner's unanswered commit would have made of it:
+        then nothing shows whose write it was, and the owner reads on from there, as the write asks
+        for.
         """
         driver = self.drivers.get(self.owner.get(partition, 0))
         known = driver.membership.holdings.known.get(partition) if driver else None
@@ -236,7 +237,7 @@ class NodeChecks(Judge):
             progress.owed_from[0] = new
             self.world.tell(f"first position of {partition}: {new}")
         else:
-            # Deleted by an operator, who thereby lets the group begin anew.
+            # Deleted by an operator, so that the group begins again.
             progress.epoch += 1
             progress.owed_from[progress.epoch] = new
             self.world.tell(f"offset of {partition} made again: {new}")
@@ -244,9 +245,9 @@ class NodeChecks(Judge):
         numbers |= topic_numbers
 
     def _is_left_out(self, partition: TopicPartition, until: int, session: int) -> bool:
-        """Whether the checkpoint of this driver ends with a batch whose replay has left the range
-        out. Spark's log tells it as finished all the same, and only the fence in the group's node,
-        which is lost, tells otherwise (docs/operations.md).
+        """Return whether the checkpoint of this driver ends with a batch whose replay has left the
+        range out. Spark's log has it as finished all the same, and only the fence in the group's
+        node, which is lost, shows otherwise (docs/operations.md).
         """
         driver = self.drivers.get(session)
         if driver is None or not driver.query.batches:
@@ -289,7 +290,7 @@ class NodeChecks(Judge):
             self.world.fail(f"P4: {who} commits {partition} back from {old} to {new}")
             return
         if progress.was_lost:
-            # Rebuilt by somebody who knew less than another: the better knowledge may follow.
+            # Rebuilt by a member that knew less than another: the better knowledge may follow.
             old = max(old, progress.owed_from.get(progress.epoch, 0))
         is_cut = progress.epoch - 1 in progress.cuts
         if is_cut and driver and self._is_of_before(driver, partition, new):
@@ -297,8 +298,8 @@ class NodeChecks(Judge):
         gap = self._gap(partition, progress, progress.epoch, old, new)
         if gap is not None and driver and self._is_of_unseen(driver, partition, new):
             # Its tasks have found that the topic is another one, and have skipped the range. The
-            # next look tells the loss, and goes back.
-            self.counts["a range skipped of a topic made anew that was not seen yet"] += 1
+            # next look reports the loss, and goes back.
+            self.counts["a range skipped of a recreated topic that was not seen yet"] += 1
             progress.unlooked = new
         elif gap is not None:
             self.world.fail(
@@ -307,7 +308,7 @@ class NodeChecks(Judge):
             )
 
     def _is_of_before(self, driver: Driver, partition: TopicPartition, until: int) -> bool:
-        """Whether this is the end of a batch that was logged before this epoch."""
+        """Return whether this is the end of a batch that was logged before this epoch."""
         return any(
             batch.epochs.get(partition, epoch) < epoch
             and batch.ranges[partition].range.until == until
@@ -317,8 +318,8 @@ class NodeChecks(Judge):
         )
 
     def _is_of_unseen(self, driver: Driver, partition: TopicPartition, until: int) -> bool:
-        """Whether this is the end of a batch that was planned in the second in which a topic made
-        anew is not seen (docs/operations.md).
+        """Return whether this is the end of a batch that was planned in the second in which a
+        recreated topic is not seen (docs/operations.md).
         """
         made_at = self.made_at.get(partition.topic, float("-inf"))
         return any(
@@ -371,7 +372,7 @@ class NodeChecks(Judge):
             self.open.pop(partition, None)
 
     def _has_twin(self, driver: Driver) -> bool:
-        """Whether another driver of its checkpoint is still there, be it paused."""
+        """Return whether another driver of its checkpoint still exists, even if paused."""
         if not driver.query.twins:
             return False
         others = {d for d in self.drivers.values() if d.query is driver.query and d is not driver}
@@ -398,6 +399,8 @@ def _partition(path: str, root: str) -> TopicPartition | None:
 
 
 def _remembers(driver: Driver, partition: TopicPartition, done: int) -> bool:
-    """Whether that is the group's offset as the member last knew it, with or without a batch."""
+    """Return whether that is the group's offset as the member last knew it, with or without a
+    batch.
+    """
     known = driver.membership.holdings.known.get(partition)
     return known is not None and known.done == done

@@ -87,10 +87,10 @@ def recreate(scene: Scene) -> bool:
     def make() -> None:
         if scene.world.over:
             return
-        scene.world.tell(f"** {topic} is made anew")
+        scene.world.tell(f"** {topic} is recreated")
         scene.kafka.make_topic(topic, count)
         tell_zookeeper(scene, topic)
-        # The operator knows what this takes, and sets the offsets at once.
+        # The operator knows the effect, and sets the offsets at once.
         for partition in old:
             scene.set_offset(partition, 0)
 
@@ -143,7 +143,7 @@ def lost_group(scene: Scene) -> bool:
     """All that ZooKeeper had of the group is gone; the members' sessions are not."""
     saved = scene.group_nodes()
     if len(saved) < len(scene.kafka.logs) or scene.checkers.allowed_faults - {"leader"}:
-        # What somebody has just set and no member has seen yet, none can restore.
+        # What an operator has just set and no member has seen yet, no member can restore.
         return False
     if scene.starting == "latest":
         # To a member that knows nothing of it this is a new group.
@@ -185,12 +185,12 @@ def retention(scene: Scene) -> bool:
 
 
 def vandal(scene: Scene) -> bool:
-    """Somebody deletes an owner node."""
+    """An operator deletes an owner node."""
     owned = sorted(scene.checkers.owner)
     if not owned:
         return False
     partition = scene.rng.choice(owned)
-    scene.world.tell(f"** somebody deletes the owner node of {partition}")
+    scene.world.tell(f"** an operator deletes the owner node of {partition}")
 
     scene.server.write(Delete(scene.paths.owner(partition), -1))
     return True
@@ -217,7 +217,7 @@ def vandal_among_joiners(scene: Scene) -> bool:
         session = driver.membership.keeper.session
         mine = [p for p, s in sorted(scene.checkers.owner.items()) if session and s == session.id]
         for partition in scene.rng.sample(mine, min(3, len(mine))):
-            scene.world.tell(f"** somebody deletes the owner node of {partition}")
+            scene.world.tell(f"** an operator deletes the owner node of {partition}")
             scene.server.write(Delete(scene.paths.owner(partition), -1))
 
     scene.world.tell(f"** shares change under {driver.name}")

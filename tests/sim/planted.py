@@ -38,7 +38,7 @@ _ANY = -1
 
 
 def _release_whatever_is_there() -> Patches:
-    """The old consumer's deletePath: whoever owns the node by now."""
+    """The old consumer's deletePath: it deletes the node, whichever member owns it by now."""
 
     def request(paths: GroupPaths, tp: TopicPartition, _known: Known, _held: Held) -> Transaction:
         return (Delete(paths.owner(tp), _ANY),)
@@ -64,7 +64,7 @@ def _commit_what_is_planned() -> Patches:
 
 
 def _keep_a_claim_whose_answer_was_lost() -> Patches:
-    """In ZooKeeper it is ours for ever, in memory it is somebody's."""
+    """In ZooKeeper it is ours permanently, in memory it belongs to another member."""
     return [put(claim, "moves", partial(_moves_of_nobody, claim.moves))]
 
 
@@ -113,7 +113,7 @@ def _latest_for_what_appears_later() -> Patches:
     ]
 
 
-def _replay_whoever_has_it() -> Patches:
+def _replay_under_any_owner() -> Patches:
     real = replay.decide
 
     def decide(paths: GroupPaths, planned: Any, **facts: Any) -> Any:
@@ -221,7 +221,7 @@ def _settle_whatever_is_there() -> Patches:
     return [put(settle, "settle_not_held", request)]
 
 
-def _mend_a_refused_commit() -> Patches:
+def _repair_a_refused_commit() -> Patches:
     """A version that has moved under our own node is taken for a blind JVM writer's, and ours is
     written again.
     """
@@ -294,7 +294,7 @@ def _drained_before_the_commit() -> Patches:
 
 
 def _keep_what_the_session_held() -> Patches:
-    """After an expiry: in memory all is as it was."""
+    """After an expiry: the member's memory is as it was."""
     real = SessionKeeper.lose
 
     def lose(self: SessionKeeper) -> None:
@@ -306,7 +306,7 @@ def _keep_what_the_session_held() -> Patches:
 
 
 def forget_what_was_closed() -> Patches:
-    """Given up while nobody could be told, and back before its timeout."""
+    """Given up while the coordinator could not be informed, and back before its timeout."""
 
     def close(self: SessionKeeper) -> None:
         if self.session is not None:
@@ -316,8 +316,8 @@ def forget_what_was_closed() -> Patches:
 
 
 def _a_successors_node_has_the_version_of_ones_own() -> Patches:
-    """To whom it belongs is then in nothing that a transaction can check. (The look before it
-    leaves so short a moment that no seed would find this alone.)
+    """The owner is then in nothing that a transaction can check. (The look before it leaves so
+    short a moment that no seed would find this alone.)
     """
 
     def version(_owner: OwnerRead) -> int:
@@ -363,7 +363,7 @@ BUGS: Final[Bugs] = {
     "commit without the fence": _commit_without_the_fence,
     "claim where we once were": _claim_where_we_once_were,
     "latest for what appears later (F12)": _latest_for_what_appears_later,
-    "replay whoever has it": _replay_whoever_has_it,
+    "replay under any owner": _replay_under_any_owner,
     "leave out by who owns it now (F1, F2)": _leave_out_by_who_owns_it_now,
     "replay moves the fence (F3)": _replay_moves_the_fence,
     "arm the watches after the look": _arm_the_watches_after_the_look,
@@ -371,7 +371,7 @@ BUGS: Final[Bugs] = {
     "members that count differently": _members_that_count_differently,
     "commit at any end (F7)": _commit_at_any_end,
     "settle whatever is there (F6, F11)": _settle_whatever_is_there,
-    "mend a refused commit (F3)": _mend_a_refused_commit,
+    "repair a refused commit (F3)": _repair_a_refused_commit,
     "no proof before the plan (F5)": _no_proof_before_the_plan,
     "a version is a fence (F10)": _a_version_is_a_fence,
     "release before the commit": _release_before_the_commit,

@@ -33,8 +33,8 @@ def _known_for_ever() -> list[Any]:
     return [put(Leaders, "is_fresh", lambda self, partition, _now: partition in self._known)]
 
 
-def _a_leader_is_believed_for_ever() -> Patches:
-    """As long as it answers, whatever others say who leads."""
+def _a_leader_is_believed_permanently() -> Patches:
+    """The leader is believed as long as it answers, whatever other brokers report."""
     return [*_known_for_ever(), put(cluster_view, "_IDS_AGE_MAX_S", float("inf"))]
 
 
@@ -85,7 +85,7 @@ def _plan_what_is_open() -> Patches:
 BUGS: Final[Bugs] = {
     "one broker's word takes a topic away": _one_brokers_word,
     "leader epochs tell nothing": _epochs_tell_nothing,
-    "a leader is believed for ever": _a_leader_is_believed_for_ever,
+    "a leader is believed permanently": _a_leader_is_believed_permanently,
     "a short log has ended": _a_short_log_has_ended,
     "tasks know no marks": _tasks_know_no_marks,
     "tasks compare no epochs": _tasks_compare_no_epochs,

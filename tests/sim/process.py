@@ -1,4 +1,4 @@
-"""A process that can be killed, paused, cut off or told to end, at any of its steps."""
+"""A process that can be killed, paused, cut off or stopped by a signal, at any of its steps."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Trigger:
 class Process:
     """The planner process of one driver, and what of the driver ends with it.
 
-    `inside`: a call of Spark's is being answered, so that the process's death or a SIGTERM is felt
-    there and then; else Spark's own steps go on until the next call.
+    `inside`: a call of Spark's is being answered, so the process's death or a SIGTERM takes effect
+    at once; otherwise Spark's own steps continue until the next call.
     """
 
     def __init__(self, world: World, server: FakeZookeeper, name: str) -> None:
@@ -48,7 +48,7 @@ class Process:
         self.paused_at = float("-inf")
         self.triggers: list[Trigger] = []
         self.actors: list[Actor] = []
-        # Those that are threads of the planner's beside its own, whose the SIGTERM is to feel.
+        # Threads of the planner's process other than its own. The SIGTERM must reach that one.
         self.apart: set[Actor] = set()
         self.on_fault: Callable[[str], None] = lambda _reason: None
         self.on_session: Callable[[int], None] = lambda _session: None
@@ -81,7 +81,7 @@ class Process:
         self.check()
 
     def check(self) -> None:
-        """Whoever runs in this process ends here if the process has ended."""
+        """End the calling actor here if the process has ended."""
         is_apart = self.world.current in self.apart
         if self.driver_dead or (self.planner_dead and (self.inside or is_apart)):
             raise KilledError
@@ -130,7 +130,7 @@ class Process:
         self.world.after(seconds, resume)
 
     def suspend(self, seconds: float) -> None:
-        """The whole machine: a clock that does not count that time falls behind."""
+        """The whole machine sleeps: a clock that does not count that time falls behind."""
         self.pause(seconds)
         self.clock.suspended_s += seconds
 
@@ -163,7 +163,7 @@ class Process:
 
 
 class ThreadSteps:
-    """What another thread of a process asks of the world. A SIGTERM is the planner's to feel."""
+    """What another thread of a process asks of the world. A SIGTERM reaches the planner only."""
 
     def __init__(self, process: Process, name: str) -> None:
         self.process = process

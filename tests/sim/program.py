@@ -1,5 +1,5 @@
-"""The simulation's commands, as tests run them: in a process of its own, since a seed means the
-same story only under one order of sets.
+"""The simulation's commands, as tests run them: in a separate process, since a seed gives the same
+story only under one order of sets.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _PATIENCE_S = 280.0
 
 
 def sim(*arguments: str) -> str:
-    """What it prints, having ended well."""
+    """Return what it prints, once it has ended well."""
     return _run("tests.sim", *arguments)
 
 
@@ -23,7 +23,7 @@ def find_planted(*arguments: str) -> str:
 
 
 def story(*arguments: str) -> str:
-    """Of one seed, told twice over."""
+    """Return the story of one seed, run twice."""
     first, second = sim(*arguments, "--requests"), sim(*arguments, "--requests")
     assert first.count("\n") > 100
     assert first == second

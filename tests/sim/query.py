@@ -101,7 +101,7 @@ class Query:
 
 
 class Driver:
-    """One run of a query: from its start to its end, whichever way it ends."""
+    """One run of a query, from its start to its end, however it ends."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class Driver:
         self.process.terminate()
 
     def stop_group(self, steps: int) -> None:
-        """SIGTERM to the whole process group: the planner leaves while the JVM goes on for a
+        """SIGTERM to the whole process group: the planner leaves while the JVM continues for a
         little.
         """
         if self.process.inside:
@@ -340,7 +340,7 @@ class Driver:
         self._step("finished")
 
     def _fetch(self, one: TaskRange) -> Pieces:
-        """In a task: on another machine, which the planner's troubles do not touch."""
+        """In a task: on another machine, which the planner's faults do not affect."""
         give_up_at = self.world.now + _FETCH_PATIENCE_S
         while True:
             try:

@@ -1,6 +1,6 @@
 """ZooKeeper's data rolled back: its operators have restored a snapshot of some seconds before.
 
-Offsets, owners and registrations are those of then; sessions are all over. Drawn apart from
+Offsets, owners and registrations are those of then; all sessions are over. Drawn separately from
 everything else, in a share of the scenes.
 
 What is promised: nothing is lost, and what comes twice lies between the offset of the snapshot and
@@ -54,7 +54,7 @@ def restore(scene: Scene, nodes: dict[str, Node], with_dead: bool) -> None:
     if offsets_of(scene, nodes) != offsets_of(scene, server.snapshot(_ROOT)):
         return
     if scene.checkers.allowed_faults - {"leader"}:
-        return  # what somebody else has set, or deleted, meanwhile
+        return  # what another process has set, or deleted, meanwhile
     scene.checkers.allowed_faults.add("rolled back")
     scene.world.tell("** ZooKeeper's data is rolled back")
     for session in sessions:

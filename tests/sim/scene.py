@@ -1,4 +1,4 @@
-"""One scene: a group, its queries, what befalls them, and how it ends: healed, drained, all read.
+"""One scene: a group, its queries, its faults, and how it ends: healed, drained, all read.
 
 Everything is drawn from the seed. The story of a scene is what happened, in order.
 """
@@ -55,7 +55,7 @@ class Scene:
         self.drivers: list[Driver] = []
         self.jvms: list[JvmMember] = []
         self.cuts = self.kafka.is_wired = wired_faults.is_drawn(seed)
-        """Nothing befalls this group but what befalls its logs."""
+        """The only faults of this group are those of its logs."""
         self.holders: wired_faults.Holders
         self.healing = False
         self.is_loaded = Random(f"{seed} load").random() < 0.5
@@ -138,8 +138,8 @@ class Scene:
         return query
 
     def longest_silence(self, name: str) -> dict[str, str]:
-        """Drawn apart: who has one changes nothing of what else is drawn. Where the group has one
-        for all, it is among the options.
+        """Drawn separately: which query has one changes nothing of what else is drawn. Where the
+        group has one for all, it is among the options.
         """
         rng = Random(f"{self.seed} {name}")
         limit_ms = rng.choice([0, 0, 0, 0, 8000, 15000])
@@ -274,7 +274,7 @@ class Scene:
         self._read_on()
 
     def under_load(self) -> None:
-        """What has to be so once nothing befalls anybody any more, while records keep coming."""
+        """What must hold once no fault occurs any more, while records keep coming."""
         if self.is_loaded:
             load.read_under_load(self)
 
@@ -317,11 +317,11 @@ class Scene:
                 )
         world.tell("-- all is read")
         if self.checkers.cuts_owed:
-            world.fail(f"P1: losses that nobody told of: {sorted(self.checkers.cuts_owed)}")
+            world.fail(f"P1: losses that no member reported: {sorted(self.checkers.cuts_owed)}")
 
     def mend(self) -> None:
-        """What the operator does whom the messages name: offsets beyond the end are set, but not
-        while a member has yet to tell that the log was cut.
+        """What the operator named in the messages does: offsets beyond the end are set, but not
+        while a member has yet to report that the log was cut.
         """
         cut = {partition for _, partition, _, _ in self.checkers.cuts_owed}
         for partition in sorted(self.kafka.logs.keys() - cut):
@@ -340,7 +340,7 @@ class Scene:
             self.server.write(SetData(path, b"%d" % value, -1))
 
     def finish(self) -> None:
-        """All leave cleanly: nothing of theirs is left, and nobody has anything to read again."""
+        """All leave cleanly: they leave nothing behind, and nothing is read again."""
         world = self.world
         self.ending = True
         for driver in self.running:

@@ -1,4 +1,4 @@
-"""The thread beside a planner that gives up for a driver which does not call."""
+"""The planner's thread that gives up for a driver which does not call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.sim.threads import ProcessThreads
 if TYPE_CHECKING:
     from tests.sim.query import Driver
 
-# While one batch takes hours, everybody else calls seldom, and is not silent for that.
+# While one batch takes hours, every other member calls seldom, and is not silent for that.
 _LAZY_LOOK_S = 60.0
 # A clock that is slow by a rounding asks again and again for no time at all.
 _LOOK_S = 0.01

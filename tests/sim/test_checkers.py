@@ -1,4 +1,4 @@
-"""What the checkers once took for a broken promise and is none."""
+"""What the checkers once took for a broken promise, and is none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def quiet() -> Iterator[None]:
 
 @pytest.mark.parametrize("step", ["spark finished", "spark planned"])
 def test_an_operator_sets_the_very_value_of_an_unanswered_commit(step: str) -> None:
-    """Before it is sent, or while it is in doubt: nothing tells whose write it was, and what comes
+    """Before it is sent, or while it is in doubt: nothing shows whose write it was, and what comes
     next is read from there, as the operator wants.
     """
     with Trace(partitions=1) as trace:
@@ -47,8 +47,8 @@ def test_an_operator_sets_the_very_value_of_an_unanswered_commit(step: str) -> N
 
 
 def test_a_jvm_member_lets_go_of_what_is_anothers_by_now() -> None:
-    """Somebody deletes its owner node, A claims the partition, and the JVM member, which looks at
-    no version, deletes A's node: what A has in flight may come twice.
+    """An operator deletes its owner node, A claims the partition, and the JVM member, which looks
+    at no version, deletes A's node: what A has in flight may come twice.
     """
     with Trace(partitions=2) as trace:
         trace.new_jvm()

@@ -109,8 +109,8 @@ def test_a_member_registers_although_its_group_is_lost_right_before() -> None:
 
 
 def test_what_is_held_is_looked_at_before_a_new_registration() -> None:
-    """Z holds all four partitions and hears nothing for a while. Meanwhile A rebuilds the nodes and
-    claims. By the share of two members Z reads the third with another of its threads: it would
+    """Z holds all four partitions and receives nothing for a while. Meanwhile A rebuilds the nodes
+    and claims. By the share of two members Z reads the third with another of its threads: it would
     write that thread into the node of A, whose version is the one that its own had.
     """
     with Trace(partitions=4, session_ms=6000) as trace:

@@ -35,7 +35,7 @@ Violations = dict[str, str | None]
 
 @pytest.fixture(scope="module")
 def runs() -> tuple[Violations, Violations]:
-    """In a process of its own: a seed means the same story only under one order of sets."""
+    """In a separate process: a seed gives the same story only under one order of sets."""
     done = subprocess.run(
         [sys.executable, "-c", RUN],
         cwd=ROOT,
@@ -71,7 +71,7 @@ def test_bugs_of_coordinated_groups_that_show_in_nearly_every_scene_are_found() 
     """Which seed finds one changes with the product, and most scenes are long."""
     shown = (
         "start before the stop is answered",
-        "elected, whoever is",
+        "elected, whichever candidate is",
         "channels of the dead stay",
     )
     find_planted("--protocol", "coordinator", "--seeds", "8", "--cores", "1", *shown)
@@ -84,7 +84,7 @@ def test_all_bugs_of_coordinated_groups_are_found() -> None:
 
 
 def test_bugs_of_brokered_groups_that_show_soon_are_found() -> None:
-    shown = ("commit what is planned", "go on from memory", "give out what is owned")
+    shown = ("commit what is planned", "continue from memory", "give out what is owned")
     find_planted("--protocol", "kafka", "--seeds", "16", "--cores", "1", *shown)
 
 

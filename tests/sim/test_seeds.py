@@ -1,4 +1,4 @@
-"""A share of the seeds every day, and the promise that a seed always tells the same story."""
+"""A share of the seeds every day, and the promise that a seed always gives the same story."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def test_f6_expired_before_the_boundary_and_again() -> None:
 
 @pytest.mark.parametrize("step", SPARK)
 def test_f7_a_stop_with_evidence_repeats_nothing(step: str) -> None:
-    """Between the sink and Spark's log nobody can know; everywhere else B begins where A ended."""
+    """Between the sink and Spark's log no member can know; elsewhere B begins where A ended."""
     with Trace() as trace:
         a, b = trace.query("a", evidence=True), trace.query("b")
         first = trace.begin(a)

@@ -41,7 +41,7 @@ class ProcessThread:
         self.actor = actor
 
     def join(self, timeout: float | None = None) -> None:
-        """The actor's end wakes nobody, so it is looked at now and then."""
+        """The end of an actor wakes no thread, so it is looked at now and then."""
         world = self.threads.world
         until = world.now + (timeout or _FOR_EVER_S)
         while not self.actor.done and world.now < until:

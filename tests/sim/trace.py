@@ -1,4 +1,5 @@
-"""A scene in which nothing happens by chance: who starts when, and what befalls whom at which step.
+"""A scene in which nothing happens by chance: which query starts when, and which fault occurs at
+which step.
 
 The checkers are those of the seeds. `close` heals, reads to the end and lets all leave, as they do.
 """

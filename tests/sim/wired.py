@@ -69,7 +69,7 @@ class WiredView(ClusterView):
                     pieces.append((OffsetRange(start, until), which))
                     got.add(start, until)
         self._check(partition, wanted, mark, got, reading._lost)
-        # Nobody ever reads a marker, and whoever has come to it has passed it.
+        # No member ever reads a marker, and a read that reaches it passes it.
         log = self._log(partition)
         passed = sorted(log.holes & self._there(partition, wanted, mark, got))
         return pieces + [(OffsetRange(hole, hole + 1), log.named(hole)) for hole in passed]
@@ -86,7 +86,7 @@ class WiredView(ClusterView):
         }
 
     def _there(self, tp: TopicPartition, wanted: OffsetRange, mark: Mark, got: Covered) -> set[int]:
-        """What was left unread, and stands in the log as when it was planned."""
+        """What was left unread, and is in the log as when it was planned."""
         log = self._log(tp)
         return {
             offset

@@ -1,5 +1,5 @@
-"""What befalls the logs of a group in a share of its scenes, in which nothing else does: then it is
-exact what is lost.
+"""Faults of the logs of a group, in a share of its scenes without other faults: then it is exact
+what is lost.
 
 Members and their tasks speak with the brokers over the wire there: see tests/sim/wired.py.
 """
@@ -23,8 +23,8 @@ Fault = Callable[["Scene", Random], bool]
 _SHARE = 0.08
 # Most have joined by then.
 _FIRST_S = 16.0
-# Each partition has had its holder for so long, and keeps it: of what was lost before a member's
-# first look it knows nothing.
+# Each partition has had its holder for so long, and keeps it: a member does not know what was lost
+# before its first look.
 _SETTLED_S = 4.0
 _LOOK_S = 0.5
 
@@ -56,7 +56,7 @@ def draw(scene: Scene) -> None:
 
 
 class Holders:
-    """Who holds what, and since when nothing of it has changed."""
+    """Which member holds what, and since when nothing of it has changed."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -99,15 +99,15 @@ def cut(scene: Scene, rng: Random) -> bool:
 
 
 def recreate(scene: Scene, rng: Random) -> bool:
-    """A topic is deleted and made anew, before anybody sees that it is gone: then its partitions
-    stay where they are. Its logs are shorter than they were, as long, or longer.
+    """A topic is deleted and recreated before any member sees that it is gone: then its partitions
+    do not move. Its logs are shorter than they were, as long, or longer.
     """
     topic = rng.choice(scene.topics)
     partitions = scene.kafka.partitions_of(topic)
     held = scene.holders.settled
     if not held or not partitions or any(scene.checkers.of(p).cuts for p in partitions):
         return False
-    scene.world.tell(f"** {topic} is made anew")
+    scene.world.tell(f"** {topic} is recreated")
     ends = {p: scene.kafka.logs[p].latest for p in partitions}
     for partition in partitions:
         scene.checkers.cut(held[partition], partition, 0, ends[partition])
@@ -122,8 +122,8 @@ def recreate(scene: Scene, rng: Random) -> bool:
 
 
 def former_leaders(scene: Scene, rng: Random) -> bool:
-    """They are cut off from the controller, and not from their clients: they answer as before,
-    some of them for ever.
+    """They are cut off from the controller, and not from their clients: they answer as before, some
+    of them permanently.
     """
     logs = [p for p in sorted(scene.kafka.logs) if scene.kafka.logs[p].former is None]
     if not logs:
@@ -139,7 +139,7 @@ def former_leaders(scene: Scene, rng: Random) -> bool:
                 scene.kafka.logs[partition].former = None
 
         scene.world.after(seconds, heard)
-    scene.world.tell(f"** former leaders go on to answer: {', '.join(map(str, picked))}")
+    scene.world.tell(f"** former leaders still answer: {', '.join(map(str, picked))}")
     return True
 
 
@@ -164,7 +164,7 @@ def transaction(scene: Scene, rng: Random) -> bool:
 
 FAULTS: dict[str, Fault] = {
     "log cut": cut,
-    "topic made anew, of any length": recreate,
+    "topic recreated, of any length": recreate,
     "former leaders answer": former_leaders,
     "transactions": transaction,
     "leaders move at once": log_faults.elect,

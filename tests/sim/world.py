@@ -1,8 +1,8 @@
 """Virtual time, and actors of which exactly one runs at a time.
 
-Members are plain synchronous code, so each actor has a thread of its own; a lock per actor passes
-the right to run from one to the next. Who is next depends on the seed alone: each request takes a
-drawn time, and the earliest one is next.
+Members are plain synchronous code, so each actor has a separate thread; a lock per actor passes the
+right to run from one to the next. The seed alone decides which is next: each request takes a drawn
+time, and the earliest one is next.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DONE_MAX = 50
 
 
 class KilledError(BaseException):
-    """The process that runs this code is gone; nothing it still does reaches anybody."""
+    """The process that runs this code has ended; nothing it still does has an effect."""
 
 
 class HaltError(BaseException):
@@ -59,9 +59,10 @@ class World:
         self.crashes: list[str] = []
         self.traced = False
         self.lazy_until = float("-inf")
-        """While one batch takes hours, everybody else does little, or hours would never pass."""
+        """While one batch takes hours, every other member does little, or hours would never pass.
+        """
 
-    # -- what is told
+    # -- what is traced
 
     def tell(self, text: str) -> None:
         self.story.append(f"{self.now - 1000.0:9.3f}  {text}")
@@ -131,14 +132,14 @@ class World:
         return self.rng.random() * 1.5
 
     def pause(self, seconds: float) -> None:
-        """The one who runs lets time pass."""
+        """The running actor lets time pass."""
         me, at = self.current, self.now + seconds
         heap = self._heap
         if heap and heap[0][0] <= at or self.over or me.paused_until > at:
             self._push(at, me)
             self._switch(me)
             return
-        # Nothing else happens before: what a push and a pop would come to.
+        # Nothing else happens before: the result of a push and a pop.
         me.turn += 1
         self.now = at
         self.steps += 1
@@ -183,7 +184,7 @@ class World:
             if self.over:
                 return self.main
             if not self._heap:
-                self.fail("nobody has anything left to do")
+                self.fail("no actor has anything left to do")
                 return self.main
             at, _, actor, turn, act = heapq.heappop(self._heap)
             if actor is not None:
@@ -199,7 +200,7 @@ class World:
                 return actor
 
     def end(self) -> None:
-        """Every actor that is left is told that it is over, one after another."""
+        """End every actor that is left, one after another."""
         self.over = True
         for actor in self._actors:
             if not actor.done:
@@ -212,7 +213,7 @@ class World:
 
 
 class VirtualClock:
-    """A member's clock: of its own rate, and set wrongly."""
+    """A member's clock, with its own rate, and set wrongly."""
 
     def __init__(self, world: World, rate: float, offset: float, check: Callable[[], None]) -> None:
         self.world = world
@@ -220,7 +221,7 @@ class VirtualClock:
         self.offset = offset
         self.check = check
         self.suspended_s = 0.0
-        """How long the machine has slept. This clock has counted it."""
+        """Return how long the machine has slept. This clock has counted it."""
 
     def monotonic(self) -> float:
         return self.world.now * self.rate

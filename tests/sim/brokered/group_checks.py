@@ -1,7 +1,7 @@
-"""The promises, where the brokers coordinate: who planned what under which write, and what the
-coordinator then knew of it.
+"""The promises, where the brokers coordinate: which member planned what under which write, and what
+the coordinator then knew of it.
 
-Taken from what the coordinator did: every commit, everyone it removed, what it forgot when it
+Taken from what the coordinator did: every commit, every member it removed, what it forgot when it
 moved. Sessions are numbers of drivers here; 0 is an operator.
 """
 
@@ -26,7 +26,7 @@ from tests.sim.query import Batch, Driver
 from tests.sim.world import World
 
 _LATELY_S = 5.0
-# Removed by the coordinator while its session lasted: nothing it could know of.
+# Removed by the coordinator while its session lasted: it could not know.
 _UNHEARD = ("fenced", "it did not join in time", "it did not ask for its share in time", "left")
 
 
@@ -73,8 +73,8 @@ class GroupChecks(Checkers):
             self.removed_by.pop(client, None)
 
     def _notice_missed(self, client: int) -> None:
-        """The answer to a join is lost, and with it a generation: all that is held is dropped, and
-        no commit of the generation before was taken any more.
+        """The answer to a join is lost, and with it a generation: the member drops all that it
+        holds, and no commit of the generation before was taken any more.
         """
         driver = self.drivers[client]
         member = brokered(driver).keeper.member
@@ -91,7 +91,7 @@ class GroupChecks(Checkers):
         elif not driver.process.leaving:
             self.fault(driver, "it has given up its membership")
         else:
-            # What it leaves uncommitted may be read before it has heard that it is out.
+            # What it leaves uncommitted may be read before it learns that it is removed.
             self.left(driver)
 
     def joined_late(self, client: int) -> None:
@@ -101,7 +101,7 @@ class GroupChecks(Checkers):
         self.fault(self.drivers[client], "its join came late")
 
     def loaded(self, group: Group) -> None:
-        """Whoever was told of a generation that is not written is a newcomer now."""
+        """A member that received a generation that is not written is a newcomer now."""
         self.counts["coordinator moved"] += 1
         at = {m.client: group.generation for m in group.members.values()}
         for client, generation in sorted(self.generation_of.items()):
@@ -114,7 +114,7 @@ class GroupChecks(Checkers):
                 self._is_back(driver, client)
 
     def _is_back(self, driver: Driver, client: int) -> None:
-        """Removed by a coordinator whose word is forgotten: a member as if nothing had been."""
+        """Removed by a coordinator whose state is forgotten: it is a member as before."""
         self.counts["a removal was forgotten"] += 1
         why = f"removed from the group: {self.removed_by.pop(client)}"
         self.world.tell(f"{driver.name} is a member as before")
@@ -222,7 +222,7 @@ class GroupChecks(Checkers):
         progress = self.of(partition)
         writer = self.drivers.get(progress.writer)
         if writer is not None and writer.query is driver.query:
-            # Its twin's, or its own write that came late.
+            # Its twin's, or its own write that arrived late.
             return False
         if partition in self.moved_by_replay or self.removed_by.get(number) in _UNHEARD:
             self.counts["plan under a fence moved unheard"] += 1
@@ -230,7 +230,7 @@ class GroupChecks(Checkers):
         return self._believes(driver) and progress.changed_at <= driver.call_began
 
     def _other_holder(self, driver: Driver, partition: TopicPartition) -> Driver | None:
-        """Another whose next boundary would plan it without asking anybody."""
+        """Another member, whose next boundary would plan it without any request."""
         mine = self.removed_by.get(self.number_of(driver))
         for number, other in self.drivers.items():
             if other is driver or other.gone or other.process.planner_dead:
@@ -254,7 +254,7 @@ class GroupChecks(Checkers):
         return replayed(planned.range, planned.fence, held, mine=True) == "include"
 
     def moved_by_another(self, driver: Driver, partition: TopicPartition) -> bool:
-        """Or by a request of its own that came late, within one generation."""
+        """Or by a late request of this member, within one generation."""
         return partition in self.set_back_late or super().moved_by_another(driver, partition)
 
     def was_set_back(
@@ -268,7 +268,7 @@ class GroupChecks(Checkers):
         )
 
     def excused(self, partition: TopicPartition, batch: Batch, why: list[str], rows: int) -> None:
-        """Each fault costs at most one more delivery of what was in flight."""
+        """Each fault allows at most one more delivery of what was in flight."""
         super().excused(partition, batch, why, rows)
         self.rows_excused[partition] += rows
         # Of three deliveries of one row it is not known which fault has caused which.
@@ -338,7 +338,7 @@ class GroupChecks(Checkers):
     # -- at the end
 
     def uncommitted(self) -> list[str]:
-        """What a late request has set back stays so until there is more to read."""
+        """What a late request has set back remains so until there is more to read."""
         found = []
         for partition, log in sorted(self.kafka.logs.items()):
             if partition in self.set_back_late:

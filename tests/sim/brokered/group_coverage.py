@@ -1,4 +1,4 @@
-"""What scenes of brokered groups have to reach, and the counting of what only the product knows."""
+"""What scenes of brokered groups must reach, and the counting of what only the product knows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXPECTED = (
     *("removed: left", "removed: fenced", "removed: its session has ended"),
     "removed: it did not join in time",
     *("replayed: include", "replayed: leave out", "replayed: wait"),
-    *("goes on: first position", "goes on: own progress", "goes on: group's offset"),
+    *("continues at: first position", "continues at: own progress", "continues at: group's offset"),
     *("phase: unjoined", "phase: rebalancing", "phase: stable"),
     *("set back by a late request", "left without a last commit"),
     *("heartbeat: GROUP_AUTHORIZATION_FAILED", "find: GROUP_AUTHORIZATION_FAILED"),
@@ -72,7 +72,9 @@ def _wrap(owner: Any, name: str, label: Callable[[Any, tuple[Any, ...]], str]) -
 def _position(found: int | None, args: tuple[Any, ...]) -> str:
     known, committed = args
     if found is None:
-        return "goes on: first position"
+        return "continues at: first position"
     if known is not None and known.is_untouched(committed):
-        return "goes on: own progress"
-    return "goes on: group's offset" if committed.offset is not None else "goes on: rebuilt"
+        return "continues at: own progress"
+    return (
+        "continues at: group's offset" if committed.offset is not None else "continues at: rebuilt"
+    )

@@ -1,4 +1,4 @@
-"""What can befall a group that a broker coordinates: its members, the coordinator, the way."""
+"""Faults of a group that a broker coordinates: of its members, the coordinator, the network."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def draw(scene: BrokeredScene) -> None:
 
 
 def _each(name: str, act: Callable[[BrokeredScene, Driver], None]) -> Fault:
-    """At a step of whichever of its threads."""
+    """At a step of any of its threads."""
     return each(name, act, _POINTS)
 
 
 def _pause_beyond_poll(scene: BrokeredScene, driver: Driver) -> None:
-    """The JVM stands still and the planner lives: its calls stop, heartbeats do not."""
+    """The JVM is suspended and the planner lives: its calls stop, heartbeats do not."""
     driver.query.slow_next_s = min(scene.max_poll_ms / 1000.0 * 1.3, 90.0)
 
 
@@ -85,7 +85,7 @@ def moves_in_rebalance(scene: BrokeredScene) -> bool:
 
 
 def forgets_whom_it_removed(scene: BrokeredScene) -> bool:
-    """One is cut off and counted out without a word; the generation without it is not written."""
+    """One is cut off and removed without notice; the generation without it is not written."""
     driver = any_one(scene)
     if driver is None or scene.max_poll_ms > 60_000:
         return False
@@ -121,7 +121,7 @@ def _move_when(scene: BrokeredScene, is_time: Callable[[], bool]) -> None:
 
 
 def reset(scene: BrokeredScene) -> bool:
-    """All stop or are killed, an operator sets offsets when nobody is left, and all come back."""
+    """All stop or are killed, an operator sets offsets when none is left, and all come back."""
     if scene.held_back or not scene.coordinator.offsets:
         return False
     scene.held_back = True
@@ -144,7 +144,7 @@ def reset(scene: BrokeredScene) -> bool:
         for partition in scene.rng.sample(partitions, min(3, len(partitions))):
             log = scene.kafka.logs[partition]
             at = scene.coordinator.offsets[partition].offset
-            # To where it stands as well: nothing but the token tells.
+            # To where it is as well: only the token shows it.
             to = scene.rng.choice([at, scene.rng.randrange(log.earliest, log.latest + 1)])
             scene.coordinator.set_offset(partition, max(log.earliest, min(to, log.latest)))
         scene.held_back = False
@@ -193,7 +193,7 @@ def twins_in_replay(scene: BrokeredScene) -> bool:
 
 
 def two_at_once(scene: BrokeredScene) -> bool:
-    """Whatever they are: the second begins while the first one lasts."""
+    """Any two faults: the second begins while the first one lasts."""
     names = [name for name in FAULTS if name != "two at once"]
     weights = [FAULTS[name][0] for name in names]
     first, second = scene.rng.choices(names, weights, k=2)
@@ -205,7 +205,7 @@ def two_at_once(scene: BrokeredScene) -> bool:
 
 
 def static_restart(scene: BrokeredScene) -> bool:
-    """One with a member.id ends and is back before anybody has missed it."""
+    """One with a member.id ends and is back before its absence is noticed."""
     static = [d for d in scene.running if d.query.static and not d.process.access.paused]
     if not static:
         return False
@@ -235,7 +235,7 @@ FAULTS: dict[str, tuple[int, Fault]] = {
     "SIGTERM to all": (4, _each("SIGTERM to all", stop_group)),
     "drain": (4, _each("drain", drain)),
     "slow batch": (3, _each("slow batch", _slow)),
-    "joiner beside a slow batch": (4, _slow_while_joining),
+    "joiner during a slow batch": (4, _slow_while_joining),
     "coordinator moves": (6, coordinator_moves),
     "coordinator moves in a rebalance": (4, moves_in_rebalance),
     "coordinator forgets whom it removed": (4, forgets_whom_it_removed),

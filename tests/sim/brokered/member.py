@@ -36,7 +36,7 @@ class MemberThreads(ProcessThreads):
         super().__init__(process.world, process)
         self.keeping = ThreadSteps(process, "keeper")
         self.still = False
-        """Nobody else may run now: a lock of the real kind is held."""
+        """No other thread may run now: a lock of the real kind is held."""
 
     @property
     def steps(self) -> Process | ThreadSteps:
@@ -55,8 +55,8 @@ class MemberThreads(ProcessThreads):
 
 
 class TurnedCondition:
-    """A condition in the world: nobody waits for its lock, since nobody who has it lets others run
-    but by waiting. Before it is taken, another thread may come first.
+    """A condition in the world: no thread waits for its lock, since its holder lets others run only
+    by waiting. Before it is taken, another thread may come first.
     """
 
     def __init__(self, threads: MemberThreads) -> None:
@@ -150,12 +150,12 @@ class BrokeredDriver(Driver):
         return GroupCoordinator(cluster, self.options.group.id)
 
     def _sleep(self, seconds: float) -> None:
-        """No batch here takes hours: the others go on as ever beside a slow one."""
+        """No batch here takes hours: the other members continue as usual during a slow one."""
         self.world.lazy_until = float("-inf")
         super()._sleep(seconds)
 
     def _watch_silence(self, wait_s: float) -> None:
-        """As planning/silence.py's thread does, which looks and never waits for anybody."""
+        """Acts as planning/silence.py's thread does, which looks and never waits."""
         silence = self.planner.silence
 
         def look() -> None:

@@ -44,8 +44,8 @@ def _commit_what_is_planned() -> Patches:
     return [put(Planner, "partitions", partitions)]
 
 
-def _go_on_from_memory() -> Patches:
-    """Whoever has written there since."""
+def _continue_from_memory() -> Patches:
+    """The partition's last writer does not matter."""
 
     def position(known: GroupProgress | None, committed: GroupOffset) -> int | None:
         return known.done if known is not None else committed.offset
@@ -54,7 +54,7 @@ def _go_on_from_memory() -> Patches:
 
 
 def _replay_what_is_assigned() -> Patches:
-    """Whatever the group holds of it by now."""
+    """The group's present offset does not matter."""
 
     def replayed(
         _planned: OffsetRange, _fence: Fence, _committed: GroupOffset, *, mine: bool
@@ -69,7 +69,7 @@ def _never_move_the_fence() -> Patches:
 
 
 def _give_out_what_is_owned() -> Patches:
-    """Balanced at once, as if nobody read."""
+    """Balanced at once, as if no member read."""
 
     def cooperative(members: Sequence[GroupMember], partitions: Any) -> Any:
         shares = assignors._balanced(members, partitions, assignors._claims(members))
@@ -108,8 +108,8 @@ def _join_first() -> Patches:
     return [put(KafkaMembership, "step", step)]
 
 
-def _a_lease_for_ever() -> Patches:
-    """As long as nobody says anything else."""
+def _a_lease_without_end() -> Patches:
+    """The member believes it until an answer says otherwise."""
 
     def has_lease(self: KafkaMembership) -> bool:
         return self.keeper.member.life == self.holdings.life
@@ -157,7 +157,7 @@ def _list_nothing_as_owned() -> Patches:
 
 
 def _deaf_heartbeat() -> Patches:
-    """Whatever it is told, nothing follows from it."""
+    """The member ignores what it receives."""
 
     def heartbeat_answered(member: Member, *_args: Any, **_named: Any) -> Turn:
         return Turn(member, "rest")
@@ -170,7 +170,7 @@ def _leave_at_once() -> Patches:
 
 
 def _claim_without_reading() -> Patches:
-    """What we remember is where it goes on, and a read that is not told is an empty one."""
+    """The member continues from memory, and takes a read without an answer for an empty one."""
     real = GroupRequests.read
 
     def read(
@@ -183,14 +183,14 @@ def _claim_without_reading() -> Patches:
 
 BUGS: Final[Bugs] = {
     "commit what is planned": _commit_what_is_planned,
-    "go on from memory": _go_on_from_memory,
+    "continue from memory": _continue_from_memory,
     "replay what is assigned": _replay_what_is_assigned,
     "never move the fence": _never_move_the_fence,
     "give out what is owned": _give_out_what_is_owned,
     "join before the last commit": _join_before_the_last_commit,
     "commit what was voided": _commit_what_was_voided,
     "join first": _join_first,
-    "a lease for ever": _a_lease_for_ever,
+    "a lease without end": _a_lease_without_end,
     "a refused commit is done": _a_refused_commit_is_done,
     "begin at startingOffsets": _begin_at_starting_offsets,
     "held outlives membership": _held_outlives_membership,

@@ -1,4 +1,4 @@
-"""Bugs in what is made of the brokers' error codes, and of a clock. All of them were the product's
+"""Bugs in the handling of the brokers' error codes, and of a clock. All of them were the product's
 own, until an audit of its code found them.
 """
 
@@ -52,7 +52,7 @@ def _moved_before_the_append() -> Patches:
 
 
 def _a_refused_right_is_a_success() -> Patches:
-    """GROUP_AUTHORIZATION_FAILED says nothing of the member, so a commit renews the lease."""
+    """GROUP_AUTHORIZATION_FAILED does not concern the member, so a commit renews the lease."""
 
     def judge(
         sent: Collection[TopicPartition],

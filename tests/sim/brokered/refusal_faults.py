@@ -24,8 +24,8 @@ _WORDS: dict[str, Request] = {
     "commit": "commit",
     "fetch": "offset fetch",
 }
-# Of those that speak of the member, or refuse it for good, each is the coordinator's to say, when
-# it is so; a lie about it would be a fault of a kind that no member can survive unharmed.
+# Codes that concern the member, or refuse it finally, come from the coordinator when they are true;
+# a false one would be a fault of a kind that no member can survive unharmed.
 _TOLD_IN_TRUTH = (
     *(Meaning.DONE, Meaning.NAMED, Meaning.UNKNOWN_MEMBER, Meaning.OLD_GENERATION),
     *(Meaning.FENCED, Meaning.REBALANCE, Meaning.REFUSED),
@@ -34,7 +34,7 @@ _UNLISTED = (51, 9999)
 
 
 def odd_answer(scene: BrokeredScene, driver: Driver) -> None:
-    """Of a request's codes any; after the effect where the code leaves that open."""
+    """Any of a request's codes; after the effect where the code leaves that open."""
     rng = scene.rng
     word = rng.choice(["join", "sync", "heartbeat", "leave", "fetch", *["commit"] * 4])
     request = _WORDS[word]
@@ -47,7 +47,7 @@ def odd_answer(scene: BrokeredScene, driver: Driver) -> None:
 
 
 def refused_for_good(scene: BrokeredScene, driver: Driver) -> None:
-    """The query ends, and says why."""
+    """The query ends, and reports why."""
     word = scene.rng.choice(["join", "sync", "heartbeat", "commit", "fetch"])
     request = _WORDS[word]
     listed = [

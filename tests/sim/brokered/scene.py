@@ -1,4 +1,4 @@
-"""A scene of a group that a broker coordinates: its queries, what befalls them, and how it ends."""
+"""A scene of a group that a broker coordinates: its queries, its faults, and how it ends."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.sim.scene import GROUP, Scene
 _SHARED_S_MAX = 120.0
 _EMPTY_S_MAX = 60.0
 _HELD_LOOK_S = 0.5
-# A member that was cut off is counted out, and the group is assigned anew, perhaps twice. To it
-# comes max.poll.interval.ms, after which a newcomer asks again whose join was lost.
+# A member that was cut off is removed, and the group is assigned again, perhaps twice. Add
+# max.poll.interval.ms, after which a newcomer asks again whose join was lost.
 _READ_S_MAX = 60.0
 
 
 class BrokeredScene(Scene):
     rolls_back = False
-    # One member alone, of the smallest batches, beside what is produced meanwhile.
+    # One member alone, with the smallest batches, while records are produced.
     row_s = 1 / 1.5
     load_s_max = _READ_S_MAX
 
@@ -36,14 +36,14 @@ class BrokeredScene(Scene):
         self.max_poll_ms = rng.choice([8000, 20_000, 60_000, 300_000])
         if self.cuts:
             self.max_poll_ms = 300_000  # a task waits for what is gone longer than the others
-        # A newcomer whose join is lost in silence asks again after so long, as a plain consumer.
+        # A newcomer whose join gets no answer asks again after so long, as a plain consumer does.
         self.heal_s_max += self.max_poll_ms / 1000.0
         self.load_s_max += self.max_poll_ms / 1000.0
         self.is_loaded = True
         self.without_right: list[Query] = []
         """Queries that may not read the group now."""
         self.held_back = False
-        """Nobody is started: an operator works on the group."""
+        """No query is started: an operator works on the group."""
 
     def _coordinate(self, *, first_join_s: float) -> None:
         self.server.lookers.clear()
@@ -126,7 +126,9 @@ class BrokeredScene(Scene):
         refusals.odd.clear()
 
     def produce(self) -> None:
-        """Less while it is looked whether all is read: one member of small batches must do."""
+        """Less while the scene checks whether all is read: one member with small batches must
+        suffice.
+        """
         if not self.healing:
             super().produce()
         elif self.producing and not self.world.over:

@@ -1,5 +1,5 @@
-"""Error codes of the brokers that once lost records, had them read without end, or told what is not
-so, each as the events that led to it.
+"""Error codes of the brokers that once lost records, had them read without end, or gave a false
+report, each as the events that led to it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def test_a_restart_after_a_commit_that_may_have_been_done(code: int, executed: b
 
 
 def test_a_member_without_its_group_right_ends_and_another_reads_on() -> None:
-    """Rights to the topics stay: it could read on for ever, beside the one that has its share."""
+    """Rights to the topics remain: it could read on permanently, at the same time as the member
+    that has its share.
+    """
     with BrokeredTrace(partitions=2) as trace:
         one, two = trace.query("a"), trace.query("b")
         first = trace.begin(one)

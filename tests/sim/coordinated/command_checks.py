@@ -1,8 +1,8 @@
-"""What is checked besides, where a coordinator decides: whom it tells to start what.
+"""What is checked in addition where a coordinator decides: which member it commands to start what.
 
-A coordinator is no guard of P1 to P4: owner nodes and fences are, and they are checked as in any
-other group. What it must do is not to start a partition, within its term, where another member that
-it has told to read it may still do so, and to bring the group to an even share in the end.
+A coordinator does not guard P1 to P4: owner nodes and fences do, and they are checked as in any
+other group. The coordinator must not start a partition, within its term, where another member that
+it has commanded to read it may still do so. In the end it must bring the group to an even share.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _OPERATOR = 0
 
 
 class CommandChecks(Checkers, Looker):
-    """`may_read`: what each consumer was told to start in this term, and has not given up since.
-    `told` are all commands ever written, for those that repeat them.
+    """`may_read`: what each consumer was commanded to start in this term, and has not given up
+    since. `told` are all commands ever written, for those that repeat them.
     """
 
     def __init__(self, world: World, server: FakeZookeeper, kafka: FakeKafka, group: str) -> None:
@@ -99,8 +99,8 @@ class CommandChecks(Checkers, Looker):
                 both = partitions & command.share.keys()
                 if other != consumer and both:
                     self.world.fail(
-                        f"{consumer} is told to start {_named(both)}, which {other} was told to "
-                        f"read and has not given up"
+                        f"{consumer} is commanded to start {_named(both)}, which {other} was "
+                        f"commanded to read and has not given up"
                     )
             registered = self.server.leader.nodes.get(self.paths.id(consumer))
             if registered is not None and registered.node.czxid == command.life:
@@ -120,16 +120,14 @@ class CommandChecks(Checkers, Looker):
             self.may_read.get(consumer, set()).difference_update(stopped)
 
     def _vandalised(self, holder: int, partition: TopicPartition) -> None:
-        """Nobody watches all owner nodes here: a member learns of it by the proof before its next
-        plan.
-        """
+        """No member watches all owner nodes here: the proof before its next plan shows it."""
         super()._vandalised(holder, partition)
         self.taken_over.add((holder, partition))
 
     def failed(self, driver: Driver, error: BaseException) -> None:
         if isinstance(error, AssignmentError) and self._others_seen:
             self.world.tell(f"{driver.name} is refused: {error}")
-            self.counts["refused beside others"] += 1
+            self.counts["refused with others"] += 1
             self.fault(driver, "the query was refused")
             return
         super().failed(driver, error)

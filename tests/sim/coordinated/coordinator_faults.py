@@ -1,4 +1,4 @@
-"""What can befall whoever is coordinator, at any of its steps, and what it has left behind."""
+"""Faults of the coordinator, at any of its steps, and of what it has left behind."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def draw(scene: CoordinatedScene) -> None:
 
 
 def _each(name: str, act: Callable[[CoordinatedScene, Office], None]) -> Fault:
-    """To the one in office; now and then something makes it work just then."""
+    """A fault of the coordinator in office; now and then something makes it work just then."""
 
     def fault(scene: CoordinatedScene) -> bool:
         office = scene.coordinator()
@@ -82,7 +82,7 @@ def _kill_again(scene: CoordinatedScene, office: Office) -> None:
 
 
 def _pause(scene: CoordinatedScene, office: Office) -> None:
-    """It wakes up in the belief to be coordinator, beside another."""
+    """It wakes up and believes that it is coordinator, at the same time as another."""
     office.process.pause(timeout_s(scene) * scene.rng.choice([0.5, 1.5, 3.0]))
 
 
@@ -106,16 +106,16 @@ def _lose(fate: str) -> Callable[[CoordinatedScene, Office], None]:
 
 
 def deposed(scene: CoordinatedScene) -> bool:
-    """Somebody deletes the node of the election: for a moment there are two."""
+    """An operator deletes the node of the election: for a moment there are two."""
     if COORDINATOR not in scene.server.leader.nodes:
         return False
-    scene.world.tell("** somebody deletes the coordinator's node")
+    scene.world.tell("** an operator deletes the coordinator's node")
     scene.server.write(Delete(COORDINATOR, -1))
     return True
 
 
 def old_command(scene: CoordinatedScene) -> bool:
-    """A command of before stands in the channel once more, as a dead coordinator leaves it."""
+    """An old command is in the channel once more, as a dead coordinator leaves it."""
     told = scene.commands.told
     if not told:
         return False
@@ -137,7 +137,7 @@ def garbage(scene: CoordinatedScene) -> bool:
 
 
 def _write(scene: CoordinatedScene, create: Op) -> bool:
-    scene.world.tell(f"** somebody writes {create.path}")
+    scene.world.tell(f"** an operator writes {create.path}")
     return not any(isinstance(r, int) for r in scene.server.multi(0, [create]))
 
 

@@ -1,4 +1,4 @@
-"""A driver whose member a coordinator tells what to read; a candidate may stand beside it."""
+"""A driver whose member a coordinator assigns partitions; a candidate may run in it, too."""
 
 from __future__ import annotations
 

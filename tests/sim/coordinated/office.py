@@ -1,7 +1,7 @@
 """A candidate in the world of virtual time: the real one, over fake sessions, as an actor.
 
-It runs beside a member, in that driver's process but with a session of its own, or alone as
-`zkgroup coordinator` does. Its steps are told apart from the member's by their name.
+It runs in a member's driver process but with a separate session, or alone as `zkgroup coordinator`
+does. Its steps are distinguished from the member's by their name.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _RESIGN_S = 10.0
 
 @dataclass
 class LeadingAccess(Access):
-    """A process's way to ZooKeeper, where more than one session goes it: what befalls the process
-    befalls all of them, while an answer is lost to one.
+    """A process's way to ZooKeeper, where it has more than one session: a fault of the process
+    affects all of them, while an answer is lost to one.
     """
 
     beside: list[Access] = field(default_factory=list)
@@ -57,7 +57,7 @@ class LeadingAccess(Access):
 
 
 class Looker:
-    """Who is told what candidates do."""
+    """Is notified of what candidates do."""
 
     def stood_up(self, session: int, name: str) -> None: ...
     def takes_office(self, name: str) -> None: ...
@@ -127,7 +127,7 @@ class Office(Candidate):
             self.store.session.expire()  # type: ignore[attr-defined]
 
     def _one_session(self) -> None:
-        """What the candidate would only log, and stand up from, is a fault that is looked for."""
+        """What the candidate would only log, and recover from, is a fault that is looked for."""
         try:
             super()._one_session()
         except (AccessError, ServerError, SessionLostError):

@@ -1,5 +1,5 @@
-"""Bugs of coordinators and of those they tell, each planted by replacing one function: the
-simulation must find them all.
+"""Bugs of coordinators and of their members, each planted by replacing one function: the simulation
+must find them all.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class _Never(InDoubt):
 
 
 def _a_start_is_a_right() -> Patches:
-    """Told to start it, a member takes the node away from whoever has it."""
+    """On a command to start it, a member takes the node away from the member that has it."""
     real = claims.rebalance
 
     def rebalance_(
@@ -135,7 +135,7 @@ def _a_start_is_a_right() -> Patches:
     return [put(claims, "rebalance", rebalance_)]
 
 
-def _elected_whoever_is() -> Patches:
+def _elected_whichever_candidate_is() -> Patches:
     """The node is there: that is enough."""
     real = Candidate._elected
 
@@ -182,7 +182,7 @@ def _who_is_listed_was_always_there() -> Patches:
 
 
 def _the_answers_are_not_asked_for_at_first() -> Patches:
-    """Only when their watch fires, which nobody has armed yet."""
+    """Only when their watch fires, which no process has armed yet."""
     real = Term.work
 
     def work(self: Term) -> bool:
@@ -204,7 +204,7 @@ BUGS: Final[Bugs] = {
     "watch the members after the read": _watch_the_members_after_the_read,
     "a term outlives its connection": _a_term_outlives_its_connection,
     "a start is a right": _a_start_is_a_right,
-    "elected, whoever is": _elected_whoever_is,
+    "elected, whichever candidate is": _elected_whichever_candidate_is,
     "channels of the dead stay": _channels_of_the_dead_stay,
     "the dead keep what they held": _the_dead_keep_what_they_held,
     "one who is back was never away": _one_who_is_back_was_never_away,

@@ -1,4 +1,4 @@
-"""A scene of a coordinated group: its members, candidates beside them or alone, and how it ends."""
+"""A scene of a coordinated group: its members, candidates with them or alone, and how it ends."""
 
 from __future__ import annotations
 
@@ -53,12 +53,14 @@ class CoordinatedScene(Scene):
     def new_query(self, delay: float = 0.0) -> Query:
         query = super().new_query(delay)
         if query.available_now and not self.lone:
-            # Which ends when its own time is over, whether or not it was ever told anything.
+            # It ends when its own time is over, whether or not it ever received anything.
             self.new_candidate()
         return query
 
     def new_jvm(self) -> None:
-        """None from the start: whoever then came would be refused, and the scene tell nothing."""
+        """None from the start: members that join later would be refused, and the scene would show
+        nothing.
+        """
         if self._opened and not self.healing:
             super().new_jvm()
 
@@ -102,7 +104,7 @@ class CoordinatedScene(Scene):
         return [o for o in alive if not (o.process.driver_dead or o.process.planner_dead)]
 
     def coordinator(self) -> Office | None:
-        """Whoever believes to be it."""
+        """Return a candidate that believes to be coordinator, if there is one."""
         return next((o for o in self.offices() if o.in_office), None)
 
     # -- the end
@@ -168,7 +170,7 @@ class CoordinatedScene(Scene):
 
 EXPECTED = (
     *("election", "term", "stop", "start", "stopped", "start of one out of office"),
-    *("replay", "refused beside others"),
+    *("replay", "refused with others"),
 )
 
 

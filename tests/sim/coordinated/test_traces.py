@@ -23,8 +23,8 @@ def quiet() -> Iterator[None]:
 
 
 def test_an_offset_that_is_set_in_mid_batch_is_read_on_from() -> None:
-    """The commit is refused and the partition dropped. Nobody but its reader is told to read it, so
-    if that one does not take it up again, nobody ever does.
+    """The commit is refused and the partition dropped. Only its reader is commanded to read it, so
+    if that one does not take it up again, no member ever does.
     """
     with CoordinatedTrace(partitions=2, records=20) as trace:
         trace.new_candidate()
@@ -84,7 +84,7 @@ def test_the_coordinator_dies_at_every_step_of_a_rebalance(within: bool) -> None
 
 def test_a_coordinator_that_wakes_up_after_its_session_tells_nobody_anything() -> None:
     """Two believe to be it. The older one's session has ended, so ZooKeeper takes no command of it,
-    and it begins anew.
+    and it begins again.
     """
     with CoordinatedTrace(partitions=4, records=4) as trace:
         office = trace.new_candidate()

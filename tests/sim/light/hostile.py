@@ -1,9 +1,9 @@
-"""A client among the honest ones that may come to the port, and keeps to no rule.
+"""A hostile client that can reach the port, and keeps to no rule.
 
-It says that it is one of the members, with a secret of its own or with what the registration shows,
-and asks for what they own: by the versions that it has read, or by none. Nothing of that may be
-executed. What any member of a group may do by the rules (claim what is free, settle what it could
-have read) it leaves alone: that harms as well, and docs/security.md says so.
+It claims to be one of the members, with another secret or with what the registration shows, and
+asks for what they own: by the versions that it has read, or by none. None of that may be executed.
+What any member of a group may do by the rules (claim what is free, settle what it could have read)
+it leaves alone: that harms as well, and docs/security.md says so.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _AT_ONCE = 8
 
 
 def drawn(seed: int) -> bool:
-    """Apart from all else, so that a scene without it is the one that it was."""
+    """Drawn separately from all else, so that a scene without it is unchanged."""
     return Random(f"{seed} hostile").random() < SHARE
 
 
@@ -83,7 +83,7 @@ class HostileClient:
         if rng.random() < 0.7:
             stream.close()
         else:
-            # It keeps its place for as long as it is let.
+            # It keeps its place as long as the coordinator allows it.
             self.streams = [*self.streams[-3:], stream]
 
     def _hello(self, victim: LightDriver) -> Hello:
@@ -132,13 +132,13 @@ class HostileClient:
         return Commit(self._next(), tuple(self.rng.sample(found, self.rng.randrange(1, 4))))
 
     def replay(self, victim: LightDriver) -> ToCoordinator:
-        """The registration as it stands there."""
+        """The registration as it is in ZooKeeper."""
         node = self.scene.server.leader.nodes.get(self.scene.paths.id(victim.membership.member))
         data = b"{}" if node is None else node.data
         return Register(self._next(), data, self.rng.random() < 0.5)
 
     def answer(self, victim: LightDriver) -> ToCoordinator:
-        """To a command that it was not told."""
+        """An answer to a command that it did not receive."""
         orders = victim.membership.decider.orders
         generation: Generation = orders.newest
         life = max(0, orders.life)

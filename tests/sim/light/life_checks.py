@@ -1,5 +1,5 @@
-"""What is checked besides, where a coordinator keeps members' sessions: whose a persistent node is,
-and that no life is ended before its time.
+"""What is checked in addition where a coordinator keeps members' sessions: whose a persistent node
+is, and that no life is ended before its time.
 
 The claim of a light member is a life that no coordinator has ended: its registration is there. What
 the coordinator writes for a member counts as the member's own, from when it was asked for.
@@ -29,8 +29,8 @@ _LEFT_TIMEOUT_S = 10.0
 
 
 class Speaker(NamedTuple):
-    """For whom something is executed, as it was when that was asked for. `life` is negative before
-    there is one.
+    """The member that something is executed for, as it was when that was asked for. `life` is
+    negative before there is one.
     """
 
     driver: LightDriver
@@ -38,7 +38,7 @@ class Speaker(NamedTuple):
 
 
 class Stranger(NamedTuple):
-    """Who has come under a name, and is no member."""
+    """A client that uses a name, and is no member."""
 
     consumer: str
 

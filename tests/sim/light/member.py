@@ -54,7 +54,7 @@ class WatchedSession(LightSession):
 
     @property
     def connected(self) -> bool:
-        """Whoever hears no, and plans on by its lease, may stop without a commit."""
+        """A member that is refused, and plans on by its lease, may stop without a commit."""
         connected = super().connected
         if not connected:
             self.driver.process.access.refusals += 1
@@ -85,7 +85,7 @@ class WatchedSession(LightSession):
         self.driver.world.wake()
 
     def expire(self) -> None:
-        """Nobody but its coordinator could: its stream breaks instead."""
+        """Only its coordinator could: its stream breaks instead."""
         if self.driver.streams:
             self.driver.streams[-1].break_()
 
@@ -113,7 +113,7 @@ class ShortBatches(Driver):
         return found
 
     def _sleep(self, seconds: float) -> None:
-        # So nobody else needs to do little meanwhile.
+        # So no other member needs to do little meanwhile.
         self.world.lazy_until = float("-inf")
         super()._sleep(seconds)
 
@@ -122,7 +122,7 @@ class ShortBatches(Driver):
 
 
 class ToldDriver(ShortBatches, CoordinatedDriver):
-    """With a session of its own, in the group of those that have none."""
+    """A member with its own session, in a group of members that have none."""
 
 
 class LightDriver(ShortBatches):

@@ -26,7 +26,7 @@ _FOR_EVER_S = 1e9
 
 
 class Hearer(Looker):
-    """Who is told what is said over streams, and for whom a request to ZooKeeper is executed."""
+    """Is notified of messages on streams, and of the member that a request is executed for."""
 
     def heard(self, office: str, life: int) -> None: ...
     def said(self, consumer: str, command: Command) -> None: ...

@@ -1,8 +1,8 @@
-"""Bugs of light members and of those who keep their sessions, each planted by replacing one
-function: the simulation must find them all.
+"""Bugs of light members and of the coordinators that keep their sessions, each planted by replacing
+one function: the simulation must find them all.
 
-What a bug replaces, it replaces for the whole scene: within a call, where several actors are, the
-one that ends last would put back what another had put there.
+A bug replaces its functions for the whole scene: within a call, where several actors run, the one
+that ends last would restore what another had put there.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ENDED_AT_ONCE_S = 0.1
 
 
 def _lives_are_forgotten_at_fail_over() -> Patches:
-    """Whoever is registered and was not heard in this term is nobody."""
+    """A member that is registered and was not heard in this term does not exist."""
 
     def seen(sessions: Sessions, lives: Mapping[Life, float], now: float) -> Sessions:
         return real(sessions, dict.fromkeys(lives, _ENDED_AT_ONCE_S), now)
@@ -46,8 +46,8 @@ def _lives_are_forgotten_at_fail_over() -> Patches:
     return [put(keeping, "seen", seen)]
 
 
-def _nobody_expires_after_a_fail_over() -> Patches:
-    """Only who was heard in this term is looked after."""
+def _no_member_expires_after_a_fail_over() -> Patches:
+    """Only members that were heard in this term are looked after."""
     return [put(keeping, "seen", lambda sessions, _lives, _now: sessions)]
 
 
@@ -70,7 +70,7 @@ def _any_answer_frees() -> Patches:
 
 
 def _the_member_holds_no_lease() -> Patches:
-    """As long as nobody tells it otherwise, it plans."""
+    """The member plans as long as no coordinator says otherwise."""
     return [put(LightSession, "lease_left_s", lambda _self: 1.0)]
 
 
@@ -86,7 +86,7 @@ def _the_lease_counts_from_the_answer() -> Patches:
 
 
 def _who_is_not_registered_may_own() -> Patches:
-    """And what it is told to read it claims before it has a life."""
+    """The member claims its assignment before it has a life."""
     return [
         put(light_seat, "settles", lambda _paths, _transactions: True),
         put(LightDesk, "settle", lambda _self, _seat, life: life),
@@ -112,7 +112,7 @@ def _stopped_before_the_release() -> Patches:
     return [put(StreamChannel, "obey", obey)]
 
 
-def _a_fenced_predecessor_goes_on() -> Patches:
+def _a_fenced_predecessor_continues() -> Patches:
     """Its stream is left open, and the name is good enough."""
 
     here = local()
@@ -134,8 +134,8 @@ def _a_fenced_predecessor_goes_on() -> Patches:
     ]
 
 
-def _accepted_under_another_life_and_going_on() -> Patches:
-    """What it held is held still."""
+def _accepted_under_another_life_and_continuing() -> Patches:
+    """What it held is still held."""
     real = LightSession._take_up
 
     def take_up(self: LightSession, accepted: Accepted, stream: Stream, hello_at: float) -> bool:
@@ -206,12 +206,12 @@ class _Within(int):
         return True
 
 
-def _commands_are_told_once() -> Patches:
-    """To whoever listens just then."""
+def _commands_are_sent_once() -> Patches:
+    """The command goes to whichever member listens just then."""
     return [put(LightDesk, "deliver", lambda _self, _seat: None)]
 
 
-def _joined_once_is_told_for_ever() -> Patches:
+def _joined_once_assigned_permanently() -> Patches:
     """What was to be asked after the registration, and was not answered, is not asked again."""
     live = StreamChannel.live
     return [
@@ -231,7 +231,7 @@ def _an_earlier_stream_keeps_its_place() -> Patches:
 
 
 def _a_name_is_proof_enough() -> Patches:
-    """Whoever says that it is a member owns what the member owns."""
+    """A client that claims to be a member owns what the member owns."""
 
     def is_its_own(self: Seat, node: Node | None) -> bool:
         return node is None or light_nodes.consumer_of_owner(node) == self.hello.consumer
@@ -243,7 +243,7 @@ def _a_name_is_proof_enough() -> Patches:
 
 
 def _the_registration_shows_the_secret() -> Patches:
-    """And whoever has read it is taken for the member."""
+    """A client that has read the registration is taken for the member."""
 
     def holds(seat: Any, shown: str, caller: Caller) -> bool:
         return real_holds(seat, shown, caller) or here.get(shown) == seat.incarnation
@@ -260,23 +260,23 @@ def _the_registration_shows_the_secret() -> Patches:
 
 BUGS: Final[Bugs] = {
     "lives are forgotten at fail-over": _lives_are_forgotten_at_fail_over,
-    "nobody expires after a fail-over": _nobody_expires_after_a_fail_over,
+    "no member expires after a fail-over": _no_member_expires_after_a_fail_over,
     "half the timeout": _half_the_timeout,
     "any answer frees": _any_answer_frees,
     "the member holds no lease": _the_member_holds_no_lease,
     "the lease counts from the answer": _the_lease_counts_from_the_answer,
     "who is not registered may own": _who_is_not_registered_may_own,
     "stopped before the release": _stopped_before_the_release,
-    "a fenced predecessor goes on": _a_fenced_predecessor_goes_on,
-    "another life, and going on": _accepted_under_another_life_and_going_on,
+    "a fenced predecessor continues": _a_fenced_predecessor_continues,
+    "another life, and continuing": _accepted_under_another_life_and_continuing,
     "told before the life was known": _what_was_told_before_the_life_was_known_is_not_delivered,
     "no gate around an end": _no_gate_between_a_take_over_and_an_end,
     "heard after the end": _what_comes_after_the_end_is_answered,
     "a life ends with all of its name": _a_life_ends_with_all_of_its_name,
-    "commands are told once": _commands_are_told_once,
-    "joined once is told for ever": _joined_once_is_told_for_ever,
+    "commands are sent once": _commands_are_sent_once,
+    "joined once, assigned permanently": _joined_once_assigned_permanently,
     "an earlier stream keeps its place": _an_earlier_stream_keeps_its_place,
-    "a life that was given up goes on": forget_what_was_closed,
+    "a life that was given up continues": forget_what_was_closed,
     "a name is proof enough": _a_name_is_proof_enough,
     "the registration shows the secret": _the_registration_shows_the_secret,
 }

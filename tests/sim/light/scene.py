@@ -110,7 +110,7 @@ class LightScene(CoordinatedScene):
         super()._bring_back()
         for office in self.lone:
             office.access.set_way("up")
-        # Who serves no light members must not stay in office.
+        # A candidate that serves no light members must not stay in office.
         for driver in self.running:
             office_beside = driver.office if isinstance(driver, CoordinatedDriver) else None
             if office_beside is not None:
@@ -119,7 +119,7 @@ class LightScene(CoordinatedScene):
         self.world.wake()
 
     def finish(self) -> None:
-        """Who has died just before is given up first."""
+        """A member that has just died is given up first."""
         self.ending = True
         for driver in self.running:
             driver.stop()
@@ -136,7 +136,7 @@ class LightScene(CoordinatedScene):
 EXPECTED = (
     *("election", "term", "stop", "start", "stopped", "replay", "registered", "said"),
     *("life ended", "owner node of the dead deleted", "taken over from its predecessor"),
-    *("hostile request", "plan in doubt", "duplicate by a fault", "refused beside others"),
+    *("hostile request", "plan in doubt", "duplicate by a fault", "refused with others"),
 )
 
 

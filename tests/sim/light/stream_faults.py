@@ -1,4 +1,6 @@
-"""What can befall streams, and whoever serves them, besides what befalls any coordinator."""
+"""Faults of streams, and of the coordinator that serves them, in addition to those of any
+coordinator.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def _break_all(scene: LightScene, office: LightCandidate) -> None:
 
 
 def _keep(scene: LightScene, driver: LightDriver) -> None:
-    """Nothing gets through in either way for a time; then all of it, late."""
+    """Nothing gets through in either direction for a time; then all of it, late."""
     timeout = driver.options.protocol.light.session_timeout_ms / 1000.0
     driver.process.cut(timeout * scene.rng.choice([0.2, 0.4, 0.7, 1.2, 2.5]), silent=True)
 
@@ -100,7 +102,7 @@ def _lose(fate: str) -> Callable[[LightScene, LightCandidate], None]:
 
 
 def all_offices(scene: LightScene) -> bool:
-    """Nobody is there to be asked; members go on as long as they may."""
+    """No coordinator answers; members continue as long as they may."""
     if not scene.lone:
         return False
     scene.world.tell("** kill -9 of all coordinators")

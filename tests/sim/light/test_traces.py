@@ -58,7 +58,7 @@ def test_the_coordinator_dies_at_every_step_of_a_rebalance(following_s: float) -
 
 @pytest.mark.parametrize("skip", range(4))
 def test_what_follows_the_registration_is_not_answered(skip: int) -> None:
-    """The member is registered, and never learns under which life it is told what to read."""
+    """The member is registered, and never learns under which life it receives its assignment."""
     with LightTrace(partitions=4, records=4) as trace:
         trace.new_candidate()
         driver = trace.begin(trace.query("a"))
