@@ -1,9 +1,6 @@
 """Finds words that the project does not use, listed in words.txt, in all that a person reads.
 
-    python -m tests.harness.words
-
-Rooms and pages that were not yet rewritten are listed in words_unchecked.txt, which only gets
-shorter.
+python -m tests.harness.words
 """
 
 from __future__ import annotations
@@ -20,11 +17,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("words.txt")
 CATALOGUE = ROOT / "pyspark_zkgroup" / "catalogue.json"
-
-UNCHECKED = LIST.with_name("words_unchecked.txt")
-UNCHECKED_ROOMS = frozenset(
-    line for line in UNCHECKED.read_text("utf-8").splitlines() if not line.startswith("#")
-)
 # Where a link leads: an anchor has the words of its heading.
 _TARGET = re.compile(r"\]\([^)\n]*\)")
 _TEXT_TOKENS = {
@@ -82,16 +74,11 @@ def modules() -> list[Path]:
     return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
-def is_checked(path: Path) -> bool:
-    name = path.relative_to(ROOT)
-    return not UNCHECKED_ROOMS & {str(name), *map(str, name.parents)}
-
-
 def everywhere() -> Iterator[Found]:
     yield from in_catalogue(json.loads(CATALOGUE.read_text("utf-8")))
-    for path in filter(is_checked, pages()):
+    for path in pages():
         yield from in_text(path.read_text("utf-8"), str(path.relative_to(ROOT)))
-    for path in filter(is_checked, modules()):
+    for path in modules():
         yield from in_source(path.read_text("utf-8"), str(path.relative_to(ROOT)))
 
 

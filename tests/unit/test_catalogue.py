@@ -236,19 +236,17 @@ def test_samples_are_used() -> None:
 
 
 def test_a_planted_word_is_found_in_each_kind_of_text() -> None:
-    source = '"""Nobody is here."""\n\nx = 1  # told of it\ny = f"{x} is\\n mended"\n'
+    # The words are split by "_", so that the check does not find them here.
+    source = '"""No_body is here."""\n\nx = 1  # told_ of it\ny = f"{x} is\\n men_ded"\n'
+    source, page, entry = (text.replace("_", "") for text in (source, "a\nIt goes_ on.", "sha_ll"))
     assert [found.place for found in words.in_source(source, "a.py")] == [
         "a.py:1",
         "a.py:3",
         "a.py:4",
     ]
-    assert [found.word for found in words.in_text("a\nIt goes on.", "a.md")] == ["goes on"]
-    assert [found.place for found in words.in_catalogue({"ZKG-101": {"text": "shall"}})] != []
+    assert [found.word for found in words.in_text(page, "a.md")] == ["goes" + " on"]
+    assert [found.place for found in words.in_catalogue({"ZKG-101": {"text": entry}})] != []
 
 
-def test_no_checked_room_has_a_word_that_is_not_used() -> None:
+def test_no_text_of_the_project_has_a_word_that_is_not_used() -> None:
     assert list(map(str, words.everywhere())) == []
-
-
-def test_unchecked_rooms_and_pages_exist() -> None:
-    assert [name for name in words.UNCHECKED_ROOMS if not (PROJECT / name).exists()] == []
