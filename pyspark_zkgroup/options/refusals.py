@@ -110,7 +110,7 @@ REFUSED: Final = (
     Refused(
         "num.consumer.fetchers",
         "each Spark task fetches for itself",
-        "'threads' says how many tasks read at a time",
+        "Use 'threads', the number of tasks that read at a time",
     ),
     Refused("fetch.min.bytes", _NOTHING_TO_COLLECT, _BATCHES),
     Refused("offsets.channel.backoff.ms", _NO_CHANNEL, _LEAVE_OUT),

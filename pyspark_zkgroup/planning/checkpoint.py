@@ -24,7 +24,7 @@ def checkpoint_plan(
             "checkpoint_of_kafka_source",
             remedy=_import(finished, options)
             if is_of_kafka_source(finished)
-            else "Start the query with a new checkpointLocation: this one has no finished batch",
+            else "Start the query with a new checkpointLocation: the old one has no finished batch",
         )
     plan = decode(offset)
     if (plan.group, plan.protocol) != (options.group.id, protocol):

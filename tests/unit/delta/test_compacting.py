@@ -117,7 +117,7 @@ def test_vacuum_removes_what_was_never_added(tmp_path: Path) -> None:
     assert compaction.vacuum(169) == 1
     assert not stray.exists()
     assert offsets(into) == {0: [0, 1, 2]}
-    with pytest.raises(DeltaError, match="no longer names for longer than 2 hours"):
+    with pytest.raises(DeltaError, match="keeps removed files for longer than 2 hours"):
         compaction.vacuum(2)
 
 

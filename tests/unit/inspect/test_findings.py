@@ -96,7 +96,7 @@ def test_a_member_that_commits_is_not_stuck_however_far_behind() -> None:
 def test_what_is_not_claimed_is_named_if_it_stays_so() -> None:
     free = Group(owners={p: o for p, o in Group().owners.items() if p != T[3]})
     (said,) = found(free)
-    assert said.text.startswith("[ZKG-204] t-3 have no owner: b, to which they are assigned")
+    assert said.text.startswith("[ZKG-204] No member owns t-3: b is assigned to read them")
     assert "current batch" in said.remedy
     assert codes(free, Group()) == []
     assert codes(Group(), free) == []
@@ -239,7 +239,7 @@ def test_a_member_with_an_unreadable_registration_owns_nothing() -> None:
 def test_offsets_that_are_gone_under_their_owner_or_among_others() -> None:
     offsets = {p: 100 for p in T if p not in (T[0], T[2])}
     (said,) = found(Group(offsets=offsets))
-    assert said.text.startswith("[ZKG-210] t-0, t-2 have no committed offset")
+    assert said.text.startswith("[ZKG-210] No committed offset exists for t-0, t-2")
     free = {p: o for p, o in Group().owners.items() if p != T[0]}
     (waiting,) = [s for s in found(Group(owners=free, offsets=offsets)) if "ZKG-210" in s.text]
     assert waiting.text == said.text

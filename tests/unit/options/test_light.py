@@ -60,7 +60,7 @@ def test_what_is_given_is_taken_and_no_secret_is_shown(tmp_path: Path) -> None:
     ("changes", "named"),
     [
         ({"coordinator.addresses": None}, "(as 'protocol' is 'light') is missing"),
-        ({"kafka.bootstrap.servers": None}, "has shown no certificate"),
+        ({"kafka.bootstrap.servers": None}, "without a certificate is not trusted"),
         ({"zookeeper.connect": "zk"}, "which needs no ZooKeeper"),
         ({"offsets.storage": "kafka"}, "which needs no ZooKeeper"),
         ({"heartbeat.interval.ms": "1000"}, "the coordinator asks each member"),

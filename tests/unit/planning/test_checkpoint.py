@@ -49,7 +49,7 @@ def test_only_finished_batches_of_the_kafka_source_are_imported() -> None:
     unfinished = {"orders": {"0": 1300, "1": 990}}
     assert PLACE in refusal(LEAST, unfinished, OF_KAFKA)
     assert refusal(LEAST, unfinished, OURS) == (
-        f"{WHAT}Start the query with a new checkpointLocation: this one has no finished batch"
+        f"{WHAT}Start the query with a new checkpointLocation: the old one has no finished batch"
     )
 
 
