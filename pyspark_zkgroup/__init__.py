@@ -46,10 +46,13 @@ _LATER = {
 
 
 def register(spark: SparkSession) -> None:
-    """Register the source in a session that was started before the package was installed.
+    """Register the source in `spark`, a session that was started before the package was installed.
 
     Raises DependencyError if Spark's Python workers cannot import the package, or if their Python
     has another version than the driver's.
+
+        register(spark)
+        orders = spark.readStream.format("zkgroup").options(**options).load()
     """
     import os
 

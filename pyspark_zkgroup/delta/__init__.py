@@ -56,9 +56,19 @@ def writer(
     columns: Mapping[str, str] | None = None,
     epoch: int | None = None,
 ) -> DataStreamWriter:
-    """Return the whole writer of a stream: set its trigger and name as you like, and start it.
+    """Return a writer that appends the stream `frame` to a Delta table, each record once. Set its
+    trigger and name, and start it.
+
+    `path` or `table`: the table, by its directory or by its name in the catalog. `columns`: the
+    table's names for topic, partition, offset and epoch, where they differ. `epoch`: a number to
+    write all records once more under, in a column of its name. `checkpointLocation`: that of the
+    query.
 
     DeltaError if the session has no Delta, or a column of the frame or the table is missing.
+
+        query = writer(
+            orders, "/data/billing", checkpointLocation="/data/checkpoints/billing-1"
+        ).start()
     """
     append = Appender(target(path, table), keys(columns, epoch), checkpointLocation)
     append.check(frame.sparkSession, frame.schema)

@@ -63,10 +63,22 @@ def append_once(
     columns: Mapping[str, str] | None = None,
     epoch: int | None = None,
 ) -> int:
-    """Append what the table does not hold yet; how many rows the batch had.
+    """Append the rows of `batch` that the table does not have yet. Return how many rows it had.
 
-    Makes the table where there is none. Any process may call it again with the same rows. The
-    batch is kept in memory (or on disk) meanwhile, since it is looked at before it is written.
+    `path` or `table`: the table, by its directory or by its name in the catalog. `columns`: the
+    table's names for topic, partition, offset and epoch, where they differ. `epoch`: a number to
+    write all records once more under, in a column of its name.
+
+    The table is created if it does not exist. Any process may call this again with the same rows.
+    The batch is kept in memory (or on disk) meanwhile, since it is read before it is written.
+
+        def append(batch, batch_id):
+            append_once(batch.where("value IS NOT NULL"), "/data/billing")
+        query = (
+            orders.writeStream.foreachBatch(append)
+            .option("checkpointLocation", "/data/checkpoints/billing-1")
+            .start()
+        )
     """
     target, by = _target(path, table), keys(columns, epoch)
     check_batch(batch.schema, by)
@@ -82,7 +94,20 @@ def append_once(
 
 @dataclass(frozen=True, slots=True)
 class Appender:
-    """What foreachBatch calls; also with a frame that was made of the batch, columns kept."""
+    """Appends each batch to a table once. Created by `appender`, and called by foreachBatch.
+
+    `table`, `keys` (the columns that identify a record) and `checkpoint` come from `appender`. Call
+    it with a frame that was made from the batch and keeps the columns of a record:
+
+        append = appender("/data/billing", checkpointLocation="/data/checkpoints/billing-1")
+        query = (
+            orders.writeStream.foreachBatch(
+                lambda batch, batch_id: append(batch.where("value IS NOT NULL"), batch_id)
+            )
+            .option("checkpointLocation", "/data/checkpoints/billing-1")
+            .start()
+        )
+    """
 
     table: Table
     keys: Keys
@@ -118,9 +143,21 @@ def appender(
     columns: Mapping[str, str] | None = None,
     epoch: int | None = None,
 ) -> Appender:
-    """For foreachBatch; the session and the table are checked now. `checkpointLocation` is the
-    query's own: there Spark logs each batch's plan before it runs it, so that no batch is read
-    twice.
+    """Return a function for foreachBatch that appends each batch to a Delta table once. The session
+    and the table are checked now.
+
+    `path` or `table`: the table, by its directory or by its name in the catalog. `columns`: the
+    table's names for topic, partition, offset and epoch, where they differ. `epoch`: a number to
+    write all records once more under, in a column of its name. `checkpointLocation`: that of the
+    query. Spark logs each batch's plan there before it runs the batch, so the appender need not
+    read it twice.
+
+        append = appender("/data/billing", checkpointLocation="/data/checkpoints/billing-1")
+        query = (
+            orders.writeStream.foreachBatch(append)
+            .option("checkpointLocation", "/data/checkpoints/billing-1")
+            .start()
+        )
     """
     from pyspark.sql import SparkSession
 

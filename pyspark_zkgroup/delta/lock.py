@@ -41,6 +41,14 @@ _log = logging.getLogger("pyspark_zkgroup.delta")
 
 @contextmanager
 def alone(spark: SparkSession, location: str) -> Iterator[None]:
+    """Keep other writers of the Delta table at `location` away while the block runs, as a local
+    disk needs it. On other storages it does nothing.
+
+    `spark`: the session that writes. Use it for statements that change a table while members run:
+
+        with alone(spark, "/data/billing"):
+            spark.sql("OPTIMIZE delta.`/data/billing`")
+    """
     directory = local_directory(spark, location)
     if directory is None:
         yield

@@ -35,6 +35,10 @@ def _say(text: str) -> None:
 def session(name: str = "zkgroup", say: Say = _say) -> SparkSession:
     """Return a session with Delta's jars and extensions, Unix sockets, and workers that use this
     Python. Under plain Python the jars come from the user's cache; a submitted job brings its own.
+
+    `name`: the application's name. `say`: receives a message for each download, by default printed.
+
+        spark = session("orders to Delta")
     """
     from pyspark.sql import SparkSession
 

@@ -31,6 +31,8 @@ class ProgressListener(StreamingQueryListener):
     `file`: path of a file with metrics for Prometheus, replaced after each trigger. `port`: serves
     the same at /metrics; 0 chooses a free port (see the attribute `port`). `host`: the address to
     listen on, by default only this machine.
+
+        spark.streams.addListener(ProgressListener(port=9464))
     """
 
     def __init__(

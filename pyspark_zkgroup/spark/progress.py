@@ -81,9 +81,13 @@ class MemberProgress:
 
 
 def progress(query: StreamingQuery) -> dict[str, Any] | None:
-    """Return the query's state in its group after the newest trigger; None before the first one.
+    """Return the state of `query` in its group after the newest trigger; None before the first one.
 
-    If `query` has several zkgroup sources, this is the first one; `all_progress` returns all.
+    If `query` has several zkgroup sources, this is the first one; `read_progress` returns all.
+
+        held = progress(query)
+        if held is not None:
+            print(held["group"], held["member"], len(held["partitions"]))
     """
     found = all_progress(query)
     return found[0].as_dict() if found else None
@@ -95,7 +99,12 @@ def all_progress(query: StreamingQuery) -> tuple[MemberProgress, ...]:
 
 
 def progress_frame(query: StreamingQuery, spark: SparkSession) -> DataFrame:
-    """Return a row for each partition held: the offsets read last, the log end, and the lag."""
+    """Return a row for each partition of `query`: the offsets read last, the log end, and the lag.
+
+    `spark`: the session that makes the frame.
+
+        progress_frame(query, spark).orderBy("lag", ascending=False).show()
+    """
     rows = [
         (
             m.group,
@@ -116,7 +125,14 @@ def progress_frame(query: StreamingQuery, spark: SparkSession) -> DataFrame:
 
 
 def read_progress(report: Mapping[str, Any]) -> tuple[MemberProgress, ...]:
-    """Return the progress of each zkgroup source in a parsed `StreamingQueryProgress.json`."""
+    """Return the progress of each zkgroup source in a report of Spark.
+
+    `report`: the parsed JSON of a `StreamingQueryProgress`, of a running query or from a log.
+
+        import json
+        for member in read_progress(json.loads(query.lastProgress.json)):
+            print(member.group, sum(held.lag or 0 for held in member.partitions))
+    """
     return tuple(_members(report))
 
 

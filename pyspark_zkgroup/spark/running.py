@@ -33,8 +33,11 @@ def run_until_stopped(query: StreamingQuery, say: Say = _say) -> bool:
     """Wait until `query` ends, and drain it on SIGTERM, Ctrl-C or `zkgroup stop`. For the main
     thread of a script.
 
-    True if the query ended without an error, or was drained as `stop` says. A second Ctrl-C stops
-    it at once. Raises the error of a query that failed.
+    `say`: receives each message, by default printed on stderr. Return True if the query ended
+    without an error, or was drained as `stop` says. A second Ctrl-C stops it at once. Raises the
+    error of a query that failed.
+
+        is_complete = run_until_stopped(query)
     """
     signals: list[int] = []
 
@@ -53,7 +56,11 @@ def run_until_stopped(query: StreamingQuery, say: Say = _say) -> bool:
 
 
 def stop_on_sigterm(query: StreamingQuery) -> bool:
-    """`run_until_stopped` without its messages, for jobs that have their own."""
+    """Do as `run_until_stopped` does with `query`, without messages, for jobs that have their own.
+    It returns and raises the same.
+
+        is_complete = stop_on_sigterm(query)
+    """
     return run_until_stopped(query, lambda _: None)
 
 

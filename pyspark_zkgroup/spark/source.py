@@ -238,8 +238,11 @@ class RefusedReader(ZkGroupStreamReader):
 
 
 class DefaultSource(DataSource):
-    """`spark.readStream.format("zkgroup")`. Spark finds it by its module's name, without a register
-    call.
+    """The source that `spark.readStream.format("zkgroup")` and `spark.read.format("zkgroup")` name.
+
+    Spark finds it by its module's name, without a register call. `options`: those of the reader.
+
+        orders = spark.readStream.format("zkgroup").options(**options).load()
     """
 
     def __init__(self, options: dict[str, str]) -> None:

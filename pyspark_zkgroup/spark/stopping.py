@@ -35,6 +35,9 @@ def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
     False: the query was stopped, but its last batch may be read again. Its batch took longer than
     `timeout_s`, or its planner could not be reached. Over Spark Connect with a server on another
     machine it never can, so the query is stopped at once.
+
+        if not stop(query, timeout_s=120.0):
+            print("the last batch may be read again")
     """
     return bool(apart(lambda: _stop(query, timeout_s)))
 

@@ -18,6 +18,7 @@ from tests.documents.blocks import RUN, Block, blocks, blocks_of, pages, unfence
 from tests.documents.commands import acts, bare, commands, script
 from tests.documents.log import Log
 from tests.documents.places import Place, furnish, kept, newcomer
+from tests.documents.reference import EXAMPLE
 from tests.documents.run import SCENES, played, prepared, selected
 from tests.documents.running import Line
 from tests.documents.scenes import INSTALL, TRY_IT
@@ -77,7 +78,7 @@ def test_every_scene_has_its_blocks() -> None:
 
 
 def test_every_block_has_a_language_that_is_known() -> None:
-    assert {b.name: b.language for b in BLOCKS if b.language not in (*RUN, "text")} == {}
+    assert {b.name: b.language for b in BLOCKS if b.language not in (*RUN, "text", EXAMPLE)} == {}
 
 
 @pytest.mark.parametrize("page", pages(PROJECT), ids=lambda page: page.name)

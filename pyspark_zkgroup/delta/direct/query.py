@@ -43,10 +43,19 @@ def ingest(
     """Return the writer of a query that appends topics to the Delta table at `path`, each record
     once. Set its trigger and name, and start it.
 
-    `options` and `schema` are those of `format("zkgroup")`. Tasks write the files, so rows do not
-    pass through the JVM and cannot be transformed; use `writer` or `appender` for that.
+    Tasks write the files, so rows do not pass through the JVM and cannot be transformed; use
+    `writer` or `appender` for that.
+
+    `spark`: the session. `options` and `schema`: those of `format("zkgroup")`.
+    `checkpointLocation`: that of the query. `partition_by`: the table's partition columns, fields
+    such as `value.country`, or `day`. `epoch`: a number to write all records once more under.
+    `accept_gaps`: continue after records that the table misses.
 
     DeltaError or OptionError if the table, the options or the environment do not allow it.
+
+        query = ingest(
+            spark, options, "/data/billing", checkpointLocation="/data/checkpoints/billing-1"
+        ).start()
     """
     from pyspark_zkgroup.delta.direct.source import NAME, FilesSource, given
 
