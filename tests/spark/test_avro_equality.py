@@ -28,6 +28,7 @@ from pyspark_zkgroup.formats.avro.writers import OneWriter
 from pyspark_zkgroup.registry.access import RegisteredSchema
 from tests.harness import drawn_avro
 from tests.harness.equal_rows import Tally, frame_of, of_native, of_spark
+from tests.harness.evolved_avro import EVOLVED, Evolved
 from tests.harness.small_spark import small_spark
 
 pytestmark = [
@@ -76,6 +77,14 @@ def test_rows_are_those_of_from_avro(spark: SparkSession) -> None:
             tally.take(found, value, our, their, reason, refusal)
         tally.tell(number)
     tally.check()
+
+
+@pytest.mark.parametrize("case", EVOLVED, ids=[case.about for case in EVOLVED])
+def test_writers_become_the_columns_as_in_from_avro(spark: SparkSession, case: Evolved) -> None:
+    with_reader = {"mode": "PERMISSIVE", "avroSchema": json.dumps(case.reader)}
+    read = from_avro("value", json.dumps(case.writer), with_reader)
+    (row,) = of_spark(frame_of(spark, [case.value]), read)
+    assert row == (case.row or dict.fromkeys(row))
 
 
 def parser_of(found: Any, schema: Schema) -> AvroParser:

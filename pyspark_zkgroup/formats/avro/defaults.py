@@ -19,6 +19,7 @@ from pyspark_zkgroup.formats.avro.schema import (
 )
 
 _BITS = {"int": 31, "long": 63}
+_NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 
 
 def encoded(field: Field) -> bytes:
@@ -74,6 +75,8 @@ def _primitive(value: Any, kind: str) -> bytes:
                 return _number(value)
         case "float" | "double" if is_number:
             return _float(value, "<f" if kind == "float" else "<d")
+        case "float" | "double" if value in _NOT_FINITE:
+            return _float(float(value), "<f" if kind == "float" else "<d")
         case "bytes" if isinstance(value, str):
             data = _bytes(value)
             return _number(len(data)) + data

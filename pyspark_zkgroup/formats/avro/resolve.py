@@ -9,12 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark_zkgroup.formats.avro.defaults import encoded
+from pyspark_zkgroup.formats.avro.matching import (
+    PROMOTED,
+    branch_of,
+    is_same_name,
+    is_same_union,
+    renamed,
+)
 from pyspark_zkgroup.formats.avro.schema import (
     Enum,
     Field,
     Fixed,
     Items,
     Logical,
+    Named,
     Primitive,
     Record,
     Schema,
@@ -30,13 +38,6 @@ from pyspark_zkgroup.schema import Array, Decimal, Map, Struct, Type
 
 Step = tuple[str, list[int], list[str]]
 
-_PROMOTED = {
-    "int": ("long", "float", "double"),
-    "long": ("float", "double"),
-    "float": ("double",),
-    "string": ("bytes",),
-    "bytes": ("string",),
-}
 _CONVERSIONS = {
     ("boolean", "boolean"): "boolean",
     ("int", "int"): "int",
@@ -69,7 +70,8 @@ def steps(writer: Schema, reader: Schema | None, wanted: Type, path: str) -> lis
     """
     program = _Program(has_reader=reader is not None)
     try:
-        program.read(writer, writer if reader is None else reader, wanted, path)
+        written = writer if reader is None else renamed(writer, reader)
+        program.read(written, writer if reader is None else reader, wanted, path)
     except RecursionError:
         raise SchemaError(f"{path} is nested too deeply") from None
     return program.steps
@@ -84,12 +86,9 @@ class _Program:
 
     def read(self, writer: Schema, reader: Schema, wanted: Type, path: str) -> int:
         if isinstance(writer, Union):
-            branches = [self._branch(one, reader, wanted, path) for one in writer.branches]
-            if all(self.steps[branch][0] == "bad" for branch in branches):
-                raise SchemaError(self.steps[branches[-1]][2][0])
-            return self._add("union", branches)
+            return self._union(writer, reader, wanted, path)
         if isinstance(reader, Union):
-            return self._into_union(writer, reader, wanted, path)
+            return self._into_union(writer, reader, branch_of(writer, reader), wanted, path)
         match writer, reader, wanted:
             case Record(), Record(), Struct():
                 return self._record(writer, reader, wanted, path)
@@ -97,47 +96,58 @@ class _Program:
                 return self._add("array", [self.read(of, reader_of, element, f"{path}.element")])
             case Values(of), Values(reader_of), Map("string", value):
                 return self._add("map", [self.read(of, reader_of, value, f"{path}.value")])
-            case Enum(), Enum(), "string" if _same_name(writer, reader):
+            case Enum(), Enum(), "string" if is_same_name(writer, reader):
                 return self._add("enum", texts=_symbols(writer, reader))
-            case Fixed(), Fixed(), _ if _same_name(writer, reader) and writer.size == reader.size:
+            case Fixed(), Fixed(), _ if is_same_name(writer, reader) and writer.size == reader.size:
                 return self._fixed(writer, reader, wanted, path)
             case Primitive(), Primitive(), _:
                 return self._primitive(writer, reader, wanted, path)
         raise _mismatch(writer, reader, wanted, path)
 
-    def _branch(self, writer: Schema, reader: Schema, wanted: Type, path: str) -> int:
-        """A value of a branch that does not fit is bad; the others are read."""
-        length = len(self.steps)
-        try:
-            return self.read(writer, reader, wanted, path)
-        except SchemaError as error:
-            del self.steps[length:]
-            self._skipped = {one: at for one, at in self._skipped.items() if at < length}
-            return self._add("bad", texts=[str(error)])
+    def _union(self, writer: Union, reader: Schema, wanted: Type, path: str) -> int:
+        is_same = isinstance(reader, Union) and is_same_union(writer, reader)
+        branches = []
+        for at, one in enumerate(writer.branches):
+            length = len(self.steps)
+            try:
+                if isinstance(reader, Union) and is_same:
+                    place = self._into_union(one, reader, at, wanted, path)
+                else:
+                    place = self.read(one, reader, wanted, path)
+            except SchemaError as error:
+                # A value of this branch is bad; the others are read.
+                del self.steps[length:]
+                self._skipped = {one: at for one, at in self._skipped.items() if at < length}
+                place = self._add("bad", texts=[str(error)])
+            branches.append(place)
+        if all(self.steps[branch][0] == "bad" for branch in branches):
+            raise SchemaError(self.steps[branches[-1]][2][0])
+        return self._add("union", branches)
 
-    def _into_union(self, writer: Schema, reader: Union, wanted: Type, path: str) -> int:
-        members = members_of(reader)
-        if is_null(writer) and len(members) < len(reader.branches):
+    def _into_union(
+        self, writer: Schema, reader: Union, branch: int | None, wanted: Type, path: str
+    ) -> int:
+        if is_null(writer) and branch is not None:
             return self._add("null", [weight(wanted)])
         if is_null(writer):
             raise SchemaError(f"{path} is null, which its schema does not allow")
-        if len(members) == 1:
-            return self.read(writer, members[0], wanted, path)
-        member = _member(writer, members)
-        if member is None:
+        if branch is None:
             raise SchemaError(f"{path} is {_shown(writer)}, which is in no branch of its union")
+        of_branch, members = reader.branches[branch], members_of(reader)
+        if len(members) == 1:
+            return self.read(writer, of_branch, wanted, path)
         if wider_type(reader) is not None:
-            return self.read(writer, _plain(members[member]), wanted, path)
+            return self.read(writer, _plain(of_branch), wanted, path)
         if not isinstance(wanted, Struct):
             raise _mismatch(writer, reader, wanted, path)
         self._check_members(wanted, len(members), path)
         names = [one.name for one in wanted.fields]
-        name = f"member{member}"
+        name = f"member{len(members_of(Union(reader.branches[:branch])))}"
         to = names.index(name) if name in names else -1
         if to < 0:
             value = self._skip(writer)
         else:
-            value = self.read(writer, members[member], wanted.fields[to].type, f"{path}.{name}")
+            value = self.read(writer, of_branch, wanted.fields[to].type, f"{path}.{name}")
         others = [at for at in range(len(names)) if at != to]
         return self._add("member", [weight(wanted), value, to, *others])
 
@@ -153,7 +163,7 @@ class _Program:
         left = dict(places)
         written: list[int] = []
         for one in writer.fields:
-            field = _field(one, reader)
+            field = of_reader.get(one.name)
             place = None if field is None else left.pop(field.name, None)
             if field is None or place is None:
                 written += (self._skip(one.schema), -1)
@@ -195,7 +205,7 @@ class _Program:
         raise _mismatch(writer, reader, wanted, path)
 
     def _primitive(self, writer: Primitive, reader: Primitive, wanted: Type, path: str) -> int:
-        if writer.kind != reader.kind and reader.kind not in _PROMOTED.get(writer.kind, ()):
+        if writer.kind != reader.kind and reader.kind not in PROMOTED.get(writer.kind, ()):
             raise _mismatch(writer, reader, wanted, path)
         logical = writer.logical or (reader.logical if writer.kind == reader.kind else None)
         if isinstance(wanted, Decimal):
@@ -240,41 +250,6 @@ class _Program:
         return len(self.steps) - 1
 
 
-def _field(written: Field, reader: Record) -> Field | None:
-    """By its name, else by an alias of the reader's field."""
-    for one in reader.fields:
-        if one.name == written.name:
-            return one
-    return next((one for one in reader.fields if written.name in one.aliases), None)
-
-
-def _member(writer: Schema, members: tuple[Schema, ...]) -> int | None:
-    """The branch for it: of the same type, else the first one that it is promoted to."""
-    kind = kind_of(writer)
-    of_kind = [at for at, one in enumerate(members) if kind_of(one) == kind]
-    named = [at for at in of_kind if _same_name(writer, members[at])]
-    if named:
-        return named[0]
-    if kind == "record" and len(of_kind) == 1:
-        return of_kind[0]
-    wider = _PROMOTED.get(kind, ())
-    return next((at for at, one in enumerate(members) if kind_of(one) in wider), None)
-
-
-def _same_name(writer: Schema, reader: Schema) -> bool:
-    """Namespaces do not matter, as Avro says; what has no name has the same."""
-    if not isinstance(writer, (Record, Enum, Fixed)) or not isinstance(
-        reader, (Record, Enum, Fixed)
-    ):
-        return True
-    names = {_last(reader.name), *map(_last, reader.aliases)}
-    return _last(writer.name) in names
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
 def _plain(schema: Schema) -> Schema:
     """Of a union of numbers, whose logical types Spark does not look at."""
     return Primitive(schema.kind) if isinstance(schema, Primitive) else schema
@@ -305,6 +280,8 @@ def _shown(schema: Schema) -> str:
     kind = kind_of(schema)
     article = "an" if kind[0] in "aeiou" else "a"
     name = {"items": "an array", "values": "a map", "null": "null"}.get(kind, f"{article} {kind}")
+    if isinstance(schema, Named):
+        name = f"the {kind} {schema.name}"
     logical = schema.logical if isinstance(schema, (Primitive, Fixed)) else None
     if logical is None:
         return name

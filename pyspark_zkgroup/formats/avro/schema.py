@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,14 +17,16 @@ _LOGICAL: Final = {
     "date": ("int",),
     "time-millis": ("int",),
     "time-micros": ("long",),
+    "timestamp-nanos": ("long",),
+    "local-timestamp-nanos": ("long",),
     "timestamp-millis": ("long",),
     "timestamp-micros": ("long",),
     "local-timestamp-millis": ("long",),
     "local-timestamp-micros": ("long",),
     "decimal": ("bytes", "fixed"),
 }
-"""Those that change what a value becomes, and what they may be of. Others are ignored, as Avro
-says.
+"""Those that change what a value becomes or name its unit, and what they may be of. Others are
+ignored, as Avro says.
 """
 
 
@@ -126,7 +129,7 @@ class _Reader:
             case str():
                 return self._by_name(found, space)
             case list():
-                return self._union([self.schema(one, space, depth + 1) for one in found])
+                return union_of([self.schema(one, space, depth + 1) for one in found])
             case {"type": dict() | list() as inner}:
                 return self.schema(inner, space, depth + 1)
             case {"type": str(kind)}:
@@ -140,19 +143,6 @@ class _Reader:
             if full in self._names:
                 return self._names[full]
         raise SchemaError(f"the type {_shown(name)} is not defined")
-
-    def _union(self, branches: list[Schema]) -> Union:
-        seen = set()
-        for one in branches:
-            if isinstance(one, Union):
-                raise SchemaError("a union contains a union")
-            key = one.name if isinstance(one, Named) else kind_of(one)
-            if key in seen:
-                raise SchemaError(f"a union has two branches {_shown(key)}")
-            seen.add(key)
-        if not branches:
-            raise SchemaError("a union has no branches")
-        return Union(tuple(branches))
 
     def _typed(self, found: dict[str, Any], kind: str, space: str, depth: int) -> Schema:
         match kind:
@@ -221,6 +211,21 @@ class _Reader:
         if made.name in self._names:
             raise SchemaError(f"{made.name} is defined twice")
         self._names[made.name] = made
+
+
+def union_of(branches: Sequence[Schema]) -> Union:
+    """SchemaError if they are no union."""
+    seen = set()
+    for one in branches:
+        if isinstance(one, Union):
+            raise SchemaError("a union contains a union")
+        key = one.name if isinstance(one, Named) else kind_of(one)
+        if key in seen:
+            raise SchemaError(f"a union has two branches {_shown(key)}")
+        seen.add(key)
+    if not branches:
+        raise SchemaError("a union has no branches")
+    return Union(tuple(branches))
 
 
 def kind_of(schema: Schema) -> str:

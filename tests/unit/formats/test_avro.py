@@ -22,7 +22,6 @@ from pyspark_zkgroup.formats.avro.fingerprint import canonical, fingerprint
 from pyspark_zkgroup.formats.avro.format import Framing
 from pyspark_zkgroup.formats.avro.native import AvroParser
 from pyspark_zkgroup.formats.avro.schema import (
-    Schema,
     SchemaError,
     parse,
 )
@@ -32,6 +31,7 @@ from pyspark_zkgroup.registry.access import RegisteredSchema
 from pyspark_zkgroup.schema import Array, Column, Decimal, Map, Struct, Type
 from tests.harness import drawn_avro
 from tests.harness.drawn_avro import encoded
+from tests.harness.evolved_avro import OneSchema
 
 ORDER = {
     "type": "record",
@@ -51,17 +51,6 @@ ROW = {"id": 7, "user": "ann", "tags": ["a", "b"], "amount": b"\x01\x00", "at": 
 AT = datetime(2023, 11, 14, 22, 13, 20, 123_000, timezone.utc)
 
 
-class Evolved:
-    """A writer's schema, and one of the columns."""
-
-    def __init__(self, writer: Any, reader: Any) -> None:
-        self._writer = drawn_avro.parsed(writer)
-        self.reader: Schema | None = None if reader is None else drawn_avro.parsed(reader)
-
-    def schema(self, _number: int) -> Schema:
-        return self._writer
-
-
 def parsed(
     schema: Any,
     *values: bytes | None,
@@ -73,7 +62,7 @@ def parsed(
     writers = (
         OneWriter(RegisteredSchema(json.dumps(schema)), framing)
         if reader is None
-        else Evolved(schema, reader)
+        else OneSchema(schema, reader)
     )
     parser = AvroParser(wanted, "value", framing, writers)
     rows: list[Any] = []
@@ -185,7 +174,7 @@ def test_a_text_that_is_no_schema_is_refused(text: str, reason: str) -> None:
 
 READER = {
     "type": "record",
-    "name": "new.Order",
+    "name": "Order",
     "fields": [
         {"name": "number", "aliases": ["id"], "type": "double"},
         {
