@@ -5,6 +5,7 @@ table, bad ones in another, each once.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,16 +56,25 @@ def event(number: int) -> tuple[bytes, bytes]:
     return b"k%d" % number, value(number)
 
 
+def produce_until(scene: DeltaScene, is_done: Callable[[], bool], what: str) -> None:
+    """A member that starts late finds records, too: others may have read those before."""
+
+    def done() -> bool:
+        scene.produce(ROUND, make_event=event)
+        return is_done()
+
+    wait_until(done, PATIENCE_S, what, interval_s=3.0)
+
+
 def strike(scene: DeltaScene, member: Member, order: str) -> None:
-    """Kill the member's driver right after an append; more is produced until it has one."""
+    """Kill the member's driver right after an append."""
     before = len(member.events("crash"))
     member.order(order, "driver")
-
-    def struck() -> bool:
-        scene.produce(ROUND, make_event=event)
-        return len(member.events("crash")) > before
-
-    wait_until(struck, PATIENCE_S, f"{order} of {member.directory.name}", interval_s=3.0)
+    produce_until(
+        scene,
+        lambda: len(member.events("crash")) > before,
+        f"{order} of {member.directory.name}",
+    )
     wait_until(lambda: member.ended, PATIENCE_S, "the driver's end")
 
 
@@ -73,11 +83,13 @@ def test_good_and_bad_rows_are_in_two_tables_once(sandbox: Sandbox, tmp_path: Pa
         # A session outlives the pauses of a loaded machine.
         typed = {"value.format": "json", "zookeeper.session.timeout.ms": "12000"}
         members = [scene.member(f"m{n}", schema=SCHEMA, **typed) for n in range(3)]
-        scene.produce(ROUND, make_event=event)
         for member in members:
             member.start()
-        for member in members[:2]:
-            member.wait_event("appended")
+        produce_until(
+            scene,
+            lambda: all(member.events("appended") for member in members[:2]),
+            "appends of two members",
+        )
         for member, order in zip(members, ("crash-between", "crash-after"), strict=False):
             strike(scene, member, order)
             member.start()
