@@ -23,6 +23,7 @@ from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.kafka.auth import Refusal
 from pyspark_zkgroup.kafka.leader_cache import Leaders
+from pyspark_zkgroup.kafka.lost_words import words
 from pyspark_zkgroup.kafka.receiving import Connections
 from pyspark_zkgroup.kafka.record_sizes import RecordSizes
 from pyspark_zkgroup.kafka.settings import FetchSettings
@@ -352,7 +353,8 @@ class Cluster:
             return Lost(self._losses.get(node, str(error)), was_sent=False)
         if is_brief and node in self._losses and isinstance(error, _TIMEOUTS):
             return Lost(self._losses[node])
-        reason = f"{self._address(node)}: {self._text(error)}"
+        said = words(error, answer_bytes_max=self.settings.record_batch_bytes_max)
+        reason = f"{self._address(node)}: {said}"
         self._losses[node] = reason
         if isinstance(error, Refusal):
             what = f"The broker {self._address(node)} {error.what}"
@@ -379,17 +381,6 @@ class Cluster:
     def _address(self, node: int | str) -> str:
         broker = self._manager.cluster.broker_metadata(node)
         return f"broker {node}" if broker is None else f"{broker.host}:{broker.port}"
-
-    def _text(self, error: BaseException) -> str:
-        if isinstance(error, kafka.errors.InvalidReceiveError):
-            return (
-                f"its answer is larger than the {self.settings.record_batch_bytes_max} bytes that "
-                "are taken; a larger fetch.message.max.bytes raises that"
-            )
-        name, text = type(error).__name__.removesuffix("Error"), str(error)
-        if "DNS" in text:
-            return "the host name cannot be resolved (DNS)"
-        return text if text.startswith(name) else f"{name}: {text}" if text else name
 
     def _unreachable(self, timeout_s: float) -> ServerError:
         reasons = "; ".join(dict.fromkeys(self._losses.values()))

@@ -64,8 +64,8 @@ def test_brokers_that_are_away_are_named_in_time() -> None:
         cluster.close()
     assert time.monotonic() - began < 3
     for address in addresses:
-        assert address in f"{caught.value}"
-    assert "REFUSED" in f"{caught.value}"
+        refused = f"{address}: connection refused: nothing listens on this port"
+        assert refused in f"{caught.value}"
     assert caught.value.retryable
 
 
