@@ -74,6 +74,8 @@ def append_once(
 
         def append(batch, batch_id):
             append_once(batch.where("value IS NOT NULL"), "/data/billing")
+
+
         query = (
             orders.writeStream.foreachBatch(append)
             .option("checkpointLocation", "/data/checkpoints/billing-1")

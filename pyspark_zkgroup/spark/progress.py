@@ -130,6 +130,7 @@ def read_progress(report: Mapping[str, Any]) -> tuple[MemberProgress, ...]:
     `report`: the parsed JSON of a `StreamingQueryProgress`, of a running query or from a log.
 
         import json
+
         for member in read_progress(json.loads(query.lastProgress.json)):
             print(member.group, sum(held.lag or 0 for held in member.partitions))
     """

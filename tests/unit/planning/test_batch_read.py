@@ -26,12 +26,12 @@ def test_an_absent_and_a_negative_offset_are_none() -> None:
     assert found.anew == frozenset()
 
 
-@pytest.mark.parametrize(("created", "anew"), [(49, 0), (50, 0), (51, 1)])
+@pytest.mark.parametrize(("created", "of_another"), [(49, 0), (50, 0), (51, 1)])
 def test_an_offset_from_before_its_topic_was_created_is_of_another_topic(
-    created: int, anew: int
+    created: int, of_another: int
 ) -> None:
     found = _committed(GroupPaths("g"), PARTITIONS[:1], {"t": created}, store_of(b"7"))
-    assert len(found.anew) == anew
+    assert len(found.anew) == of_another
 
 
 def test_an_offset_node_that_is_no_number_is_named() -> None:
