@@ -71,6 +71,24 @@ def test_a_boundary_says_whether_all_that_is_finished_is_committed(members: Memb
     assert len(tries) > 1
 
 
+def test_a_first_position_is_marked_as_such(members: Members) -> None:
+    """Made up while the group's offsets are lost, it is worth less than what a member remembers."""
+    made: Any = members.made
+    topic = made.topic(2)
+    query: Any = members.query(topic)
+    written: list[Any] = []
+
+    def write(_member: object, writes: Any) -> Any:
+        written.append(writes)
+        return {}
+
+    query.membership.claims.requests.write = write
+    for _ in range(5):
+        query.trigger()
+    (first, *_) = [writes for writes in written if writes]
+    assert all(write.metadata.startswith("zkgroup first ") for write in first.values())
+
+
 def test_the_lease_is_three_quarters_of_the_session(members: Members) -> None:
     _, query = settled(members)
     keeper = query.membership.keeper

@@ -59,7 +59,7 @@ def test_a_commit_is_waited_for_while_spark_lives(
 ) -> None:
     commit = checkpoint / "commits" / "3"
     commit.unlink()
-    monkeypatch.setattr(evidence, "_WAIT_S", 60.0)
+    monkeypatch.setattr(evidence, "_WAIT_S", 2.0)
     monkeypatch.setattr(time, "sleep", lambda _seconds: commit.write_text("v1\n{}"))
     assert batch_is_committed(str(checkpoint), end(3))
     commit.unlink()

@@ -510,3 +510,14 @@ def test_a_job_that_ends_by_itself_waits_for_its_share_and_not_for_ever(
     assert ranges(end) == {P0: (5, 10), P1: (7, 10)}
     assert d.group.clock.now - began == pytest.approx(min(settles_after_s, 3.0), abs=0.3)
     assert ("ZKG-109" in caplog.text) is (settles_after_s > 3.0)
+
+
+def test_a_plan_that_spark_did_not_take_is_no_batch_to_wait_after() -> None:
+    d = desk(minOffsetsPerTrigger="5", maxTriggerDelay="10s")
+    start = d.batch(d.planner.initial_offset())
+    d.brokers.end = 12
+    d.group.clock.now += 11
+    not_taken = d.next(start)
+    assert not_taken != start
+    again = d.next(start)
+    assert ranges(again) == ranges(not_taken)

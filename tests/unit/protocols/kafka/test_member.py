@@ -41,6 +41,14 @@ def rejoining() -> Member:
     return begin_join(ask_to_join(stable(), "the group rebalances"), frozenset({P0, P1})).member
 
 
+def test_a_member_that_has_not_joined_leads_nothing() -> None:
+    member = Member()
+    assert not member.leads
+    assert not member.leader_is_zkgroup
+    assert not member.may_commit
+    assert member.needs_join
+
+
 def test_a_first_join_leads_to_an_assignment() -> None:
     asked = join_answered(
         begin_join(Member(), frozenset()).member,

@@ -26,6 +26,7 @@ class Store:
     """Takes what it is given, but for what a test lets it refuse."""
 
     def __init__(self) -> None:
+        self.timeout_s = 2.0
         self.taken: dict[TopicPartition, int] = {}
         self.asked: list[set[TopicPartition]] = []
         self.refuses: set[TopicPartition] = set()
@@ -39,7 +40,7 @@ class Store:
     def commit_group_offsets(
         self, offsets: Mapping[TopicPartition, int], note: str, *, timeout_s: float
     ) -> Mapping[TopicPartition, CommitRefused]:
-        assert (note, timeout_s) == ("zkgroup us", 2.0)
+        assert (note, timeout_s) == ("zkgroup us", self.timeout_s)
         self.asked.append(set(offsets))
         if self.is_away:
             raise ServerError("No broker answers", "Wait")
@@ -54,10 +55,12 @@ class Store:
 
 
 class Scene:
-    def __init__(self) -> None:
+    def __init__(self, **options: str) -> None:
         self.store, self.clock = Store(), StillClock()
         self.copy = KafkaCopy(
-            parse({**LEAST, "offsets.storage": "kafka"}), self.store, cast(Any, self.clock)
+            parse({**LEAST, "offsets.storage": "kafka", **options}),
+            self.store,
+            cast(Any, self.clock),
         )
         self.holdings = Holdings()
         self.commit({P: 0, Q: 0})
@@ -133,3 +136,13 @@ def test_a_commit_in_doubt_and_one_of_a_partition_that_is_gone_are_not_copied(
     scene.holdings.forget(Q)
     scene.write()
     assert scene.store.asked == []
+
+
+@pytest.mark.parametrize(("timeout_ms", "write_s"), [("3000", 1.0), ("30000", 2.0)])
+def test_a_copy_never_waits_for_so_long_that_the_session_ends(
+    timeout_ms: str, write_s: float
+) -> None:
+    scene = Scene(**{"zookeeper.session.timeout.ms": timeout_ms})
+    scene.store.timeout_s = write_s
+    scene.write()
+    assert scene.store.taken == {P: 0, Q: 0}
