@@ -89,6 +89,29 @@ def test_a_first_position_is_marked_as_such(members: Members) -> None:
     assert all(write.metadata.startswith("zkgroup first ") for write in first.values())
 
 
+def test_a_calm_member_reports_no_loss_of_its_membership(
+    members: Members, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, query = settled(members)
+    query.clock.sleep(10.0)
+    query.trigger()
+    assert "ZKG-165" not in caplog.text
+
+
+def test_what_waited_for_an_answer_does_not_wait_after_it(members: Members) -> None:
+    topic = members.made.topic(2)
+    members.made.produce(topic, EACH)
+    query: Any = members.query(topic)
+    requests = query.membership.requests
+    read, requests.read = requests.read, lambda _partitions: {}
+    for _ in range(5):
+        query.trigger()
+    assert query.membership.status()["waitingCount"] == 2
+    requests.read = read
+    settle(query, partitions=2)
+    assert query.membership.status()["waitingCount"] == 0
+
+
 def test_the_lease_is_three_quarters_of_the_session(members: Members) -> None:
     _, query = settled(members)
     keeper = query.membership.keeper

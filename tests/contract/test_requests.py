@@ -94,3 +94,16 @@ def test_a_request_for_another_process_is_not_heeded(asked: Asked) -> None:
     assert asked.is_registered()
     assert len(asked.query.held) == 2
     assert asked.answer() is None
+
+
+@pytest.mark.parametrize(("member_id", "static"), [("one", True), ("", False)])
+def test_a_registration_says_whether_its_member_is_static(
+    request: pytest.FixtureRequest, member_id: str, static: bool
+) -> None:
+    """Operators are told which members keep their share through a restart."""
+    with KINDS["fakes"].of("zookeeper", request) as members:
+        query: Any = members.query(members.made.topic(1), member_id=member_id)
+        query.trigger()
+        context: Any = query.membership.keeper.context
+        node = query.simulation.server.leader.nodes[context.paths.id(context.consumer)]
+        assert b'"static":"%s"' % str(static).lower().encode() in node.data

@@ -10,8 +10,9 @@ import pytest
 from pyspark_zkgroup.errors import BadZnodeError
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.planning.batch_read import _committed
+from pyspark_zkgroup.planning.batch_read import _committed, _lasting_ends
 
+P0 = TopicPartition("t", 0)
 PARTITIONS = [TopicPartition("t", n) for n in range(4)]
 
 
@@ -37,3 +38,38 @@ def test_an_offset_from_before_its_topic_was_created_is_of_another_topic(
 def test_an_offset_node_that_is_no_number_is_named() -> None:
     with pytest.raises(BadZnodeError, match="/consumers/g/offsets/t/1"):
         _committed(GroupPaths("g"), PARTITIONS[:2], {}, store_of(b"7", b"seven"))
+
+
+class Ends:
+    """Brokers whose end of the log is the next of these, and a clock that sleeps at once."""
+
+    def __init__(self, *ends: int) -> None:
+        self.left = list(ends)
+        self.now = 0.0
+
+    def ends(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        end = self.left.pop(0) if len(self.left) > 1 else self.left[0]
+        return dict.fromkeys(partitions, end)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize(
+    ("committed", "ends", "expected", "patient"),
+    [
+        pytest.param(5, (9,), {}, False, id="not beyond"),
+        pytest.param(10, (9, 12), {P0: 12}, True, id="an end that comes back"),
+        pytest.param(10, (9,), {P0: 9}, True, id="an end that stays"),
+    ],
+)
+def test_an_end_below_the_groups_offset_is_looked_at_again(
+    committed: int, ends: tuple[int, ...], expected: dict[TopicPartition, int], patient: bool
+) -> None:
+    brokers = Ends(*ends)
+    both: Any = brokers
+    assert _lasting_ends({P0: committed}, {P0: 9}, both, both) == expected
+    assert (brokers.now > 0) is patient
