@@ -35,6 +35,25 @@ def test_a_hot_partition_and_a_slow_reader_are_distinguished() -> None:
         assert "run `zkgroup members drain g a`" in said.remedy
 
 
+def test_a_partition_is_hot_if_more_arrives_than_usual_in_the_others() -> None:
+    """Those without any records count as well."""
+    for arrived, said in ((4, "a is slow"), (5, "hot partition")):
+        offsets = {T[0]: 0, T[1]: 100, T[2]: 100}
+        first = Group(
+            topics={"t": (0, 1, 2)},
+            owners={p: owner("a") for p in offsets},
+            offsets=offsets,
+            ends={T[0]: 0, T[1]: 5000, T[2]: 110},
+        )
+        last = replace(
+            first,
+            offsets={**offsets, T[1]: 101, T[2]: 103},
+            ends={T[0]: 0, T[1]: 5000 + arrived, T[2]: 113},
+        )
+        (finding,) = found(first, last)
+        assert said in finding.remedy
+
+
 def test_of_a_reader_of_one_partition_no_more_threads_are_asked_for() -> None:
     first, last = lagging(5000, 5030)
     owners = {**dict.fromkeys(T, owner("b")), T[1]: owner("a")}
@@ -114,6 +133,17 @@ def test_a_partition_next_to_a_hot_one_is_not_blamed() -> None:
 def test_a_lag_that_all_have_or_that_is_small_is_not_named() -> None:
     assert codes(Group(ends=dict.fromkeys(T, 50_000))) == []
     assert codes(Group(ends={**Group().ends, T[1]: 1000})) == []
+
+
+def test_a_lag_is_far_from_ten_times_the_median_of_the_others() -> None:
+    for behind, expected in ((1499, []), (1500, ["ZKG-214"])):
+        group = Group(
+            topics={"t": (0, 1, 2)},
+            owners=dict(zip(T[:3], map(owner, "aab"), strict=True)),
+            offsets=dict.fromkeys(T[:3], 100),
+            ends={T[0]: 100, T[1]: 100 + behind, T[2]: 400},
+        )
+        assert codes(group) == expected
 
 
 def test_a_lag_that_something_else_explains_is_not_named_again() -> None:

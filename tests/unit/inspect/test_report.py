@@ -49,6 +49,15 @@ def test_a_partition_owned_by_its_assigned_member() -> None:
     assert not found.notes
 
 
+def test_the_order_of_threads_is_shown_where_it_decides() -> None:
+    ids = {s: member(s) for s in ("range", "roundrobin")} | {"jvm": member(None, None)}
+    assert {m.consumer: (m.strategy, m.order) for m in seen(ids=ids).members} == {
+        "range": ("range", None),
+        "roundrobin": ("roundrobin", "new"),
+        "jvm": (None, None),
+    }
+
+
 def test_on_the_move_from_one_member_to_another() -> None:
     found = seen(owners={T0: owner("a"), T1: owner("a")})
     assert states(found) == {T0: "owned", T1: "moving"}
