@@ -23,6 +23,7 @@ from pyspark_zkgroup.jvm.java_json import NotJsonError, parse_jackson, parse_sca
         ('{"a":-5,"b":- 5,"c":-0}', {"a": -5, "b": -5, "c": 0}),
         ('{"a":2147483647,"b":-2147483648}', {"a": 2147483647, "b": -2147483648}),
         ('{"a":1,"a":2}', {"a": 2}),
+        ('{"a":0,"b":9}', {"a": 0, "b": 9}),
     ],
 )
 def test_scala_reads(text: str, expected: object) -> None:

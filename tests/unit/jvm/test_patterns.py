@@ -33,7 +33,19 @@ def test_cleaning(expression: str, expected: str) -> None:
     [
         *("wl.*", "wl[._].*|Zed", r"\w+", r"[^\d]+", "a|b|", "[a-c]{2}", "(?:a|b)+?", r"^a$"),
         *(r"a\.b", "(a)(b)?", "[a-]", "[-a]", "[^^]", "[^A-Z]+", r"[\w.]+", r"[a\-b]+", "()a"),
-        *("a{2}b", "(ab)*", ".+", "a$|^b", r"\_", "x]|a}", "[!-/]", "[a&]", r"[^\W\d_]"),
+        *(
+            "a{2}b",
+            "(ab)*",
+            ".+",
+            "a$|^b",
+            "a*?b",
+            "a{2}?b",
+            r"\_",
+            "x]|a}",
+            "[!-/]",
+            "[a&]",
+            r"[^\W\d_]",
+        ),
         *("(?!wl).*", "^(?!wl|a).*$", "(?=a)(?!ab).*|b", "(?!a$).*", "(?i)A.*|zed", "(?i)(?!WL).*"),
     ],
 )
@@ -70,6 +82,7 @@ def test_a_supported_pattern_means_what_it_means_to_python(expression: str) -> N
         (r"[a-\d]", "'-' in this place within brackets is not supported"),
         ("caf\u00e9", "the character 'é' is not supported. Names of topics have letters"),
         ("(?:a{1000}){1000}", "an expression with so many repetitions is not supported"),
+        ("a{1000}" * 100, "an expression with so many repetitions is not supported"),
         ("(" * 60 + ")" * 60, "more than 50 groups within each other is not supported"),
         ("a" * 1001, "an expression of 1001 characters is not supported. Use at most 1000"),
     ],

@@ -33,6 +33,12 @@ def test_offsets_between_two_bounds_are_all_that_is_read() -> None:
     assert push(conditions)[1] == ()
 
 
+def test_the_narrowest_of_several_bounds_counts() -> None:
+    for first, second in ((55, 80), (80, 55)):
+        assert narrowed(offsets("<", first), offsets("<", second)) == {0: (0, 55), 1: (50, 55)}
+        assert narrowed(offsets(">=", first), offsets(">=", second)) == {0: (80, 100), 1: (60, 60)}
+
+
 def test_bounds_that_exclude_each_other_leave_nothing() -> None:
     assert narrowed(offsets(">", 70), offsets("<", 20)) == {0: (20, 20), 1: (50, 50)}
 
