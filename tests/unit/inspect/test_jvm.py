@@ -30,6 +30,54 @@ def owners(
     return {str(partition): str(thread) for partition, thread in found.owners.items()}
 
 
+@pytest.mark.parametrize(
+    ("version", "internal"),
+    [
+        ("0.8.1.1", set()),
+        ("0.8.2.0", {"__consumer_offsets"}),
+        ("0.10.2.2", {"__consumer_offsets"}),
+        ("0.11.0.0", {"__consumer_offsets", "__transaction_state"}),
+        ("1.1.1", {"__consumer_offsets", "__transaction_state"}),
+    ],
+)
+def test_each_version_hides_the_internal_topics_that_it_knows(
+    version: str, internal: set[str]
+) -> None:
+    assert JvmVersion.parse(version).internal_topics == internal
+
+
+@pytest.mark.parametrize(
+    ("version", "strategies", "order", "strict", "refuses_empty", "jackson", "mends"),
+    [
+        ("0.8.1.1", ("range", "range"), "old", True, True, False, False),
+        ("0.8.2.0", ("roundrobin", "range"), "old", True, True, False, False),
+        ("0.9.0.0", ("roundrobin", None), "old", True, False, False, False),
+        ("0.10.1.1", ("roundrobin", None), "old", True, False, False, False),
+        ("0.10.2.0", ("roundrobin", None), "old", False, False, False, False),
+        ("1.0.0", ("roundrobin", None), "new", False, False, True, False),
+        ("1.0.1", ("roundrobin", None), "new", False, False, True, True),
+    ],
+)
+def test_the_rules_change_with_the_version(
+    version: str,
+    strategies: tuple[str, str | None],
+    order: str,
+    strict: bool,
+    refuses_empty: bool,
+    jackson: bool,
+    mends: bool,
+) -> None:
+    rules = JvmVersion.parse(version)
+    assert rules.strategy("roundrobin") == strategies[0]
+    if strategies[1] is None:
+        with pytest.raises(AssignmentError):
+            rules.strategy("unheard")
+    else:
+        assert rules.strategy("unheard") == strategies[1]
+    assert (rules.order, rules.strict, rules.refuses_empty) == (order, strict, refuses_empty)
+    assert (rules.reads_with_jackson, rules.mends_backslashes) == (jackson, mends)
+
+
 def static(**threads: object) -> dict[str, object]:
     return {"subscription": threads, "pattern": "static"}
 

@@ -143,6 +143,7 @@ def test_what_is_written_is_looked_at_first() -> None:
 def test_what_settles_leaves_nothing_behind() -> None:
     beside = (Check(OWNER, 1), SetData(OFFSET, b"9", 2))
     assert settles(PATHS, [SETTLED, beside])
+    assert settles(PATHS, [(beside[0], SetData(OFFSET, b"0", 2))])
     for transaction in (
         CLAIM,
         COMMIT,

@@ -36,6 +36,12 @@ def test_as_many_bytes_as_allowed_are_made_and_no_more(small: Quota) -> None:
     assert small.refusal_of("g", made("/" + 20 * "x")) != ""
 
 
+def test_a_group_may_make_nodes_of_128_mebibytes() -> None:
+    mebibyte = Create("/" + (2**20 - 1) * "x", b"")
+    assert Quota().refusal_of("g", [(mebibyte,) * 128]) == ""
+    assert Quota().refusal_of("g", [(mebibyte,) * 128, (Create("/", b""),)]) != ""
+
+
 def test_what_is_deleted_or_freed_may_be_made_again(small: Quota) -> None:
     small.count("g", made("/a", "/b", "/c"), [Done()])
     assert small.refusal_of("g", made("/d")) != ""

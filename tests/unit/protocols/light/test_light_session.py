@@ -1,0 +1,207 @@
+"""A light member's session: what it reports of its streams, and how long it waits for answers."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from pyspark_zkgroup.clock import SystemClock
+from pyspark_zkgroup.errors import AccessError, AssignmentError
+from pyspark_zkgroup.group.ops import Create, Done, InDoubt, SetData
+from pyspark_zkgroup.protocols.light.rules.messages import (
+    Accepted,
+    Commit,
+    Executed,
+    Hello,
+    Read,
+    Rejected,
+    ToCoordinator,
+    ToMember,
+)
+from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.store import LightStore
+from pyspark_zkgroup.protocols.light.stream import Inbox, NotLetInError
+from pyspark_zkgroup.security.stream_access import StreamAccess
+from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent
+from tests.harness.waiting import wait_until
+
+HELLO = Hello("g", "g_a", "x" * 32, 40_000)
+ANSWERS_S = 5.0
+
+
+class Clock(SystemClock):
+    """Does not wait for the answer to a request: it is there, or never comes."""
+
+    def __init__(self) -> None:
+        self.caller = threading.get_ident()
+        self.waited_s: list[float] = []
+
+    def next_of(self, events: queue.SimpleQueue[Any], timeout_s: float) -> Any:
+        if threading.get_ident() != self.caller:
+            return super().next_of(events, timeout_s)
+        self.waited_s.append(timeout_s)
+        return super().next_of(events, 0.0)
+
+
+class Stream:
+    """`answer` says what the coordinator sends for a message."""
+
+    def __init__(self, inbox: Inbox, answer: Callable[[ToCoordinator], ToMember | None]) -> None:
+        self.inbox = inbox
+        self.answer = answer
+        self.sent: list[ToCoordinator] = []
+
+    def send(self, message: ToCoordinator) -> None:
+        self.sent.append(message)
+        answer = self.answer(message)
+        if answer is not None:
+            self.inbox.put(answer)
+
+    def finish(self) -> None:
+        """Nothing is under way."""
+
+    def close(self) -> None:
+        """Nothing is under way."""
+
+
+def accepts(message: ToCoordinator) -> ToMember | None:
+    return Accepted(1, 0) if isinstance(message, Hello) else None
+
+
+class Scene:
+    def __init__(
+        self,
+        first: ToMember | Exception | None = None,
+        answer: Callable[[ToCoordinator], ToMember | None] = accepts,
+    ) -> None:
+        self.events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
+        self.streams: list[Stream] = []
+        self.first = first
+        self.answer = answer
+        settings = LightSettings(("one:1",), StreamAccess(), HELLO)
+        self.session = LightSession(settings, self.events, self.open)
+
+    def open(self, _address: str, _access: StreamAccess, inbox: Inbox) -> Stream:
+        if self.first is not None:
+            inbox.put(self.first)
+        self.streams.append(Stream(inbox, self.answer))
+        return self.streams[-1]
+
+    def event(self) -> str:
+        return self.events.get(timeout=ANSWERS_S).kind
+
+    def state(self) -> tuple[bool, bool]:
+        return self.session.alive, self.session.connected
+
+
+@contextmanager
+def opened(**given: Any) -> Iterator[Scene]:
+    scene = Scene(**given)
+    scene.session.open()
+    try:
+        yield scene
+    finally:
+        scene.session.close()
+
+
+def test_a_stream_that_breaks_suspends_the_session_until_the_next_one() -> None:
+    with opened() as scene:
+        assert scene.event() == "connected"
+        assert scene.state() == (True, True)
+        scene.answer = lambda _message: None
+        scene.streams[0].inbox.put(ConnectionError("gone"))
+        assert scene.event() == "suspended"
+        assert scene.state() == (True, False)
+        with pytest.raises(DisconnectedError):
+            scene.session.ask(lambda n: Read(n, "sync"))
+        wait_until(lambda: len(scene.streams) > 1, ANSWERS_S, "another stream")
+        scene.streams[1].inbox.put(Accepted(2, 0))
+        assert scene.event() == "connected"
+        assert scene.state() == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("first", "error"),
+    [
+        (NotLetInError("no token"), AccessError),
+        (Rejected("its group is none", retriable=False), AssignmentError),
+    ],
+)
+def test_a_refusal_ends_the_session(first: ToMember | Exception, error: type[Exception]) -> None:
+    scene = Scene(first)
+    with pytest.raises(error):
+        scene.session.open()
+    assert not scene.session.alive
+    assert scene.event() == "lost"
+
+
+def test_a_request_after_one_without_an_answer_is_a_short_probe() -> None:
+    """Once the silence is known, requests do not wait for it again and again."""
+    scene = Scene()
+    scene.session.open()
+    try:
+        scene.session.clock = clock = Clock()
+        for expected_s in (10.0, 0.1):
+            with pytest.raises(DisconnectedError, match="did not answer in time"):
+                scene.session.ask(lambda n: Read(n, "sync"))
+            assert clock.waited_s.pop() == expected_s
+    finally:
+        scene.session.clock = SystemClock()
+        scene.session.close()
+
+
+class Asked:
+    """A session in whose place the test answers."""
+
+    alive = True
+
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
+        self.answer = answer
+        self.asked: list[Any] = []
+
+    def ask(self, make: Callable[[int], ToCoordinator]) -> Any:
+        self.asked.append(make(len(self.asked) + 1))
+        return self.answer(self.asked[-1])
+
+
+def executed(asked: Commit) -> Executed:
+    return Executed(asked.number, tuple(Done(()) for _ in asked.transactions))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "commits"),
+    [
+        ([10, 10, 10], [3]),
+        # Of about a megabyte, and what is written counts twice.
+        ([300_000, 300_000, 10], [1, 2]),
+        ([200_000, 200_000, 200_000], [2, 1]),
+        ([900_000, 10], [1, 1]),
+    ],
+)
+def test_large_transactions_are_sent_in_several_messages(
+    sizes: list[int], commits: list[int]
+) -> None:
+    session: Any = Asked(executed)
+    store = LightStore(session)
+    outcomes = store.commit([(SetData(f"/{n}", b"x" * size, 0),) for n, size in enumerate(sizes)])
+    assert all(isinstance(outcome, Done) for outcome in outcomes)
+    assert [len(asked.transactions) for asked in session.asked] == commits
+
+
+def test_only_what_was_not_answered_is_in_doubt() -> None:
+    def answer(asked: Commit) -> Any:
+        if asked.number == 1:
+            raise DisconnectedError("broke")
+        return executed(asked)
+
+    session: Any = Asked(answer)
+    large = [(Create(f"/{n}", b"x" * 900_000),) for n in range(2)]
+    first, empty, second = LightStore(session).commit([large[0], (), large[1]])
+    assert isinstance(first, InDoubt)
+    assert isinstance(empty, Done)
+    assert isinstance(second, Done)
