@@ -112,6 +112,20 @@ def test_what_waited_for_an_answer_does_not_wait_after_it(members: Members) -> N
     assert query.membership.status()["waitingCount"] == 0
 
 
+def test_who_leaves_closes_its_connection(members: Members) -> None:
+    _, query = settled(members)
+    coordinator = query.membership.requests._coordinator
+    closed, close = [], coordinator.close
+
+    def noted() -> None:
+        closed.append(True)
+        close()
+
+    coordinator.close = noted
+    query.planner.stop()
+    assert closed == [True]
+
+
 def test_the_lease_is_three_quarters_of_the_session(members: Members) -> None:
     _, query = settled(members)
     keeper = query.membership.keeper

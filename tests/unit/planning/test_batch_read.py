@@ -7,10 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from pyspark_zkgroup.errors import BadZnodeError
+from pyspark_zkgroup.errors import BadZnodeError, ZkgroupError
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.planning.batch_read import _committed, _lasting_ends
+from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.planning.batch_read import _committed, _lasting_ends, _wanted
+from tests.harness.given_options import LEAST
 
 P0 = TopicPartition("t", 0)
 PARTITIONS = [TopicPartition("t", n) for n in range(4)]
@@ -73,3 +75,12 @@ def test_an_end_below_the_groups_offset_is_looked_at_again(
     both: Any = brokers
     assert _lasting_ends({P0: committed}, {P0: 9}, both, both) == expected
     assert (brokers.now > 0) is patient
+
+
+def test_a_named_topic_that_does_not_exist_is_an_error() -> None:
+    options = parse({**LEAST, "subscribe": "a,b"})
+    topics, partitions = _wanted(options, {"a": (0, 1), "b": (0,), "c": (0,)}, ())
+    assert topics == {"a": (0, 1), "b": (0,)}
+    assert len(partitions) == 3
+    with pytest.raises(ZkgroupError, match="b"):
+        _wanted(options, {"a": (0, 1)}, ())

@@ -62,6 +62,17 @@ def test_settling_that_was_not_answered_is_a_broken_connection(
         commits._settle(context, {P0: (), P1: ()})
 
 
+def test_what_is_settled_after_a_restart_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    context = context_of(Store(Done((NodeVersion(70, 5),)), Refused(0, "version")))
+    context.holdings.known.update({p: Known(NodeVersion(70, 4), 15, 10) for p in (P0, P1)})
+    with caplog.at_level("INFO", "pyspark_zkgroup.group"):
+        commits._settle(context, {P0: (), P1: ()})
+    assert caplog.messages == [
+        "Committed t-0 at 15, which was read before the restart",
+        "Cannot commit t-1 yet (version), trying again",
+    ]
+
+
 def test_what_is_sent_is_in_doubt_until_it_is_answered() -> None:
     context = context_of(Store(InDoubt(), Done((NodeVersion(70, 5),))))
     holdings = context.holdings
