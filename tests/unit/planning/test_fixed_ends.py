@@ -106,7 +106,7 @@ def test_a_partition_that_is_gone_is_a_loss_after_a_while(
     brokers.topics["t"] = 1
     assert ends.look({P0: 10, P1: 4}, {P0: 10}) == []
     assert ends.unsure
-    clock.now += 6
+    clock.now += 5
     brokers.away = True
     assert ends.look({P0: 10, P1: 4}, {P0: 10}) == []
     brokers.away = False
