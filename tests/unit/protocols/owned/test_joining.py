@@ -19,6 +19,7 @@ from pyspark_zkgroup.protocols.owned.joining import Entry, Joining
 from pyspark_zkgroup.protocols.owned.member_context import Member, MemberContext
 from pyspark_zkgroup.protocols.owned.registrations import RegistrationNode
 from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
+from pyspark_zkgroup.zk.port import DisconnectedError
 from tests.harness.given_options import LEAST
 
 PLAN = Plan("zookeeper", "g", "me")
@@ -83,9 +84,10 @@ def test_only_a_static_member_with_a_plan_takes_owner_nodes_over(
 
 
 class Lagging:
-    """A server that shows an old registration until it has caught up."""
+    """A server that shows an old registration until it has caught up, and has looked so often."""
 
-    def __init__(self, holder: int) -> None:
+    def __init__(self, holder: int, looks: int = 0) -> None:
+        self.looks = looks
         self.session = SimpleNamespace(id=7, negotiated_timeout_s=1.0)
         self.holder, self.syncs = holder, 0
         self.sent: list[Any] = []
@@ -98,6 +100,8 @@ class Lagging:
 
     def stats(self, _paths: list[str]) -> list[Any]:
         if self.syncs:
+            self.looks -= 1
+        if self.syncs and self.looks < 0:
             return [None]
         return [SimpleNamespace(ephemeral_owner=self.holder)]
 
@@ -124,3 +128,24 @@ def test_what_this_session_has_registered_is_left_alone() -> None:
     node = RegistrationNode(registration, cast(Any, SimpleNamespace(former=())))
     node.register(context_of(cast(Any, store)), None, False)
     assert (store.syncs, store.sent) == (0, [])
+
+
+@pytest.mark.parametrize(("passed_s", "expected"), [(0.5, 1), (0.7, 0)])
+def test_a_session_that_was_given_up_is_waited_for_twice_its_timeout(
+    passed_s: float, expected: int
+) -> None:
+    """No server could be reached when it was given up, so it still has our registration."""
+    store = Lagging(holder=6, looks=4)
+    times = iter(n * passed_s for n in range(10))
+    waits: list[float] = []
+    keeper: Any = SimpleNamespace(former={6}, agenda=SimpleNamespace(wait=waits.append))
+    context = context_of(cast(Any, store))
+    cast(Any, context.clock).monotonic = lambda: next(times)
+    node = RegistrationNode(Registration(Subscription("static", (("t", 1),)), "1"), keeper)
+    if expected:
+        node.register(context, None, False)
+    else:
+        with pytest.raises(DisconnectedError, match="has not ended yet"):
+            node.register(context, None, False)
+    assert len(store.sent) == expected
+    assert waits
