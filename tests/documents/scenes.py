@@ -385,6 +385,12 @@ TUTORIAL_SCENES = (
     Scene(
         "the tutorials",
         (
+            NotRun(
+                FIRST,
+                "python -m pip install '.[spark,delta]' ./sandbox    "
+                "# the package, and a sandbox with brokers",
+                "the scene `install` has run it, with README's commands",
+            ),
             NotRun(FIRST, "# prints the addresses of the servers", "the scene has servers"),
             Printed(FIRST, "from kafka import KafkaProducer"),
             Printed(FIRST, "from pyspark.sql import SparkSession"),
