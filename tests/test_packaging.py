@@ -101,7 +101,7 @@ def test_the_lock_has_a_hash_for_each_package() -> None:
     ] == []
 
 
-def test_a_machine_without_java_is_told_so_before_anything_is_downloaded(tmp_path: Path) -> None:
+def test_a_machine_without_java_gets_an_error_before_anything_is_downloaded(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     told = subprocess.run(
         [sys.executable, str(ROOT / "requirements" / "install.py"), "--java"],

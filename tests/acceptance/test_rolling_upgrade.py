@@ -186,7 +186,7 @@ def test_both_releases_share_a_group(
 
 
 @pytest.mark.long
-def test_a_light_member_of_the_release_before_is_told_that_its_wire_is_another(
+def test_a_light_member_of_the_previous_release_learns_that_the_versions_differ(
     before: Path, group: LightGroup
 ) -> None:
     topic = group.topic(PARTITIONS)

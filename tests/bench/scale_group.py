@@ -135,14 +135,14 @@ class Group:
                 if member.stirred() or not member.agenda.joined:
                     busy = True
                     settled &= member.boundary({}).settled
-            if busy or not settled or not self._all_is_told:
+            if busy or not settled or not self._everything_is_assigned:
                 quiet, last = 0, time.perf_counter()
             else:
                 quiet += 1
         return last - began
 
     @property
-    def _all_is_told(self) -> bool:
+    def _everything_is_assigned(self) -> bool:
         """All is held, and each command answered."""
         if sum(len(member.holdings.held) for member in self.members) < self.partitions:
             return False

@@ -59,7 +59,7 @@ def test_it_says_what_members_would_own(
     assert sum(map(len, owners.values())) == 16
 
 
-def test_the_table_has_the_owners_of_now_beside_it(laid_out: str) -> None:
+def test_the_table_also_has_the_present_owners(laid_out: str) -> None:
     result = assignment(laid_out)
     assert result.exit_code == 0
     assert "is owned by" in result.stdout

@@ -96,7 +96,7 @@ def test_a_log_that_ends_before_the_end_it_was_to_be_read_to(
 
 
 @BOTH
-def test_a_topic_made_anew_with_fewer_partitions(
+def test_a_topic_recreated_with_fewer_partitions(
     kraft: Group, caplog: pytest.LogCaptureFixture, fail: str
 ) -> None:
     """The group learns of it at its next look at the topics, which is far off."""
@@ -193,9 +193,7 @@ def test_logs_that_lag_behind_what_the_sink_has_taken(group: Group) -> None:
     assert sorted(twice(rows)) == sorted(first.batches[-1][1])
 
 
-def test_nothing_is_said_where_all_goes_well(
-    group: Group, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nothing_is_logged_if_all_goes_well(group: Group, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "pyspark_zkgroup")
     topic = group.topic(2)
     group.produce(topic, 6)

@@ -11,14 +11,14 @@ from tests.harness.group import Group, all_rows, known, missing, settle, twice, 
 from zkgroup_sandbox.ports import free_ports
 
 
-def nobody_listens() -> str:
+def closed_port() -> str:
     (port,) = free_ports(1)
     return f"127.0.0.1:{port}"
 
 
 def test_an_unreachable_zookeeper(group: Group) -> None:
     topic = group.topic(1)
-    address = nobody_listens()
+    address = closed_port()
     changes: dict[str, Any] = {
         "zookeeper_connect": address,
         "zookeeper_connection_timeout_ms": "500",
@@ -32,7 +32,7 @@ def test_one_of_several_zookeepers_may_be_down(group: Group) -> None:
     topic = group.topic(1)
     group.produce(topic, 3)
     hosts, _, chroot = group.options()["zookeeper.connect"].partition("/")
-    both = f"{nobody_listens()},{hosts}/{chroot}"
+    both = f"{closed_port()},{hosts}/{chroot}"
     group.query(topic, zookeeper_connect=both).until(3)
 
 
@@ -46,7 +46,7 @@ def test_what_is_refused_leaves_zookeeper_as_it_was(
     expected: type[Exception] = ServerError
     if what == "brokers":
         monkeypatch.setattr("pyspark_zkgroup.planning.cluster_view._TIMEOUT_S", 1.0)
-        changes["bootstrap"] = nobody_listens()
+        changes["bootstrap"] = closed_port()
         match = changes["bootstrap"]
     elif what == "chroot":
         changes["zookeeper_connect"] = group.options()["zookeeper.connect"] + "/missing"

@@ -159,7 +159,7 @@ def test_with_protocol_kafka_the_groups_offsets_are_those_of_kafka(group: Group)
 # -- where it ends
 
 
-def test_it_ends_where_it_is_told(group: Group) -> None:
+def test_it_ends_at_the_given_offsets(group: Group) -> None:
     topic = group.topic(3)
     group.produce(topic, 5)
     assert read(group, topic, endingOffsets="latest") == rows(dict.fromkeys(range(3), (0, 5)))

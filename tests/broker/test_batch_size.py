@@ -66,7 +66,7 @@ def all_in_one(query: Query) -> int:
     )
 
 
-def test_the_most_offsets_are_shared_by_backlog_and_a_restart_goes_on_alike(group: Group) -> None:
+def test_the_limit_is_shared_by_backlog_and_a_restart_continues_alike(group: Group) -> None:
     topic = group.topic(3)
     fill(group, topic, 101, 11, 1)
     query = group.query(topic, maxOffsets="10")
@@ -254,7 +254,7 @@ def test_bytes_are_shared_by_what_waits_in_them(group: Group) -> None:
     assert 9 <= len(query.batches) <= 16
 
 
-def test_bytes_beside_offsets(group: Group) -> None:
+def test_both_limits_apply(group: Group) -> None:
     topic = group.topic(1)
     fill_bytes(group, topic, 0, 200, 1000)
     both = group.query(topic, maxBytesPerTrigger="50k", maxOffsets="20")

@@ -81,7 +81,7 @@ def kraft_group(sandbox_41: Sandbox) -> Iterator[CoordinatedGroup]:
         yield made
 
 
-def test_a_lone_member_is_told_everything_and_commits_what_is_done(
+def test_a_lone_member_is_assigned_everything_and_commits_what_is_done(
     group: CoordinatedGroup,
 ) -> None:
     topic = group.topic(5)
@@ -216,12 +216,12 @@ def test_a_new_coordinator_moves_nothing(group: CoordinatedGroup) -> None:
     group.kill(group.coordinator())
     group.candidate("two")
 
-    def told_anew() -> bool:
+    def assigned_again() -> bool:
         a.trigger()
         b.trigger()
         return not told & {known(query)["generation"] for query in (a, b)}
 
-    wait_until(told_anew, 20, "both to receive new commands", interval_s=0.0)
+    wait_until(assigned_again, 20, "both to receive new commands", interval_s=0.0)
     settle(a, b)
     assert group.owner_lives(topic) == before
 

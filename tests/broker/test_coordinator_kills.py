@@ -86,7 +86,7 @@ def wait_whole(queries: list[Query], partitions: int) -> None:
     wait_until(whole, 20, "all partitions to be held", interval_s=0.0)
 
 
-def test_a_coordinator_that_is_told_to_end_is_followed_at_once(candidates: Candidates) -> None:
+def test_a_coordinator_that_is_stopped_is_replaced_at_once(candidates: Candidates) -> None:
     group = candidates.group
     topic = group.topic(6)
     group.produce(topic, 5)

@@ -92,7 +92,7 @@ def test_on_a_silent_road_a_newcomer_connects_and_hears_nothing(echo: str) -> No
             assert client.recv(65536) == b"hello"
 
 
-def test_a_refused_road_closes_what_is_open_and_lets_nobody_in(echo: str) -> None:
+def test_a_refused_road_closes_what_is_open_and_admits_no_client(echo: str) -> None:
     with Cut([echo]) as cut:
         with connected(cut) as client:
             assert said(client, b"before") == b"before"
@@ -105,7 +105,7 @@ def test_a_refused_road_closes_what_is_open_and_lets_nobody_in(echo: str) -> Non
             assert said(client, b"again") == b"again"
 
 
-def test_each_server_has_an_address_of_its_own(echo: str) -> None:
+def test_each_server_has_its_own_address(echo: str) -> None:
     with Cut([echo, echo]) as cut:
         assert len(set(cut.addresses.split(","))) == 2
 

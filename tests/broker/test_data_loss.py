@@ -79,7 +79,7 @@ def test_retention_has_passed_the_committed_offset(group: Group, restart: str) -
 
 
 @pytest.mark.parametrize("available_now", [False, True])
-def test_where_losses_are_allowed_it_goes_on_from_the_logs_start(
+def test_with_losses_allowed_it_continues_from_the_logs_start(
     group: Group, caplog: pytest.LogCaptureFixture, available_now: bool
 ) -> None:
     topic, checkpoint = passed_while_stopped(group)
@@ -151,7 +151,7 @@ def made_anew(group: Group, topic: str, query: Query, each: int) -> None:
 
 
 @pytest.mark.parametrize("records", [3, 20])
-def test_a_topic_made_anew_is_read_from_its_start(
+def test_a_recreated_topic_is_read_from_its_start(
     group: Group, caplog: pytest.LogCaptureFixture, records: int
 ) -> None:
     """Also where its log has grown beyond the old offset: ZooKeeper knows which is older."""
@@ -172,7 +172,7 @@ def test_a_topic_made_anew_is_read_from_its_start(
 
 
 @pytest.mark.parametrize("fail", ["true", "false"])
-def test_a_topic_made_anew_between_two_boundaries_while_it_is_held(
+def test_a_topic_recreated_between_two_boundaries_while_it_is_held(
     group: Group, caplog: pytest.LogCaptureFixture, fail: str
 ) -> None:
     """Both within one long batch, and the new log has grown beyond the old position since."""
@@ -202,7 +202,7 @@ def test_a_topic_made_anew_between_two_boundaries_while_it_is_held(
 
 
 @pytest.mark.parametrize("restart", ["with its checkpoint", "another query"])
-def test_a_topic_made_anew_while_nobody_was_there(group: Group, restart: str) -> None:
+def test_a_topic_recreated_while_no_member_ran(group: Group, restart: str) -> None:
     topic = group.topic(1)
     group.produce(topic, 10)
     checkpoint = Checkpoint()
@@ -275,7 +275,7 @@ def kraft(sandbox_41: Sandbox) -> Iterator[Group]:
 
 
 @pytest.mark.parametrize("fail", ["true", "false"])
-def test_a_topic_made_anew_where_zookeeper_does_not_know_topics(kraft: Group, fail: str) -> None:
+def test_a_recreated_topic_that_zookeeper_does_not_know(kraft: Group, fail: str) -> None:
     group = kraft
     topic = group.topic(1)
     group.produce(topic, 10)

@@ -98,7 +98,7 @@ def test_a_group_without_zookeeper_is_wrong_usage(options: list[str]) -> None:
     assert "give --bootstrap-servers, or --zookeeper for groups in ZooKeeper" in result.stderr
 
 
-def test_what_is_wrong_with_a_group_is_found_and_its_remedy_mends_it(group: Group) -> None:
+def test_what_is_wrong_with_a_group_is_found_and_its_remedy_corrects_it(group: Group) -> None:
     topic = group.topic(2)
     path = f"/consumers/{group.name}/owners/{topic}/1"
     group.client.create(path, b"gone-0", makepath=True)

@@ -18,7 +18,7 @@ from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
 
-def test_a_session_that_expires_in_mid_batch_costs_nothing_where_nobody_took_over(
+def test_a_session_that_expires_in_mid_batch_costs_nothing_if_no_member_took_over(
     group: Group,
 ) -> None:
     topic = group.topic(4)
@@ -116,7 +116,7 @@ def test_a_stuck_foreign_owner_is_waited_for_by_name_and_the_rest_is_read(
     assert missing(group, a.rows) == [] == twice(a.rows)
 
 
-def test_a_partition_nobody_claims_although_the_target_gives_it_away_is_named(
+def test_a_partition_that_its_assigned_member_does_not_claim_is_named(
     group: Group, stranger: KazooClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A JVM member that assigns differently never claims what our target gives it."""
@@ -137,7 +137,7 @@ def test_a_partition_nobody_claims_although_the_target_gives_it_away_is_named(
     assert "partition.assignment.strategy" in named[0]
 
 
-def test_a_jvm_member_that_gave_up_is_woken_by_a_node_that_nobody_sees(
+def test_a_jvm_member_that_gave_up_is_woken_by_a_node_that_no_member_sees(
     group: Group, stranger: KazooClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pyspark_zkgroup.protocols.zookeeper.unread._PATIENCE_S", 0.0)
@@ -212,7 +212,7 @@ def own_group(new_sandbox: Callable[..., Sandbox]) -> Iterator[Group]:
         yield made
 
 
-def test_zookeeper_restarts_and_reading_goes_on(own_group: Group) -> None:
+def test_zookeeper_restarts_and_reading_continues(own_group: Group) -> None:
     group = own_group
     topic = group.topic(4)
     group.produce(topic, 5)

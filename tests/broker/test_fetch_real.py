@@ -111,7 +111,7 @@ def test_a_broker_that_restarted_between_two_tasks(servers: Sandbox, tp: TopicPa
     assert sum(b.num_rows for b in task.read(given, settings)) == COUNT
 
 
-def test_a_broker_that_stalls_and_goes_on(servers: Sandbox, tp: TopicPartition) -> None:
+def test_a_broker_that_stalls_and_resumes(servers: Sandbox, tp: TopicPartition) -> None:
     fill(servers, tp)
     (broker,) = servers.brokers
     with connected(

@@ -100,7 +100,7 @@ def test_data_and_nodes_where_none_belong(group: Group) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"one", b"1.5", b"1 ", b"9" * 30, b"\xff", HUGE])
-def test_an_offset_that_is_none_waits_until_it_is_mended(group: Group, data: bytes) -> None:
+def test_an_unreadable_offset_waits_until_it_is_corrected(group: Group, data: bytes) -> None:
     topic = group.topic(2)
     group.produce(topic, 3)
     node = group.offset_path(topic, 1)

@@ -112,7 +112,7 @@ def test_who_joins_and_claims_is_not_shown_as_unregistered(
     assert [row.state for row in seen.partitions] == ["owned", "owned"]
 
 
-def test_of_members_that_come_in_each_look_it_is_said(client: KazooClient, store: Store) -> None:
+def test_members_that_join_in_each_look_are_reported(client: KazooClient, store: Store) -> None:
     """And those that own something are members all the same, of the registry where they are."""
     numbers = itertools.count()
 

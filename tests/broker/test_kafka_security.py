@@ -64,7 +64,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_who_is_let_in_reads(servers: Sandbox, name: str) -> None:
+def test_an_admitted_client_reads(servers: Sandbox, name: str) -> None:
     view = view_of(servers, *GOOD[name])
     assert view.latest([TopicPartition(TOPIC, 0)]) == {TopicPartition(TOPIC, 0): RECORDS}
     view.close()
@@ -180,7 +180,7 @@ def bad_token() -> str:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_who_is_not_let_in_learns_why_at_once(
+def test_a_refused_client_learns_why_at_once(
     servers: Sandbox, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     listener, given, what, remedy = BAD[name]

@@ -90,7 +90,7 @@ _given: list[str] = []
 
 
 @pytest.mark.parametrize("pause_s", [0.2, 3.0], ids=["busy", "idle"])
-def test_reading_goes_on_when_a_token_expires(servers: Sandbox, pause_s: float) -> None:
+def test_reading_continues_when_a_token_expires(servers: Sandbox, pause_s: float) -> None:
     given = {
         "kafka.sasl.mechanism": "OAUTHBEARER",
         "oauth.token.function": f"{__name__}:brief_token",

@@ -54,7 +54,7 @@ def group(sandbox: Sandbox) -> Iterator[LightGroup]:
         yield made
 
 
-def test_a_lone_member_is_told_everything_and_what_it_commits_lands_in_zookeeper(
+def test_a_lone_member_is_assigned_everything_and_its_commits_are_in_zookeeper(
     group: LightGroup,
 ) -> None:
     topic = group.topic(5)
@@ -127,12 +127,12 @@ def test_a_coordinator_dies_and_the_next_one_moves_nothing(group: LightGroup) ->
     group.kill(group.in_office())
     group.produce(topic, 5)
 
-    def told_anew() -> bool:
+    def assigned_again() -> bool:
         a.trigger()
         b.trigger()
         return not told & {known(query)["generation"] for query in (a, b)}
 
-    wait_until(told_anew, 30, "both to receive new commands", interval_s=0.0)
+    wait_until(assigned_again, 30, "both to receive new commands", interval_s=0.0)
     settle(a, b)
     assert group.owner_lives(topic) == lives
     rows = all_rows(a, b)
@@ -145,7 +145,7 @@ def test_a_coordinator_dies_and_the_next_one_moves_nothing(group: LightGroup) ->
     assert missing(group, all_rows(a, b)) == []
 
 
-def test_who_is_silent_plans_nothing_before_anybody_counts_it_dead(group: LightGroup) -> None:
+def test_a_silent_member_plans_nothing_before_it_counts_as_dead(group: LightGroup) -> None:
     topic = group.topic(4)
     group.produce(topic, 10)
     with Cut([group.offices[0].address]) as cut:
@@ -221,7 +221,7 @@ def fenced(query: Query, name: str) -> bool:
     return wait_until(ended, 10, "the older process to find itself fenced")
 
 
-def test_who_is_not_let_in_learns_nothing_and_who_cannot_be_served_learns_why(
+def test_a_refused_client_learns_nothing_and_an_unserved_one_learns_why(
     group: LightGroup,
 ) -> None:
     topic = group.topic(2)
@@ -294,7 +294,7 @@ def test_what_no_member_sends_ends_its_own_stream_alone(group: LightGroup) -> No
     assert missing(group, query.rows) == [] == twice(query.rows)
 
 
-def test_a_flood_of_members_is_bounded_and_those_inside_go_on(group: LightGroup) -> None:
+def test_a_flood_of_members_is_bounded_and_those_inside_continue(group: LightGroup) -> None:
     group.offices[0].desk.members_max = 3
     topic = group.topic(2)
     query = group.query(topic)

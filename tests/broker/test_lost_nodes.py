@@ -111,7 +111,7 @@ def test_a_commit_of_before_the_loss_does_not_fit_what_another_has_rebuilt(group
     assert missing(group, all_rows(a, b)) == []
 
 
-def test_what_nobody_makes_again_starts_at_its_beginning_after_a_while(
+def test_what_no_member_restores_starts_at_its_beginning_after_a_while(
     group: Group, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic = group.topic(2)

@@ -33,7 +33,7 @@ def told_of(named: Query, odd: Query, other: Query, caplog: pytest.LogCaptureFix
     return line
 
 
-def test_members_that_assign_differently_say_so_when_one_comes_back_beside_the_others(
+def test_members_that_assign_differently_say_so_when_one_rejoins_the_others(
     group: Group, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The odd one is away while the other joins, so neither could be refused."""
@@ -55,7 +55,7 @@ def test_members_that_assign_differently_say_so_when_one_comes_back_beside_the_o
     assert len(said(caplog, "[ZKG-181]")) == 2
 
 
-def test_a_topic_that_is_not_there_and_a_member_too_many_are_said(
+def test_a_missing_topic_and_a_surplus_member_are_reported(
     group: Group, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic = group.topic(1)

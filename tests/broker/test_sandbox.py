@@ -140,7 +140,7 @@ def test_server_that_cannot_start_shows_its_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_killed_server_is_told_and_started_again(directory: Path) -> None:
+def test_killed_server_is_reported_and_started_again(directory: Path) -> None:
     """Also: the command starts Kafka, data survives, and nothing listens beyond the loopback."""
     told(run("start", directory, "--kafka", "3.9", "--json"))
     sandbox = Sandbox.attach(directory)
@@ -177,7 +177,7 @@ def test_starter_killed_in_the_middle_leaves_nothing_behind(directory: Path) -> 
     assert process.life_of(left[0]) == "dead"
 
 
-def test_starter_that_is_told_to_end_takes_its_servers_along(directory: Path) -> None:
+def test_starter_that_is_terminated_stops_its_servers(directory: Path) -> None:
     with subprocess.Popen(
         [*COMMAND, "start", "--dir", str(directory)],
         stdout=subprocess.DEVNULL,
@@ -209,7 +209,7 @@ def test_servers_end_with_a_killed_program_that_started_them(directory: Path) ->
     assert told(run("status", directory, "--json"))["phase"] == "stopped"
 
 
-def test_sandbox_of_somebody_else_outlives_a_visitor(directory: Path) -> None:
+def test_sandbox_of_another_process_outlives_a_visitor(directory: Path) -> None:
     told(run("start", directory, "--brokers", "0", "--json"))
     with Sandbox(directory, brokers=0) as visitor:
         assert visitor.status().phase == "running"
@@ -232,7 +232,7 @@ def test_port_taken_between_choice_and_start(
     assert [text for text in said if "a port was taken by another program" in text]
 
 
-def test_paused_server_is_told(new_sandbox: NewSandbox) -> None:
+def test_paused_server_is_reported(new_sandbox: NewSandbox) -> None:
     sandbox = new_sandbox(brokers=0)
     server = sandbox.zookeepers[0]
     server.pause()

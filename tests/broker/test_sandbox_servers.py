@@ -74,7 +74,7 @@ def test_ensemble_survives_the_death_of_its_leader(new_sandbox: NewSandbox) -> N
         assert sandbox.status().phase == "running"
 
 
-def test_expired_session_loses_its_nodes_and_its_client_is_told(zookeeper: Sandbox) -> None:
+def test_expired_session_loses_its_nodes_and_its_client_learns_it(zookeeper: Sandbox) -> None:
     states: list[str] = []
     with (
         kazoo(zookeeper.zookeeper_connect) as victim,

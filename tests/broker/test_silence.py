@@ -60,7 +60,7 @@ def test_a_batch_that_outlasts_it_comes_twice_and_commits_nothing_of_the_others(
     assert twice(rows) == sorted(a.batches[0][1])
 
 
-def test_a_batch_that_outlasts_it_costs_nothing_where_nobody_took_over(group: Group) -> None:
+def test_a_batch_that_outlasts_it_costs_nothing_if_no_member_took_over(group: Group) -> None:
     topic = group.topic(2)
     group.produce(topic, 5)
     a = group.query(topic, max_poll_interval_ms=LIMIT_MS, session="10000")
@@ -106,7 +106,7 @@ def test_calls_that_come_in_time_keep_everything(group: Group) -> None:
     assert group.owner_lives(topic) == lives
 
 
-def test_a_planner_that_is_told_to_end_while_it_gives_up_leaves_nothing_behind(
+def test_a_planner_that_is_terminated_while_it_gives_up_leaves_nothing_behind(
     group: Group,
 ) -> None:
     topic = group.topic(2)

@@ -96,7 +96,7 @@ def test_owners_and_offsets_belong_to_who_has_the_password(group: Group) -> None
         ),
     ],
 )
-def test_who_has_it_not_is_told_and_does_not_hold_up_the_others(
+def test_a_client_without_the_right_gets_an_error_and_does_not_delay_the_others(
     group: Group, auth: dict[str, str], remedy: str
 ) -> None:
     topic = group.topic(4)

@@ -15,7 +15,7 @@ ENDED = Tenure(P, "g_a", 1, 0.0, 23.0, 23.5)
 STANDS = replace(ENDED, gone=FOREVER)
 
 
-def test_a_claim_that_ends_meanwhile_is_said() -> None:
+def test_a_claim_that_ends_meanwhile_is_reported() -> None:
     found = list(disturbances([KILL, CUT], [ENDED, ENDED], []))
     assert found == ["2 claims ended during fault 4 (ZooKeeper cut off shortly)"]
 
@@ -33,7 +33,7 @@ def test_what_had_not_settled_before_may_move_on() -> None:
     assert list(disturbances([replace(KILL, settled=False), CUT], [ENDED], [])) == []
 
 
-def test_a_session_that_ended_at_that_time_is_a_fault_of_its_own() -> None:
+def test_a_session_that_ended_at_that_time_is_a_separate_fault() -> None:
     noted = Fault(-1, "session ended", "b", 8.0, 23.0, ("b",), hard=True, injected=False)
     assert list(disturbances([CUT], [ENDED], [noted])) == []
     assert list(disturbances([CUT], [ENDED], [replace(noted, at=1.0, until=19.0)]))

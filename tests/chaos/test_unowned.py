@@ -125,7 +125,7 @@ def test_a_new_partition_is_unowned_until_its_first_claim() -> None:
     assert [(g.start, g.until, g.within_bound) for g in never] == [(10.0, 100.0, False)]
 
 
-def test_one_that_nobody_claims_again_is_unowned_to_the_end() -> None:
+def test_one_that_no_member_claims_again_is_unowned_to_the_end() -> None:
     assert found(tenure("g_a", 1, 0.0, 95.0))[0].until == 100.0
     assert found(tenure("g_a", 1, 0.0, 101.0)) == []
 
@@ -275,7 +275,7 @@ def test_the_time_of_the_session_is_granted_once_to_who_died_with_the_partition(
     assert gap.bound_s == pytest.approx(10.0 + 0.8 + ALLOWANCE_S)
 
 
-def test_while_nobody_is_registered_it_waits_until_anybody_comes_to_a_boundary() -> None:
+def test_without_registrations_it_waits_until_a_member_reaches_a_boundary() -> None:
     """Each has given up in a batch that was too long."""
     span, died = Span(20.0, 40.0), Trigger("c", 0.0, 25.0, cut_short=True)
     long, longer = Trigger("a", 0.0, 38.0), Trigger("b", 0.0, 60.0)

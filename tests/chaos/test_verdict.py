@@ -181,7 +181,7 @@ def test_a_member_without_a_batch_at_its_end_had_none() -> None:
     assert list(triggers_of("a", [started(3.0), gone(60.0)])) == []
 
 
-def test_a_fault_after_which_the_group_does_not_settle_is_said() -> None:
+def test_a_fault_after_which_the_group_does_not_settle_is_reported() -> None:
     late = replace(KILL, number=2, healed=11.0, settled=False, over=101.0)
     said = ["the group had not settled 90 s after fault 2"]
     assert list(unsettled([KILL, late], [], 90.0)) == said
@@ -229,7 +229,7 @@ def test_deliveries_become_reads_with_the_time_of_their_commit() -> None:
         ),
     ],
 )
-def test_whatever_is_wrong_is_said(change: dict[str, object], said: str) -> None:
+def test_every_fault_is_reported(change: dict[str, object], said: str) -> None:
     assert GOOD.failures == []
     failures = replace(GOOD, **change).failures  # type: ignore[arg-type]
     assert len(failures) == 1
@@ -289,7 +289,7 @@ def test_about_that_share_of_the_kinds_has_the_next_one_on_top_where_both_may_be
 
 
 @pytest.mark.parametrize("name", sorted(PROTOCOLS))
-def test_a_protocol_has_faults_of_all_that_stands_in_it(name: str) -> None:
+def test_a_protocol_has_faults_of_all_its_parts(name: str) -> None:
     protocol = PROTOCOLS[name]
     kinds = kinds_of(protocol)
     assert {KINDS[kind].on for kind in kinds} == {MEMBERS, BROKERS, *protocol.also_hits}

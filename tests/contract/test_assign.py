@@ -66,7 +66,7 @@ def test_named_partitions_are_read_and_committed_and_nothing_is_registered(group
     assert not group.client.exists(f"/consumers/{group.name}/ids")
 
 
-def test_a_member_goes_on_where_it_ended_and_the_other_way_round(group: AnyGroup) -> None:
+def test_a_member_continues_where_it_ended_and_the_other_way_round(group: AnyGroup) -> None:
     topic = group.topic(2)
     group.produce(topic, 10)
     first = assign(group, topic, 0, 1)

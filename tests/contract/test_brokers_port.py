@@ -81,7 +81,7 @@ def test_a_partition_that_has_grown_is_answered_for(
     soon(lambda: brokers.latest(asked) == dict.fromkeys(asked, 0))
 
 
-def test_a_topic_made_anew_begins_at_nought(cluster: Cluster, brokers: Brokers, topic: str) -> None:
+def test_a_recreated_topic_begins_at_zero(cluster: Cluster, brokers: Brokers, topic: str) -> None:
     cluster.create_topic(topic, 1)
     (only,) = parts(topic, 1)
     cluster.produce(only, 4)
@@ -105,7 +105,7 @@ def test_the_end_of_a_log_comes_with_its_topic_and_the_epoch_of_its_leader(
     assert brokers.epoch_ends({only: end.mark.epoch}) == {only: 3}
 
 
-def test_a_topic_made_anew_has_another_id_and_the_old_one_is_lacking(
+def test_a_recreated_topic_has_another_id_and_the_old_one_is_missing(
     cluster: Cluster, brokers: Brokers, topic: str
 ) -> None:
     cluster.create_topic(topic, 1)

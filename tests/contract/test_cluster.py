@@ -105,7 +105,7 @@ def test_a_name_that_does_not_resolve_is_named() -> None:
         cluster.close()
 
 
-def test_a_broker_nobody_knows_is_lost_not_an_exception(sandbox: Sandbox) -> None:
+def test_an_unknown_broker_is_lost_not_an_exception(sandbox: Sandbox) -> None:
     cluster = Cluster(settings(sandbox.bootstrap_servers))
     try:
         (broker,) = metadata.read(cluster, [], timeout_s=5).brokers
@@ -224,7 +224,7 @@ def test_a_lease_that_fails_is_closed(sandbox: Sandbox) -> None:
     pool.close()
 
 
-def test_a_generator_that_nobody_asks_any_more_gives_its_lease_back(sandbox: Sandbox) -> None:
+def test_an_abandoned_generator_gives_its_lease_back(sandbox: Sandbox) -> None:
     pool = ClusterPool()
 
     def reading() -> Generator[Cluster]:

@@ -55,7 +55,7 @@ def told(store: Store) -> list[Command]:
     return [decode_command("channel", node.data) for node in nodes if node is not None]
 
 
-def test_nobody_is_told_anything_before_the_topics_are_known(store: Store) -> None:
+def test_no_command_is_sent_before_the_topics_are_known(store: Store) -> None:
     brokers = Brokers()
     term = Term(store, 7, 0, brokers.poll, 0.0, SYSTEM, LightDesk())
     for _ in range(10):
@@ -87,7 +87,7 @@ def test_topics_of_brokers_that_register_need_no_broker_to_be_asked(store: Store
     assert term.state.topics == {"t": (), "u": (0,)}
 
 
-def test_where_nobody_can_tell_the_topics_there_is_no_coordinator(store: Store) -> None:
+def test_without_topics_there_is_no_coordinator(store: Store) -> None:
     with pytest.raises(ServerError, match="no broker is configured"):
         Term(store, 7, 0, None, 60.0, SYSTEM, LightDesk()).work()
 
@@ -170,7 +170,7 @@ def test_a_registration_that_cannot_be_read_is_looked_at_again(
     assert registrations.lives().keys() == {"c", "d"}
 
 
-def test_a_registry_that_was_lost_and_made_anew_is_read_anew() -> None:
+def test_a_registry_that_was_lost_and_recreated_is_read_again() -> None:
     before = Children(frozenset("abc"), 3, 10)
     assert surely_the_same(before, Children(frozenset("abd"), 5, 10)) == {"a", "b"}
     assert surely_the_same(before, Children(frozenset("abd"), 7, 10)) == frozenset()

@@ -157,7 +157,9 @@ def test_records_that_were_deleted_are_out_of_range(
 
 
 @pytest.mark.parametrize("start", [0, 5, 10, 15])
-def test_a_log_that_ends_too_early_is_told_apart(servers: Servers, topic: str, start: int) -> None:
+def test_a_log_that_ends_too_early_is_distinguished(
+    servers: Servers, topic: str, start: int
+) -> None:
     servers.create_topic(topic, 1)
     tp = TopicPartition(topic, 0)
     produce(servers.bootstrap_servers, tp, values(10))

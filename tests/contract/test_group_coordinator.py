@@ -129,7 +129,7 @@ def test_a_join_waits_for_the_others_who_hear_of_it_by_heartbeats(
     assert two.committed(partition(coordinator)) == 5
 
 
-def test_who_does_not_join_in_time_is_nobody(coordinator: Coordinator) -> None:
+def test_a_member_that_does_not_join_in_time_is_removed(coordinator: Coordinator) -> None:
     one, two = lone(coordinator, HASTY), coordinator.client()
     two.is_named(HASTY)
     two.sends_join(HASTY)
@@ -214,7 +214,9 @@ def test_shares_wait_for_the_leader(coordinator: Coordinator) -> None:
     assert one.heartbeat() == two.heartbeat() == codes.NONE
 
 
-def test_who_does_not_ask_for_its_share_in_time_is_nobody(coordinator: Coordinator) -> None:
+def test_a_member_that_does_not_ask_for_its_share_in_time_is_removed(
+    coordinator: Coordinator,
+) -> None:
     one, two = lone(coordinator, HASTY), coordinator.client()
     two.is_named(HASTY)
     two.sends_join(HASTY)
@@ -309,7 +311,7 @@ def test_a_static_member_that_does_not_join_in_time_keeps_its_place(
 # -- offsets
 
 
-def test_a_tool_commits_only_where_nobody_is_a_member(coordinator: Coordinator) -> None:
+def test_a_tool_commits_only_into_a_group_without_members(coordinator: Coordinator) -> None:
     one, tool = lone(coordinator), coordinator.client()
     assert tool.commit(partition(coordinator), 3) == codes.UNKNOWN_MEMBER_ID
     assert one.commit(partition(coordinator), 5) == codes.NONE
@@ -325,7 +327,7 @@ def test_a_commit_is_refused_where_there_is_no_partition(coordinator: Coordinato
     assert one.committed(nowhere) is None
 
 
-def test_each_partition_of_a_commit_has_an_answer_of_its_own(coordinator: Coordinator) -> None:
+def test_each_partition_of_a_commit_has_its_own_answer(coordinator: Coordinator) -> None:
     """Errors of a partition come first, and the coordinator is asked about the rest."""
     one, here = lone(coordinator), partition(coordinator)
     nowhere = TopicPartition(coordinator.topic, 2)

@@ -146,7 +146,7 @@ def test_the_coordinator_is_killed(new_sandbox: Callable[..., Sandbox], name: st
 
 
 @pytest.mark.long
-def test_consumers_of_the_new_protocol_are_told_too(
+def test_consumers_of_the_new_protocol_are_reported_too(
     sandbox_41: Sandbox, topic: str, name: str
 ) -> None:
     sandbox_41.create_topic(topic, 1)

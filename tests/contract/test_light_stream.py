@@ -81,7 +81,7 @@ def come(listener: Listener, given: StreamAccess) -> None:
     session.close()
 
 
-def test_a_member_that_shows_what_is_wanted_is_let_in(certificates: Certificates) -> None:
+def test_a_member_with_valid_credentials_is_admitted(certificates: Certificates) -> None:
     own = access(certificates.ca, certificates.server, "token")
     with listening(own, Accepted(1, 0)) as listener:
         come(listener, access(certificates.ca, certificates.client, "token"))
@@ -90,7 +90,7 @@ def test_a_member_that_shows_what_is_wanted_is_let_in(certificates: Certificates
 
 
 @pytest.mark.parametrize("case", ["no certificate", "a stranger's", "expired", "plain"])
-def test_who_shows_no_good_certificate_is_not_let_in(
+def test_a_client_without_a_valid_certificate_is_refused(
     case: str, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pyspark_zkgroup.protocols.light.session._OPEN_S_MIN", 1.0)
@@ -122,7 +122,7 @@ def test_a_coordinator_of_another_authority_is_not_trusted(
         (Elsewhere(""), ServerError, "no coordinator is in office"),
     ],
 )
-def test_who_cannot_be_served_is_told_why(
+def test_a_client_that_cannot_be_served_learns_why(
     answer: ToMember, error: type[Exception], named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pyspark_zkgroup.protocols.light.session._OPEN_S_MIN", 1.0)

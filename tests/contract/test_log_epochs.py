@@ -246,7 +246,7 @@ def test_an_epoch_that_has_moved_is_looked_up_and_asked_again(broker: FetchBroke
 
 @pytest.mark.parametrize("may_lose", [False, True])
 @pytest.mark.parametrize("records", [10, 500])
-def test_a_topic_made_anew_under_a_task_is_not_read_for_the_old_one(
+def test_a_topic_recreated_under_a_task_is_not_read_for_the_old_one(
     broker: FetchBroker, may_lose: bool, records: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark = mark_of(broker, 0)

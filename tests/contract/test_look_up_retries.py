@@ -65,7 +65,7 @@ def test_who_does_not_answer_is_asked_again_so_many_times_and_then_left_out(
     assert broker.asked == [[0, 1], *([[0]] * retries)]
 
 
-def test_between_two_tries_it_waits_as_long_as_it_is_told(broker: HesitantBroker) -> None:
+def test_between_two_tries_it_waits_as_long_as_it_is_set(broker: HesitantBroker) -> None:
     broker.hesitates = 2
     found, took_s = ends(broker, look_up_retries=2, look_up_pause_ms=50)
     assert found == {SILENT: 0, TOLD: 0}

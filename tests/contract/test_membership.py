@@ -202,7 +202,7 @@ def test_a_late_commit_is_refused_when_another_has_taken_over(members: Members) 
     assert len(twice(all_rows(late, other))) == EACH
 
 
-def test_a_lost_membership_is_joined_anew_and_settles(members: Members) -> None:
+def test_a_lost_membership_is_joined_again_and_settles(members: Members) -> None:
     topic = filled(members, 2)
     query = members.query(topic)
     query.until(2 * EACH)

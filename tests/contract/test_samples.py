@@ -47,7 +47,7 @@ def test_little_of_a_long_backlog_is_fetched(real_servers: Sandbox, topic: str) 
     assert found.offsets < 64
 
 
-def test_a_batch_larger_than_a_sample_is_told_by_whoever_is_asked_for_first(
+def test_a_batch_larger_than_a_sample_is_reported_by_the_first_broker_asked(
     real_servers: Sandbox, topic: str
 ) -> None:
     one, two = filled(real_servers, topic, [(2, 200 * KIB), (2, 200 * KIB)])

@@ -102,7 +102,7 @@ def test_connections_are_warm_in_the_next_task(given: tuple[TaskInput, FetchSett
         assert again.requests - asked < asked
 
 
-def test_nothing_to_read_asks_nobody() -> None:
+def test_nothing_to_read_sends_no_request() -> None:
     unreachable = FetchSettings(("127.0.0.1:1",))
     empty = TaskRange(TopicPartition("t", 0), OffsetRange(5, 5))
     assert list(task.read(TaskInput("member-0", (empty,)), unreachable)) == []

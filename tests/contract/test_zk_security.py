@@ -207,7 +207,7 @@ def refused(certificates: Certificates, name: str) -> tuple[str, ZooKeeperSecuri
         "an unknown user within TLS",
     ],
 )
-def test_who_is_not_let_in_learns_why_at_once(
+def test_a_refused_client_learns_why_at_once(
     server: Sandbox, certificates: Certificates, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     port, security, what, remedy = refused(certificates, name)
@@ -230,7 +230,7 @@ def test_who_is_not_let_in_learns_why_at_once(
     assert leaks_of(f"{caught.value}", repr(session.settings), caplog.text) == []
 
 
-def test_any_host_is_taken_where_it_is_said_so(certificates: Certificates) -> None:
+def test_any_host_is_accepted_if_the_check_is_off(certificates: Certificates) -> None:
     """The handshake succeeds then, but the port does not speak ZooKeeper's protocol."""
     security = ZooKeeperSecurity(tls(certificates, certificates.client, check_host=False))
     with tls_port(certificates.wrong_host) as hosts, pytest.raises(ServerError) as caught:

@@ -50,7 +50,7 @@ def test_what_is_refused_is_taken_out_and_the_rest_is_done(store: Store) -> None
     assert done.written[0].version == 1
 
 
-def test_each_reason_is_told(store: Store) -> None:
+def test_each_reason_is_reported(store: Store) -> None:
     store.ensure(["/p/q"])
     assert store.commit(
         [

@@ -58,7 +58,7 @@ class Stage:
         try:
             right = self._set(scene) and all(self._step(scene, step) for step in scene.steps)
         finally:
-            right &= self._end_beside(scene)
+            right &= self._end_background(scene)
         return right
 
     def close(self) -> None:
@@ -192,7 +192,7 @@ class Stage:
             right &= self.log.outcome(f"{name}: {act.title}", ["not reached"], status or 1, 0.0)
         return right
 
-    def _end_beside(self, scene: Scene) -> bool:
+    def _end_background(self, scene: Scene) -> bool:
         right = True
         for line, one in self._beside:
             status = one.end()

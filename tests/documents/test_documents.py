@@ -158,7 +158,7 @@ def test_a_page_with_a_new_block_is_found() -> None:
         block_of(NotRun("README.md", "gone", "it is"), BLOCKS)
 
 
-def test_commands_are_told_apart() -> None:
+def test_commands_are_separated() -> None:
     text = "# so:\ncd a  # there\n\nzkgroup lag \\\n    --json\nmake long MINUTES=9   # hours\n"
     found = commands(text)
     assert found == ["cd a  # there", "zkgroup lag \\\n    --json", "make long MINUTES=9   # hours"]

@@ -41,7 +41,7 @@ def _consumer(scene: Scene, member: Running) -> str:
 # -- stuck owner
 
 
-def node_of_nobody(scene: Scene) -> Answer:
+def node_without_member(scene: Scene) -> Answer:
     """A tool has made an owner node, in the name of a member of before."""
     members = _well(scene, 6, 2)
     topic, partition = scene.drawn.topics[0], scene.dice.randrange(6)
@@ -332,7 +332,7 @@ def stopped(scene: Scene) -> Answer:
 
 
 SETTERS: dict[str, Callable[[Scene], Answer]] = {
-    "node without a member": node_of_nobody,
+    "node without a member": node_without_member,
     "member that hangs": member_that_hangs,
     "session of no member": session_of_no_member,
     "more threads": more_threads,

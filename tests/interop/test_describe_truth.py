@@ -150,7 +150,7 @@ def test_each_row_is_true_through_joins_a_crash_and_leaves(group: Group, tmp_pat
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_each_row_is_true_beside_spark(spark: Scene, tmp_path: Path) -> None:
+def test_each_row_agrees_with_spark(spark: Scene, tmp_path: Path) -> None:
     """Records come all the while, and the members are a Spark query and JVM members of two
     versions.
     """

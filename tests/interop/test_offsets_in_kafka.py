@@ -26,7 +26,7 @@ def group(sandbox: Sandbox) -> Iterator[Group]:
         yield made
 
 
-def test_present_tools_see_the_lag_and_a_present_consumer_goes_on(group: Group) -> None:
+def test_present_tools_see_the_lag_and_a_present_consumer_continues(group: Group) -> None:
     topic = group.topic(2)
     group.produce(topic, 10)
     query = group.query(topic, storage="kafka")

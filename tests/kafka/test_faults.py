@@ -111,7 +111,7 @@ def test_a_range_that_another_has_claimed_is_left_out(group: KafkaGroup) -> None
     assert missing(group, all_rows(other, second, third)) == []
 
 
-def test_a_member_that_is_expelled_joins_anew_and_settles(group: KafkaGroup) -> None:
+def test_a_member_that_is_expelled_joins_again_and_settles(group: KafkaGroup) -> None:
     topic = group.topic(2)
     query = group.query(topic)
     settle(query)
@@ -193,7 +193,7 @@ def test_a_driver_that_is_silent_for_too_long_gives_up_and_comes_back(group: Kaf
 
 
 @pytest.mark.long
-def test_a_reset_while_nobody_is_there_is_obeyed(group: KafkaGroup) -> None:
+def test_a_reset_without_members_is_obeyed(group: KafkaGroup) -> None:
     topic = group.topic(1)
     first = group.query(topic)
     group.produce(topic, 5)

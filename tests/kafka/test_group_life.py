@@ -85,7 +85,7 @@ def test_a_topic_that_appears_is_found_by_a_pattern(group: KafkaGroup) -> None:
     assert missing(group, query.rows) == []
 
 
-def test_latest_is_written_at_once_for_what_nobody_has_read(group: KafkaGroup) -> None:
+def test_latest_is_written_at_once_for_unread_partitions(group: KafkaGroup) -> None:
     """A crash before the first batch must not skip what comes in meanwhile."""
     topic = group.topic(2)
     group.produce(topic, 5)

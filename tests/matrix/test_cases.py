@@ -200,7 +200,7 @@ def test_what_a_job_has_read_is_committed_when_it_ends(lab: Lab) -> None:
     wait_until(lambda: lab.offsets(group, topic) == ends, PATIENCE_S, "the last batch's commit")
 
 
-def test_a_restart_goes_on_behind_what_is_done(lab: Lab) -> None:
+def test_a_restart_continues_behind_what_is_done(lab: Lab) -> None:
     topic, group, sink = lab.topic(count=COUNT), lab.name(), Sink()
     options, checkpoint = lab.options(group, topic), lab.checkpoint()
     for round_ in range(3):

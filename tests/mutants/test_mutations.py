@@ -20,7 +20,7 @@ def f(a: int, b: list[int]) -> int:
 """
 
 
-def test_what_decides_is_changed_and_what_is_said_is_not(tmp_path: Path) -> None:
+def test_decisions_are_changed_and_texts_are_not(tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text(TEXT)
     assert sorted((m.line, m.what) for m in mutants_of(tmp_path, "m.py")) == sorted(
         [

@@ -104,7 +104,7 @@ def test_by_its_name_alone_the_tasks_start_the_python_of_the_driver(
     assert {task.python for task in reading.tasks} == {str(sent.environment.python)}
 
 
-def test_a_zip_among_the_py_files_is_read_by_slowly_and_that_is_said(
+def test_a_zip_among_the_py_files_reads_slowly_and_warns(
     cluster: Cluster, sent: Sent, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     paths = {"PYSPARK_PYTHON": str(sent.node.python), "PYTHONPATH": str(sent.folder)}

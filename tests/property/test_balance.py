@@ -186,7 +186,7 @@ def test_one_passes_through_another_to_make_it_even() -> None:
     assert Counter(owners.values()) == {a: 2, b: 2, c: 2}
 
 
-def test_what_nobody_has_read_yet_makes_way_first() -> None:
+def test_unread_partitions_move_first() -> None:
     """a has one of x and is given two more; one of these passes on, so that c gets something."""
     a, b, c = (ThreadId(name, 0) for name in "abc")
     threads = {"x": [a, b], "y": [b, c]}

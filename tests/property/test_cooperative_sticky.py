@@ -83,7 +83,7 @@ def test_nothing_is_given_twice_or_to_who_does_not_read_it(
 
 
 @given(groups())
-def test_what_somebody_owns_is_given_to_nobody_else(
+def test_an_owned_partition_is_given_to_no_other_member(
     group: tuple[list[GroupMember], Counts],
 ) -> None:
     members, counts = group
@@ -117,7 +117,7 @@ def test_who_alone_owns_it_is_believed_whatever_the_generation() -> None:
 
 @settings(max_examples=40)
 @given(groups())
-def test_in_the_end_all_is_read_that_anybody_reads(
+def test_in_the_end_all_subscribed_partitions_are_read(
     group: tuple[list[GroupMember], Counts],
 ) -> None:
     members, counts = group

@@ -174,7 +174,7 @@ def test_rows_are_those_without_pushdown(
 
 @settings(max_examples=2 * settings().max_examples)
 @given(st.lists(conditions(), max_size=3), LOGS)
-def test_a_time_that_nobody_could_look_up_changes_no_row(
+def test_a_time_that_cannot_be_looked_up_changes_no_row(
     filters: list[Condition], rows: list[Row]
 ) -> None:
     whole = {p: OffsetRange(0, LONG) for p in PARTITIONS}

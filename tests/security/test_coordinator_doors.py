@@ -69,7 +69,7 @@ def test_on_this_machine_nothing_is_asked_for(listen: str) -> None:
     assert passed_the_doors(run("--listen", listen))
 
 
-def test_a_token_or_certificates_of_members_let_in_whom_they_name(tmp_path: Path) -> None:
+def test_a_token_or_a_members_certificate_admits_the_named_member(tmp_path: Path) -> None:
     made = Certificates.make(tmp_path)
     pair = tmp_path / "pair.pem"
     pair.write_text(made.server.key.read_text() + made.server.certificate.read_text())
@@ -136,7 +136,7 @@ def test_a_config_file_without_a_secret_may_be_read_by_all(
     assert read_access(file).auth
 
 
-def test_a_token_in_the_clear_and_open_doors_are_warned_of(
+def test_unencrypted_tokens_and_open_doors_cause_warnings(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with_token = StreamAccess(Secret(COORDINATOR_TOKEN))

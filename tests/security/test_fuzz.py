@@ -21,7 +21,7 @@ def test_whatever_is_read_of_others_costs_a_bounded_time_and_memory(name: str) -
         (lambda data: bytes(fuzz.BYTES_MAX + len(data)), "cost"),
     ],
 )
-def test_an_error_of_its_own_and_a_bomb_are_findings(
+def test_a_foreign_error_and_a_bomb_are_findings(
     planted: object, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = fuzz.Reader(planted, (b"{}",))  # type: ignore[arg-type]

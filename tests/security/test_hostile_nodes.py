@@ -28,7 +28,7 @@ def giant() -> bytes:
 
 
 @pytest.mark.parametrize("protocol", ["zookeeper", "coordinator", "light"])
-def test_a_giant_registration_stops_nobody(group: LightGroup, protocol: str) -> None:
+def test_a_giant_registration_stops_no_member(group: LightGroup, protocol: str) -> None:
     topic = group.topic(4)
     group.produce(topic, 10)
     ids = f"/consumers/{group.name}/ids"
@@ -48,7 +48,9 @@ GARBAGE = (b"", b"\xff\0\x1b[2J", b"[" * 100_000, b"{" * 500, b'"' * 500_000, b"
 
 
 @pytest.mark.parametrize("protocol", ["zookeeper", "coordinator", "light"])
-def test_garbage_in_every_node_that_is_read_stops_nobody(group: LightGroup, protocol: str) -> None:
+def test_garbage_in_every_node_that_is_read_stops_no_member(
+    group: LightGroup, protocol: str
+) -> None:
     topic, spoiled = group.topic(2), group.topic(1)
     group.produce(topic, 10)
     group.produce(spoiled, 10)

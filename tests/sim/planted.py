@@ -65,10 +65,10 @@ def _commit_what_is_planned() -> Patches:
 
 def _keep_a_claim_whose_answer_was_lost() -> Patches:
     """In ZooKeeper it is ours permanently, in memory it belongs to another member."""
-    return [put(claim, "moves", partial(_moves_of_nobody, claim.moves))]
+    return [put(claim, "moves", partial(_moves_without_owner, claim.moves))]
 
 
-def _moves_of_nobody(real: Callable[..., claim.Moves], **facts: Any) -> claim.Moves:
+def _moves_without_owner(real: Callable[..., claim.Moves], **facts: Any) -> claim.Moves:
     return real(**{**facts, "session": _ANY})
 
 
@@ -235,13 +235,13 @@ def _repair_a_refused_commit() -> Patches:
 
     resolved = outcomes.resolved
 
-    def mended(p: TopicPartition, known: Known, *facts: Any) -> outcomes.Change:
+    def corrected(p: TopicPartition, known: Known, *facts: Any) -> outcomes.Change:
         found: settle.Resolution = facts[-1]
         if found.verdict is settle.Verdict.AGAIN and found.fence is not None:
             known = replace(known, fence=found.fence)
         return resolved(p, known, *facts)
 
-    return [put(settle, "resolve", resolve), put(outcomes, "resolved", mended)]
+    return [put(settle, "resolve", resolve), put(outcomes, "resolved", corrected)]
 
 
 def _no_proof_before_the_plan() -> Patches:

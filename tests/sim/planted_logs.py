@@ -29,13 +29,13 @@ def _epochs_tell_nothing() -> Patches:
     return [put(log_watch, "change", lambda _seen, _told: "same")]
 
 
-def _known_for_ever() -> list[Any]:
+def _known_permanently() -> list[Any]:
     return [put(Leaders, "is_fresh", lambda self, partition, _now: partition in self._known)]
 
 
 def _a_leader_is_believed_permanently() -> Patches:
     """The leader is believed as long as it answers, whatever other brokers report."""
-    return [*_known_for_ever(), put(cluster_view, "_IDS_AGE_MAX_S", float("inf"))]
+    return [*_known_permanently(), put(cluster_view, "_IDS_AGE_MAX_S", float("inf"))]
 
 
 def _a_short_log_has_ended() -> Patches:
@@ -49,7 +49,7 @@ def _a_short_log_has_ended() -> Patches:
         return found
 
     return [
-        *_known_for_ever(),
+        *_known_permanently(),
         put(fetch, "judge", judge),
         put(Leaders, "expect", lambda _self, _partition, _mark: None),
     ]

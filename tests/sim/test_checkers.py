@@ -46,7 +46,7 @@ def test_an_operator_sets_the_very_value_of_an_unanswered_commit(step: str) -> N
         assert trace.counts["duplicate"] == 0
 
 
-def test_a_jvm_member_lets_go_of_what_is_anothers_by_now() -> None:
+def test_a_jvm_member_deletes_a_node_that_another_owns_by_now() -> None:
     """An operator deletes its owner node, A claims the partition, and the JVM member, which looks
     at no version, deletes A's node: what A has in flight may come twice.
     """

@@ -23,7 +23,7 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-def make_anew(trace: Trace, driver: Driver, records: int) -> None:
+def recreate_topic(trace: Trace, driver: Driver, records: int) -> None:
     trace.checkers.cut(driver, P, 0, trace.kafka.logs[P].latest)
     trace.kafka.delete_topic(TOPIC)
     trace.kafka.make_topic(TOPIC, 1)
@@ -36,14 +36,14 @@ def make_anew(trace: Trace, driver: Driver, records: int) -> None:
 OPTIONS: Any = {"failOnDataLoss": "false", "maxOffsetsPerTrigger": "5"}
 
 
-def test_what_a_topic_made_anew_has_cost_is_counted_also_where_zookeeper_tells_first() -> None:
+def test_the_losses_of_a_recreated_topic_are_counted_also_if_zookeeper_reports_it_first() -> None:
     """The member finds the topic's new node at its boundary, and goes back to the start of the new
     log. How much of the old one was left, only the ends tell that it has seen there.
     """
     with Trace(partitions=1, records=20, wired=True) as trace:
         query = trace.query("a", interval_s=1.5, **OPTIONS)
         driver = trace.begin(query)
-        trace.at(driver.process, "spark sunk", lambda: make_anew(trace, driver, 30), skip=1)
+        trace.at(driver.process, "spark sunk", lambda: recreate_topic(trace, driver, 30), skip=1)
         trace.read_all()
         assert trace.world.violation is None
         assert trace.committed() == 30
@@ -51,7 +51,7 @@ def test_what_a_topic_made_anew_has_cost_is_counted_also_where_zookeeper_tells_f
 
 
 @pytest.mark.parametrize(("skip", "records"), [(1, 0), (2, 15), (3, 15), (4, 10)])
-def test_a_topic_made_anew_is_found_once_also_where_its_id_tells_first(
+def test_a_recreated_topic_is_found_once_also_if_its_id_shows_it_first(
     skip: int, records: int
 ) -> None:
     """Made between the look at the group and the look at the logs: the planner goes back at once.
@@ -61,7 +61,9 @@ def test_a_topic_made_anew_is_found_once_also_where_its_id_tells_first(
     with Trace(partitions=1, records=20, wired=True) as trace:
         query = trace.query("a", interval_s=1.5, **OPTIONS)
         driver = trace.begin(query)
-        trace.at(driver.process, "kafka metadata", lambda: make_anew(trace, driver, 30), skip=skip)
+        trace.at(
+            driver.process, "kafka metadata", lambda: recreate_topic(trace, driver, 30), skip=skip
+        )
         trace.read_all()
         assert trace.world.violation is None
         assert trace.committed() == 30

@@ -24,7 +24,7 @@ def scene(sandbox: Sandbox, tmp_path: Path) -> JobScene:
     return job_scene(sandbox, tmp_path)
 
 
-def test_it_goes_on_where_it_broke_off_and_appends_nothing_twice(scene: JobScene) -> None:
+def test_it_continues_where_it_broke_off_and_appends_nothing_twice(scene: JobScene) -> None:
     topic = scene.jobs.topic
     groups = scene.groups()
     ranges = {"0": [100, 1000], "1": [0, 700], "2": [950, 1000]}

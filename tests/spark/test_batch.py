@@ -197,7 +197,7 @@ def test_a_table_in_sql(topic: Topic) -> None:
     assert rows == [[n, 10, f"v{n}-9"] for n in range(PARTITIONS)]
 
 
-def test_what_is_wrong_is_said_in_spark_too(sandbox: Sandbox, peer: Peer) -> None:
+def test_errors_are_shown_in_spark_too(sandbox: Sandbox, peer: Peer) -> None:
     topic = Topic(sandbox, peer)
     for options, said in (
         ({"startingOffsets": "latest"}, "a batch read that starts at latest reads nothing"),

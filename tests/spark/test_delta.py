@@ -147,7 +147,7 @@ def test_records_are_written_again_on_purpose(long_scenes: Scenes) -> None:
 
 
 @pytest.mark.long
-def test_what_cannot_be_written_is_told(long_scenes: Scenes) -> None:
+def test_what_cannot_be_written_is_an_error(long_scenes: Scenes) -> None:
     found = long_scenes["refused"]
     assert "/parquet holds no Delta table, but other files: part-" in found["parquet"]
     assert "the batch holds rows without a topic, partition or offset" in found["nulls"]
@@ -163,13 +163,13 @@ def test_the_writer_is_refused_before_its_query_starts(long_scenes: Scenes) -> N
 
 
 @pytest.mark.long
-def test_compaction_beside_writers_neither_loses_nor_doubles(long_scenes: Scenes) -> None:
+def test_compaction_during_writes_neither_loses_nor_doubles(long_scenes: Scenes) -> None:
     # Two Kafka partitions in turn: 0-99, 100-199, ... of one, 50-149, ... of the other.
     assert long_scenes["compacted"] == {"errors": [], "compacted": True, "found": [1200, 1200]}
 
 
 @pytest.mark.long
-def test_plain_python_without_the_jars_of_a_submitted_job_is_told_what_to_do(
+def test_plain_python_without_the_jars_of_a_submitted_job_learns_what_to_do(
     tmp_path: Path,
 ) -> None:
     script = "from pyspark_zkgroup.delta import session\nsession('no jars', print)"

@@ -94,7 +94,7 @@ def test_a_pause_repeats_the_batch_under_way_if_it_outlives_the_session(
     finish(scene, topic, batch if pause_s > SESSION_S else set(), a, b)
 
 
-def test_a_jvm_that_stands_still_gives_up_its_share_after_the_longest_silence(
+def test_a_suspended_jvm_gives_up_its_share_after_the_longest_silence(
     scene: Scene,
 ) -> None:
     """Its planner runs on and is heard by ZooKeeper, so nothing else would free the partitions."""

@@ -36,7 +36,7 @@ def member(scene: Scene, name: str, topic: str, trigger: str = "0", **options: s
     return made
 
 
-def test_available_now_drains_everything_and_goes_on_where_it_ended(scene: Scene) -> None:
+def test_available_now_drains_everything_and_continues_where_it_ended(scene: Scene) -> None:
     topic = scene.topic(4)
     scene.produce(topic, 1000)
     (driver,) = scene.lease(1)

@@ -134,7 +134,7 @@ def test_columns_of_json_and_of_a_registry(run: Any) -> None:
 
 
 @pytest.mark.long
-def test_what_moves_here_goes_on_at_the_next_record(run: Any) -> None:
+def test_a_migrated_query_continues_at_the_next_record(run: Any) -> None:
     printed = run("moving_here")
     assert "before 2000, after 500" in printed
     assert "produced 2500, read 2500, different 2500" in printed

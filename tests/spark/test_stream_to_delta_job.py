@@ -39,7 +39,7 @@ def python_of_the_job() -> int:
 @pytest.mark.parametrize(
     "road", [("--through-spark",), ("--direct",)], ids=["through Spark", "direct"]
 )
-def test_it_streams_until_sigterm_and_another_goes_on_and_ends(
+def test_it_streams_until_sigterm_and_another_continues_and_ends(
     scene: JobScene, road: tuple[str, ...]
 ) -> None:
     group = ("--group", "streaming", *road)

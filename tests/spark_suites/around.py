@@ -172,8 +172,8 @@ TOKENS: Final = Suite(
     (
         case(
             "all",
-            "broker/test_kafka_security.py::test_who_is_let_in_reads",
-            "broker/test_kafka_security.py::test_who_is_not_let_in_learns_why_at_once",
+            "broker/test_kafka_security.py::test_an_admitted_client_reads",
+            "broker/test_kafka_security.py::test_a_refused_client_learns_why_at_once",
             "spark/test_secured.py::test_a_query_reads_and_shows_no_secret",
             why=NO_TOKENS,
         ),

@@ -9,7 +9,7 @@ from typing import Final
 from tests.spark_suites.case import Suite, case
 
 REFUSED = "unit/options/test_starting.py::test_what_is_refused"
-TO_AN_END = "broker/test_batch_read.py::test_it_ends_where_it_is_told"
+TO_AN_END = "broker/test_batch_read.py::test_it_ends_at_the_given_offsets"
 TIMES = "broker/test_batch_read.py::test_from_a_time_to_a_time"
 AT_LEAST = "unit/ranges/test_splitting.py::test_at_least_so_many"
 AT_MOST = "unit/ranges/test_splitting.py::test_at_most_so_many_rows"
@@ -80,7 +80,7 @@ RELATION: Final = Suite(
             "bad batch query options",
             REFUSED,
             "unit/options/test_spark_cases.py::test_what_is_wrong_in_streams_and_in_batch_reads",
-            "spark/test_batch.py::test_what_is_wrong_is_said_in_spark_too",
+            "spark/test_batch.py::test_errors_are_shown_in_spark_too",
         ),
         case("read Kafka transactional messages: read_committed", TRANSACTIONS),
         case("read Kafka transactional messages: read_uncommitted", TRANSACTIONS),
@@ -114,8 +114,7 @@ DATA_LOSS: Final = Suite(
     (
         case(
             "failOnDataLoss=false should not return duplicated records: microbatch",
-            "broker/test_data_loss.py::"
-            "test_where_losses_are_allowed_it_goes_on_from_the_logs_start",
+            "broker/test_data_loss.py::test_with_losses_allowed_it_continues_from_the_logs_start",
             "broker/test_data_loss.py::test_retention_passes_a_member_that_lags",
             "broker/test_data_loss.py::test_what_is_skipped_is_committed_at_once",
             "broker/test_assign_starts.py::test_a_start_that_is_gone_is_a_loss_like_any_other",

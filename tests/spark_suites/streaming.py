@@ -21,7 +21,7 @@ LIMITS: Final = Suite(
         case(
             "maxOffsetsPerTrigger",
             "broker/test_batch_size.py::"
-            "test_the_most_offsets_are_shared_by_backlog_and_a_restart_goes_on_alike",
+            "test_the_limit_is_shared_by_backlog_and_a_restart_continues_alike",
             "spark/test_triggers.py::test_available_now_and_once_drain_everything_and_commit_it",
         ),
         case(
@@ -60,7 +60,7 @@ LIMITS: Final = Suite(
         case(
             "AvailableNow should throw error when topic partitions got unavailable",
             "broker/test_data_loss.py::test_a_topic_is_deleted_with_unread_records",
-            "broker/test_available_now.py::test_a_topic_made_anew_with_fewer_partitions",
+            "broker/test_available_now.py::test_a_topic_recreated_with_fewer_partitions",
             "unit/planning/test_fixed_ends.py::test_a_partition_that_is_gone_is_a_loss_after_a_while",
             why="An error with failOnDataLoss=true; with false a warning, where Spark's source "
             "fails all the same.",
@@ -103,8 +103,8 @@ TOPICS: Final = Suite(
         ),
         case(
             "subscribe topic by pattern with topic recreation between batches",
-            "broker/test_data_loss.py::test_a_topic_made_anew_while_nobody_was_there",
-            "broker/test_data_loss.py::test_a_topic_made_anew_where_zookeeper_does_not_know_topics",
+            "broker/test_data_loss.py::test_a_topic_recreated_while_no_member_ran",
+            "broker/test_data_loss.py::test_a_recreated_topic_that_zookeeper_does_not_know",
         ),
         case(
             "topic-level offsets tolerate a new topic matching subscribePattern after the start",

@@ -82,7 +82,7 @@ def test_the_coordinator_dies_at_every_step_of_a_rebalance(within: bool) -> None
     assert step > 8
 
 
-def test_a_coordinator_that_wakes_up_after_its_session_tells_nobody_anything() -> None:
+def test_a_coordinator_that_wakes_up_after_its_session_sends_no_command() -> None:
     """Two believe to be it. The older one's session has ended, so ZooKeeper takes no command of it,
     and it begins again.
     """

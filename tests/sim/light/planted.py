@@ -146,7 +146,7 @@ def _accepted_under_another_life_and_continuing() -> Patches:
     return [put(LightSession, "_take_up", take_up)]
 
 
-def _what_was_told_before_the_life_was_known_is_not_delivered() -> Patches:
+def _commands_from_before_the_life_was_known_are_lost() -> Patches:
     real, real_deliver = Seat.registered, LightDesk.deliver
     here = local()
 
@@ -269,7 +269,7 @@ BUGS: Final[Bugs] = {
     "stopped before the release": _stopped_before_the_release,
     "a fenced predecessor continues": _a_fenced_predecessor_continues,
     "another life, and continuing": _accepted_under_another_life_and_continuing,
-    "told before the life was known": _what_was_told_before_the_life_was_known_is_not_delivered,
+    "told before the life was known": _commands_from_before_the_life_was_known_are_lost,
     "no gate around an end": _no_gate_between_a_take_over_and_an_end,
     "heard after the end": _what_comes_after_the_end_is_answered,
     "a life ends with all of its name": _a_life_ends_with_all_of_its_name,

@@ -72,7 +72,7 @@ def test_what_follows_the_registration_is_not_answered(skip: int) -> None:
         trace.read_all()
 
 
-def test_two_successors_of_a_static_member_fence_each_other_and_one_goes_on() -> None:
+def test_two_successors_of_a_static_member_fence_each_other_and_one_continues() -> None:
     """Both have its plan, and come while its last life is still registered. With a gate for each of
     their streams, each would wait for the other's, and the coordinator for both.
     """

@@ -68,7 +68,7 @@ def test_a_plain_table_has_no_obstacle() -> None:
         ),
     ],
 )
-def test_what_files_cannot_be_added_to_is_told(
+def test_what_files_cannot_be_added_to_is_reported(
     table: Described, fields: Sequence[Mapping[str, Any]], told: str
 ) -> None:
     (found,) = obstacles(table, fields, BY)

@@ -49,7 +49,7 @@ def test_a_compaction_changes_no_row_and_no_watermark(tmp_path: Path) -> None:
     assert offsets(into) == {0: list(range(14)), 1: list(range(13))}
 
 
-def test_members_append_beside_a_compaction(tmp_path: Path) -> None:
+def test_members_append_during_a_compaction(tmp_path: Path) -> None:
     into = prepared(tmp_path)
     ended = threading.Event()
     merged: list[int] = []
@@ -127,7 +127,7 @@ def _paths(directory: str) -> list[str]:
     return [uri.removeprefix("file://").removeprefix(root) for uri in uris]
 
 
-def test_what_cannot_be_compacted_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_compacted_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DeltaError, match="There is no Delta table at"):
         Compaction(tmp_path / "none")
 

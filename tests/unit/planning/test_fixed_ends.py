@@ -115,7 +115,7 @@ def test_a_partition_that_is_gone_is_a_loss_after_a_while(
     assert not ends.unsure
 
 
-def test_a_leader_that_is_away_is_waited_for_but_not_for_ever(
+def test_a_missing_leader_is_waited_for_only_for_a_time(
     clock: StillClock, brokers: Brokers
 ) -> None:
     ends = FixedEnds(brokers, clock, [P0, P1])

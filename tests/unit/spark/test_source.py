@@ -227,7 +227,7 @@ def test_it_writes_nothing(writer: Callable[..., Any]) -> None:
         writer(source(), COLUMNS, False)
 
 
-def test_an_error_of_ours_has_one_frame_of_ours_and_no_other_error_beside_it() -> None:
+def test_an_error_of_ours_has_one_frame_of_ours_and_no_other_error() -> None:
     wrong = source(thraeds="4")
     reader = wrong.streamReader(COLUMNS)
 

@@ -65,7 +65,7 @@ def test_a_session_without_a_number_is_not_named(caplog: pytest.LogCaptureFixtur
         (-7.0, " for at most 0.0 s; the server is down, or this process was suspended"),
     ],
 )
-def test_a_server_is_not_blamed_alone_where_the_process_may_have_stood_still(
+def test_a_server_is_not_blamed_alone_if_the_process_may_have_been_suspended(
     lease_s: float, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     keeper = keeper_of(1, lease_s=lease_s)
