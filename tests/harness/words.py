@@ -52,12 +52,17 @@ def in_text(text: str, place: str) -> Iterator[Found]:
 
 
 def in_source(text: str, place: str) -> Iterator[Found]:
-    """Comments, docstrings and other strings."""
+    """Comments, docstrings and other strings, and the names of tests."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in _TEXT_TOKENS:
-            for found in in_text(token.string, place):
-                line = int(found.place.rpartition(":")[2]) + token.start[0] - 1
-                yield found._replace(place=f"{place}:{line}")
+            said = token.string
+        elif token.type == tokenize.NAME and token.string.startswith("test_"):
+            said = token.string.replace("_", " ")
+        else:
+            continue
+        for found in in_text(said, place):
+            line = int(found.place.rpartition(":")[2]) + token.start[0] - 1
+            yield found._replace(place=f"{place}:{line}")
 
 
 def in_catalogue(entries: dict[str, object]) -> Iterator[Found]:

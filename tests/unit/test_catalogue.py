@@ -236,15 +236,19 @@ def test_samples_are_used() -> None:
 
 
 def test_a_planted_word_is_found_in_each_kind_of_text() -> None:
-    # The words are split by "_", so that the check does not find them here.
-    source = '"""No_body is here."""\n\nx = 1  # told_ of it\ny = f"{x} is\\n men_ded"\n'
-    source, page, entry = (text.replace("_", "") for text in (source, "a\nIt goes_ on.", "sha_ll"))
+    # The words are split by "~", so that the check does not find them here.
+    source = (
+        '"""No~body is here."""\n\nx = 1  # told~ of it\ny = f"{x} is\\n men~ded"\n'
+        "def test_it_goes~_on() -> None: ...\n"
+    )
+    source, page, entry = (text.replace("~", "") for text in (source, "a\nIt goes~ on.", "sha~ll"))
     assert [found.place for found in words.in_source(source, "a.py")] == [
         "a.py:1",
         "a.py:3",
         "a.py:4",
+        "a.py:5",
     ]
-    assert [found.word for found in words.in_text(page, "a.md")] == ["goes" + " on"]
+    assert [found.word for found in words.in_text(page, "a.md")] == ["goes~ on".replace("~", "")]
     assert [found.place for found in words.in_catalogue({"ZKG-101": {"text": entry}})] != []
 
 
