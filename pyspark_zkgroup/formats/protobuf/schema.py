@@ -88,23 +88,26 @@ class Messages:
         return found
 
 
-def linked(files: Iterable[FileDeclared]) -> Messages:
-    """SchemaError if one uses a type that none of them declares."""
-    return _Linker(tuple(files)).linked()
+def linked(files: Iterable[FileDeclared], known: Iterable[FileDeclared] = ()) -> Messages:
+    """SchemaError if one uses a type that none of them declares. The files may declare those of
+    `known` themselves.
+    """
+    return _Linker(tuple(files), tuple(known)).linked()
 
 
 class _Linker:
-    def __init__(self, files: tuple[FileDeclared, ...]) -> None:
-        self._files = files
+    def __init__(self, files: tuple[FileDeclared, ...], known: tuple[FileDeclared, ...]) -> None:
+        self._files, self._known = files, known
         self._messages: dict[str, Message] = {}
         self._enums: dict[str, Enum] = {}
         self._open: list[tuple[Message, MessageDeclared, FileDeclared]] = []
 
     def linked(self) -> Messages:
         top: list[tuple[Message, ...]] = []
-        for file in self._files:
+        for file in (*self._known, *self._files):
             self._declare_enums(file.enums, file.package, file)
             top.append(tuple(self._declare(one, file.package, file) for one in file.messages))
+        del top[: len(self._known)]
         for message, declared, file in self._open:
             message.fields = tuple(self._fields(message, declared, file))
         every = tuple(one for messages in top for one in messages)

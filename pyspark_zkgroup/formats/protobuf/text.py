@@ -54,7 +54,7 @@ class _Scope:
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self._tokens = _tokens(text)
+        self._tokens = _tokens(text.removeprefix("\ufeff"))
         self._ahead: list[str] = []
 
     def file(self) -> FileDeclared:
@@ -141,7 +141,7 @@ class _Reader:
         self._options()
         self._expect(";")
         # As protoc names it, so that no other message has its name.
-        entry = "".join(part.capitalize() for part in name.split("_")) + "Entry"
+        entry = "".join(part[:1].upper() + part[1:] for part in name.split("_")) + "Entry"
         pair = (FieldDeclared("key", 1, key), FieldDeclared("value", 2, value))
         scope.messages.append(MessageDeclared(entry, pair, is_map_entry=True))
         scope.fields.append(FieldDeclared(name, number, entry, "repeated"))

@@ -111,6 +111,27 @@ def test_a_text_gives_the_messages_that_protoc_makes_of_it(source: str) -> None:
     ]
 
 
+def test_maps_whose_names_differ_in_case_have_their_own_entries() -> None:
+    source = """syntax = "proto3";
+    message M { map<string, int32> fooBar = 1; map<string, bytes> foobar = 2; }"""
+    found = messages_of(RegisteredSchema(source, kind="PROTOBUF")).named("M")
+    assert str(spark_type(found)) == "struct<fooBar:map<string,int>,foobar:map<string,binary>>"
+
+
+def test_common_types_of_google_need_not_be_in_the_registry() -> None:
+    source = """\ufeffsyntax = "proto3";
+    import "google/type/money.proto";
+    import "google/type/month.proto";
+    message Date { google.type.Money paid = 1; google.type.Month month = 2; }"""
+    found = messages_of(RegisteredSchema(source, kind="PROTOBUF"))
+    assert str(spark_type(found.named("Date"))) == (
+        "struct<paid:struct<currency_code:string,units:bigint,nanos:int>,month:string>"
+    )
+    money = """syntax = "proto3"; package google.type; message Money { string mine = 1; }"""
+    own = messages_of(RegisteredSchema(source, (money,), "PROTOBUF")).named("Date")
+    assert str(spark_type(own)) == "struct<paid:struct<mine:string>,month:string>"
+
+
 def test_messages_become_types() -> None:
     order = messages_of(described(compiled(PROTO3))).named("shop.v1.Order.Item.Other")
     assert str(spark_type(order)) == "struct<inner:boolean>"
