@@ -24,6 +24,9 @@ from pyspark_zkgroup.security.tls import context
 
 TIMEOUT_S = 10.0
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
+ANSWER_S_MAX = 30.0
+"""An answer that takes longer counts as none."""
+_CHUNK_BYTES = 64 * 1024
 
 _NOT_FOUND = 404
 _LOGIN_REFUSED = (401, 403)
@@ -31,7 +34,7 @@ _REDIRECTS = range(300, 400)
 
 
 class NotFoundError(Exception):
-    """The registry answers that it does not have what was asked for."""
+    """The registry answers that it does not have what was asked for; its text says what."""
 
 
 class _BadAnswerError(OSError):
@@ -70,27 +73,50 @@ def _asked(access: RegistryAccess, url: str, path: str) -> Any:
         request.add_unredirected_header("Authorization", f"Bearer {access.token.text}")
     try:
         with _opener(access).open(request, timeout=TIMEOUT_S) as response:
-            answer = response.read(ANSWER_BYTES_MAX + 1)
+            answer = _read(response)
     except urllib.error.HTTPError as error:
-        error.close()
-        raise _refusal(url, error.code) from None
+        with error:
+            is_missing = error.code == _NOT_FOUND and _is_missing(_read(error))
+        raise (
+            NotFoundError("it has no such schema") if is_missing else _refusal(url, error.code)
+        ) from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
             raise AccessError.of(
                 "registry_certificate", url=url, reason=error.reason.verify_message
             ) from None
         raise
-    if len(answer) > ANSWER_BYTES_MAX:
-        raise _BadAnswerError(f"it answers more than {ANSWER_BYTES_MAX} bytes")
     try:
         return json.loads(answer)
     except (ValueError, RecursionError):
         raise _BadAnswerError("it answers what is not JSON") from None
 
 
+def _read(response: Any) -> bytes:
+    """Bounded in size and time: a server may send a byte now and then, without an end."""
+    give_up_at = clock.monotonic() + ANSWER_S_MAX
+    found = bytearray()
+    while part := response.read1(_CHUNK_BYTES):
+        found += part
+        if len(found) > ANSWER_BYTES_MAX:
+            raise _BadAnswerError(f"it answers more than {ANSWER_BYTES_MAX} bytes")
+        if clock.monotonic() > give_up_at:
+            raise _BadAnswerError(f"its answer takes more than {ANSWER_S_MAX:.0f} s")
+    return bytes(found)
+
+
+def _is_missing(answer: bytes) -> bool:
+    """Whether the registry says so: a proxy has a page of its own for a server that is away, and
+    the registry has another code for a path that it does not know.
+    """
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("error_code") != _NOT_FOUND
+
+
 def _refusal(url: str, status: int) -> Exception:
-    if status == _NOT_FOUND:
-        return NotFoundError()
     if status in _LOGIN_REFUSED:
         return AccessError.of("registry_login", url=url, status=status)
     if status in _REDIRECTS:

@@ -8,15 +8,23 @@ from urllib.parse import quote
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.registry.access import RegisteredSchema, RegistryAccess, Version
-from pyspark_zkgroup.registry.http import get
+from pyspark_zkgroup.registry.http import NotFoundError, get
 
 REFERENCES_MAX = 100
+ID_MAX = 2**31 - 1
 
 
 @lru_cache(maxsize=1000)
 def schema_of_id(access: RegistryAccess, number: int) -> RegisteredSchema:
     """NotFoundError if there is none. What an id means never changes, so a process asks once."""
-    return _registered(access, get(access, f"/schemas/ids/{number}"))
+    # To some registries a larger one is no id at all, and they do not say that it is unknown.
+    if number > ID_MAX:
+        raise _no_id(number)
+    try:
+        answer = get(access, f"/schemas/ids/{number}")
+    except NotFoundError:
+        raise _no_id(number) from None
+    return _registered(access, answer)
 
 
 def newest(access: RegistryAccess, subject: str, deadline_s: float | None = None) -> Version:
@@ -28,6 +36,10 @@ def newest(access: RegistryAccess, subject: str, deadline_s: float | None = None
     if type(number) is not int:
         raise ServerError.of("no_schema_in_answer")
     return Version(subject, number, schema)
+
+
+def _no_id(number: int) -> NotFoundError:
+    return NotFoundError(f"the registry has no schema with the id {number}")
 
 
 def _registered(access: RegistryAccess, answer: Any) -> RegisteredSchema:
@@ -44,8 +56,14 @@ def _collect(access: RegistryAccess, answer: Any, texts: dict[tuple[str, int], s
         if len(texts) >= REFERENCES_MAX:
             raise ServerError.of("registry_references", count=REFERENCES_MAX)
         texts[key] = ""  # so that none is asked for within itself
-        path = f"/subjects/{quote(key[0], safe='')}/versions/{key[1]}"
-        referred = get(access, path)
+        path = f"/subjects/{quote(key[0], safe='')}/versions/{key[1]}?deleted=true"
+        try:
+            referred = get(access, path)
+        except NotFoundError:
+            raise NotFoundError(
+                f"its schema refers to version {key[1]} of the subject {key[0]!r}, which the "
+                "registry does not have"
+            ) from None
         _collect(access, referred, texts)
         del texts[key]
         texts[key] = _text(referred)

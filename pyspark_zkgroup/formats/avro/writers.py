@@ -46,8 +46,8 @@ class RegisteredWriters:
     def schema(self, number: int) -> Schema:
         try:
             return parsed(schema_of_id(self._access, number))
-        except NotFoundError:
-            raise SchemaError(f"the registry has no schema with the id {number}") from None
+        except NotFoundError as error:
+            raise SchemaError(str(error)) from None
 
 
 def parsed(schema: RegisteredSchema) -> Schema:

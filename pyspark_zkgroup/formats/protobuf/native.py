@@ -48,7 +48,5 @@ class ProtobufParser:
             if form.steps is not None:
                 return form.steps
             return steps(found, self._kind, form.column, may_miss=True)
-        except NotFoundError:
-            return [("bad", [], [f"the registry has no schema with the id {schema}"])]
-        except SchemaError as error:
+        except (NotFoundError, SchemaError) as error:
             return [("bad", [], [str(error)])]

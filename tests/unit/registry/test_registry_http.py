@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 from pyspark_zkgroup.errors import AccessError, ServerError
+from pyspark_zkgroup.registry import http
 from pyspark_zkgroup.registry.access import RegistryAccess
 from pyspark_zkgroup.registry.http import ANSWER_BYTES_MAX, NotFoundError, get
 from pyspark_zkgroup.registry.schemas import newest, schema_of_id
 from pyspark_zkgroup.security.secret import Secret
 from tests.harness.planted_secrets import PASSWORD, TOKEN, leaks_of
 
+NO_SCHEMA = b'{"error_code": 40403, "message": "Schema not found"}'
 AWAY = "http://127.0.0.1:1"
 
 
@@ -99,7 +101,17 @@ def test_the_next_server_is_asked(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [(500, b""), (429, b""), (200, b"<html>"), (200, b"[" * 100_000)]
+    "answer",
+    [
+        (500, b""),
+        (429, b""),
+        (200, b"<html>"),
+        (200, b'{"schema": "'),
+        (200, b"[" * 100_000),
+        (404, b"<html>"),
+        (404, b""),
+        (404, b'{"error_code": 404, "message": "HTTP 404 Not Found"}'),
+    ],
 )
 def test_a_bad_answer_is_asked_again(server: Server, answer: tuple[int, bytes]) -> None:
     server.answers = [answer, answer, (200, json.dumps({"schema": "x"}).encode())]
@@ -108,10 +120,34 @@ def test_a_bad_answer_is_asked_again(server: Server, answer: tuple[int, bytes]) 
 
 
 def test_what_is_not_there_is_asked_once(server: Server) -> None:
-    server.answers = [(404, b"{}")]
-    with pytest.raises(NotFoundError):
-        get(access(server.url, deadline_s=10.0), "/schemas/ids/1")
-    assert len(server.seen) == 1
+    server.answers = [(404, NO_SCHEMA)]
+    for _ in range(2):
+        with pytest.raises(NotFoundError, match="the registry has no schema with the id 1"):
+            schema_of_id(access(server.url, deadline_s=10.0), 1)
+    assert len(server.seen) == 2
+
+
+def test_no_registry_is_asked_for_what_is_no_id(server: Server) -> None:
+    with pytest.raises(NotFoundError, match="no schema with the id 4294967295"):
+        schema_of_id(access(server.url), 2**32 - 1)
+    assert server.seen == []
+
+
+def test_a_missing_reference_is_named(server: Server) -> None:
+    found = {"schema": "x", "references": [{"name": "a", "subject": "a/b", "version": 3}]}
+    server.answers = [(200, json.dumps(found).encode()), (404, NO_SCHEMA)]
+    with pytest.raises(NotFoundError, match="refers to version 3 of the subject 'a/b'"):
+        schema_of_id(access(server.url), 1)
+    assert server.seen[-1][0] == "/subjects/a%2Fb/versions/3?deleted=true"
+
+
+def test_an_answer_without_an_end_is_given_up(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "ANSWER_S_MAX", 0.0)
+    server.answers = [(200, b" ")]
+    with pytest.raises(ServerError, match="its answer takes more than 0 s"):
+        get(access(server.url), "/subjects")
 
 
 @pytest.mark.parametrize(
