@@ -1,4 +1,4 @@
-"""A list of things as short text: the first few, then the number of the others."""
+"""Things as short text: the first few and the number of the others, or their number alone."""
 
 from __future__ import annotations
 
@@ -20,3 +20,7 @@ def first_few(things: Iterable[object], most: int, *, kind: str = "", separator:
         return text
     kinds = f" {kind}" if more == 1 else f" {kind}s"
     return f"{text} and {more} more{kinds if kind else ''}"
+
+
+def counted(number: int, one: str) -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"

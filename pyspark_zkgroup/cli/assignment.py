@@ -16,7 +16,6 @@ from pyspark_zkgroup.cli.asking import chosen
 from pyspark_zkgroup.cli.brokered_live import BrokeredLive
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group
-from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.found import found_group
 from pyspark_zkgroup.cli.group_file import PARTITIONS_MAX, BadInput, Question, bad, read_question
 from pyspark_zkgroup.cli.live import LiveGroup
@@ -34,6 +33,7 @@ from pyspark_zkgroup.inspect.wanted import published
 from pyspark_zkgroup.inspect.what_if import Change, changed
 from pyspark_zkgroup.jvm.java_order import compare_key
 from pyspark_zkgroup.kafka.member_settings import ASSIGNORS
+from pyspark_zkgroup.listing import counted
 from pyspark_zkgroup.model import TopicPartition
 
 _RULES = tuple(dict.fromkeys((BALANCED, *STRATEGIES, *ASSIGNORS)))

@@ -7,10 +7,6 @@ from collections.abc import Iterable
 _SHOWN_MAX = 200
 
 
-def counted(number: int, one: str) -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
-
-
 def listed(names: Iterable[str]) -> str:
     return cut(", ".join(sorted(names)) or "none")
 

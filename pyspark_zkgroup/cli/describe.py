@@ -14,7 +14,6 @@ from rich.text import Text
 
 from pyspark_zkgroup.cli.cells import add_row, cell, table_title
 from pyspark_zkgroup.cli.completion import complete_group
-from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.found import found_group
 from pyspark_zkgroup.cli.lag import lag_text
 from pyspark_zkgroup.cli.reach import json_option, place_options
@@ -24,7 +23,7 @@ from pyspark_zkgroup.inspect.age import age
 from pyspark_zkgroup.inspect.findings import far_behind, has_nothing
 from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow
 from pyspark_zkgroup.inspect.short_names import short_names
-from pyspark_zkgroup.listing import first_few
+from pyspark_zkgroup.listing import counted, first_few
 from pyspark_zkgroup.model import BrokeredGroup
 from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from pyspark_zkgroup.protocols.coordinator.rules.incumbent import Incumbent

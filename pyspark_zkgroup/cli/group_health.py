@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.cli.brokered_live import BrokeredLive
-from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.finding import Finding, State
 from pyspark_zkgroup.cli.found import LiveOrBrokered, is_brokered
 from pyspark_zkgroup.cli.live import LiveGroup
@@ -16,6 +15,7 @@ from pyspark_zkgroup.cli.reach import checked_group
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.inspect.findings import Case, Look, group_findings, needs_second_look
 from pyspark_zkgroup.inspect.report import GroupFacts
+from pyspark_zkgroup.listing import counted
 from pyspark_zkgroup.model import BrokeredGroup, TopicPartition
 
 if TYPE_CHECKING:

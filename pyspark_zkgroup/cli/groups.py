@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
-from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.reach import (
     LogEnds,
     access_given,
@@ -24,6 +23,7 @@ from pyspark_zkgroup.cli.reach import (
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import ZkgroupError
 from pyspark_zkgroup.inspect.summary import GroupSummary, lag_of, live_first, of_brokered, of_nodes
+from pyspark_zkgroup.listing import counted
 
 
 @click.command("groups")

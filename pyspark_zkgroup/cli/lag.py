@@ -18,12 +18,12 @@ from rich.table import Table
 
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group
-from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
 from pyspark_zkgroup.cli.reach import json_option, place_options
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.inspect.age import clock_time
 from pyspark_zkgroup.inspect.rows import GroupReport, PartitionRow
+from pyspark_zkgroup.listing import counted
 
 ABOVE = 3
 """Exit status when the lag is above --fail-above."""

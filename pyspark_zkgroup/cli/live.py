@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark_zkgroup.cli.counted import counted, listed
+from pyspark_zkgroup.cli.counted import listed
 from pyspark_zkgroup.cli.kafka_side import KafkaSide, kafka_side
 from pyspark_zkgroup.cli.reach import LogEnds, refuse_missing
 from pyspark_zkgroup.errors import OptionError, ServerError
@@ -16,6 +16,7 @@ from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.inspect.report import GroupFacts, report, topics_read
 from pyspark_zkgroup.inspect.reset import KeptOffsets, Move, parents, refuse_changed, writes
 from pyspark_zkgroup.inspect.rows import GroupReport
+from pyspark_zkgroup.listing import counted
 from pyspark_zkgroup.model import TopicPartition
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from pyspark_zkgroup.cli.asking import (
 from pyspark_zkgroup.cli.brokered_live import BrokeredLive
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
-from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.found import found_group, store_with_requests
 from pyspark_zkgroup.cli.reach import (
     facts_of,
@@ -38,6 +37,7 @@ from pyspark_zkgroup.inspect.age import age
 from pyspark_zkgroup.inspect.eviction import Belongings, deletions, has_moved, why_not
 from pyspark_zkgroup.inspect.report import report
 from pyspark_zkgroup.inspect.rows import GroupReport
+from pyspark_zkgroup.listing import counted
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.inspect.member_nodes import MemberState

@@ -11,8 +11,8 @@ from datetime import datetime, timezone
 from rich.table import Table
 
 from pyspark_zkgroup.cli.cells import add_row, table_title
-from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.inspect.reset import Move
+from pyspark_zkgroup.listing import counted
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
 
 Stored = Mapping[TopicPartition, StoredOffset]

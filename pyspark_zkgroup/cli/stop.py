@@ -16,13 +16,13 @@ from pyspark_zkgroup.cli.asking import (
 )
 from pyspark_zkgroup.cli.cells import say
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
-from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.found import store_with_requests
 from pyspark_zkgroup.cli.reach import (
     facts_of,
     json_option,
     place_options,
 )
+from pyspark_zkgroup.listing import counted
 
 timeout_option = click.option(
     "--timeout",

@@ -18,7 +18,6 @@ from rich.text import Text
 
 from pyspark_zkgroup.cli.cells import add_row, cell
 from pyspark_zkgroup.cli.completion import complete_group
-from pyspark_zkgroup.cli.counted import counted
 from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
 from pyspark_zkgroup.cli.lag import lag_text
 from pyspark_zkgroup.cli.reach import place_options
@@ -28,6 +27,7 @@ from pyspark_zkgroup.inspect.age import age, clock_time
 from pyspark_zkgroup.inspect.motion import Pace, events, is_visible, paces
 from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow
 from pyspark_zkgroup.inspect.short_names import short_names
+from pyspark_zkgroup.listing import counted
 from pyspark_zkgroup.model import TopicPartition
 
 _BAR = 12

@@ -23,7 +23,7 @@ from pyspark_zkgroup.clock import SYSTEM, Clock
 from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.kafka.auth import Refusal
 from pyspark_zkgroup.kafka.leader_cache import Leaders
-from pyspark_zkgroup.kafka.lost_words import words
+from pyspark_zkgroup.kafka.lost_words import CLOSED, TLS_ENDED, words
 from pyspark_zkgroup.kafka.receiving import Connections
 from pyspark_zkgroup.kafka.record_sizes import RecordSizes
 from pyspark_zkgroup.kafka.settings import FetchSettings
@@ -387,4 +387,6 @@ class Cluster:
         reasons = f" ({reasons})" if reasons else ""
         asked, protocol = ", ".join(self.addresses), self.settings.security.protocol
         facts = {"timeout_s": timeout_s, "addresses": asked, "reasons": reasons}
-        return ServerError.of("no_broker_answered", **facts, protocol=protocol)
+        if CLOSED in reasons or TLS_ENDED in reasons:
+            return ServerError.of("connections_closed", **facts, protocol=protocol)
+        return ServerError.of("no_broker_answered", **facts)

@@ -10,7 +10,8 @@ import kafka.errors
 
 _REFUSED = "connection refused: nothing listens on this port"
 _SILENT = "the host does not answer"
-_CLOSED = "the server closed the connection"
+CLOSED = "the server closed the connection"
+TLS_ENDED = "the server ended the TLS handshake, as a port without TLS does"
 _FORBIDDEN = "a firewall or the operating system forbids the connection"
 _TOO_MANY = "too many files and sockets are open (see ulimit -n)"
 _WORDS = {
@@ -20,11 +21,11 @@ _WORDS = {
     errno.EHOSTUNREACH: "there is no route to this host",
     errno.ENETUNREACH: "the network of this host cannot be reached",
     errno.ENETDOWN: "the network is down",
-    errno.ECONNRESET: _CLOSED,
-    errno.ECONNABORTED: _CLOSED,
-    errno.EPIPE: _CLOSED,
-    errno.ENOTCONN: _CLOSED,
-    errno.ESHUTDOWN: _CLOSED,
+    errno.ECONNRESET: CLOSED,
+    errno.ECONNABORTED: CLOSED,
+    errno.EPIPE: CLOSED,
+    errno.ENOTCONN: CLOSED,
+    errno.ESHUTDOWN: CLOSED,
     errno.EACCES: _FORBIDDEN,
     errno.EPERM: _FORBIDDEN,
     errno.EADDRNOTAVAIL: "this machine has no free local port or no address for the connection",
@@ -32,7 +33,7 @@ _WORDS = {
     errno.EMFILE: _TOO_MANY,
     errno.ENFILE: _TOO_MANY,
 }
-_PHRASES = {"socket disconnected": _CLOSED, "Connection timed out": _SILENT}
+_PHRASES = {"socket disconnected": CLOSED, "Connection timed out": _SILENT}
 # How kafka-python writes the number of a system error, and how Python does.
 _NUMBER = re.compile(r"(?:\[Errno (\d+)\]|^(\d+) (?:E[A-Z0-9]+|UNKNOWN)$)")
 _TIMEOUTS = (kafka.errors.KafkaTimeoutError, kafka.errors.RequestTimedOutError)

@@ -22,8 +22,10 @@ from kafka.protocol.frame import KafkaBytes
 from kafka.protocol.parser import KafkaProtocol
 
 from pyspark_zkgroup.kafka import auth, fetch_response
+from pyspark_zkgroup.kafka.lost_words import TLS_ENDED
 from pyspark_zkgroup.security.kafka_security import KafkaSecurity
 from pyspark_zkgroup.security.sasl import Sasl
+from pyspark_zkgroup.security.tls_failure import failure_of
 
 _SIZE_BYTES = 4
 _CORRELATION_ID_BYTES = 4
@@ -147,9 +149,11 @@ class _TlsTransport(_Transport, KafkaSSLTransport):  # type: ignore[misc]
             except ssl.SSLWantWriteError:
                 await self._net.wait_write(self._sock, timeout_at=timeout_at)
             except OSError as error:
-                lasting = auth.tls_refusal(error)
-                raise lasting or kafka.errors.KafkaConnectionError(
-                    f"the TLS handshake has failed: {error}"
+                failure = failure_of(error)
+                has_ended = failure is not None and failure.kind == "ended"
+                has_ended |= isinstance(error, ConnectionError)
+                raise auth.tls_refusal(error) or kafka.errors.KafkaConnectionError(
+                    TLS_ENDED if has_ended else f"the TLS handshake failed: {error}"
                 ) from None
 
 

@@ -9,12 +9,12 @@ from pyspark_zkgroup.security.tls_failure import failure_of
 from pyspark_zkgroup.security.zookeeper_security import ZooKeeperSecurity
 
 PLAIN_PORT = (
-    "ended the connection when TLS began, as a port without TLS does: see zookeeper.connect and "
+    "closes the connection when TLS begins, as a port without TLS does: see zookeeper.connect and "
     "zookeeper.ssl.client.enable"
 )
 TLS_PORT = (
-    "ended the connection before it said a word, as a port for TLS does: see "
-    "zookeeper.ssl.client.enable"
+    "closes the connection at once, as a TLS port does (see zookeeper.ssl.client.enable), or a "
+    "server that is not ZooKeeper, such as a Kafka broker"
 )
 
 

@@ -146,7 +146,7 @@ def test_doctor_names_a_member_without_partitions(group: KafkaGroup) -> None:
     asked = ("doctor", "--group", group.name, "--watch-seconds", "1")
     texts = [f["text"] for f in value(group, *asked) if f["thing"] == "member"]
     assert len(texts) == 1
-    assert "owns nothing: 2 members share 1 partitions of" in texts[0]
+    assert "owns nothing: 2 members share 1 partition of" in texts[0]
 
 
 def test_doctor_looks_at_all_groups_of_the_brokers(group: KafkaGroup) -> None:

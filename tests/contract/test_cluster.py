@@ -22,6 +22,8 @@ from pyspark_zkgroup.kafka.pool import ClusterPool
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.kafka.wire import LATEST, metadata_request, offsets_request
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.security.kafka_security import KafkaSecurity
+from pyspark_zkgroup.security.tls import Tls
 from zkgroup_sandbox import Sandbox
 
 # kafka-python leaves a socket without a connection to the garbage collector.
@@ -67,6 +69,39 @@ def test_brokers_that_are_away_are_named_in_time() -> None:
         refused = f"{address}: connection refused: nothing listens on this port"
         assert refused in f"{caught.value}"
     assert caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("is_secure", "said"),
+    [
+        (False, "the server closed the connection"),
+        (True, "the server ended the TLS handshake, as a port without TLS does"),
+    ],
+)
+def test_a_server_that_is_no_broker_is_described(is_secure: bool, said: str) -> None:
+    """Such as ZooKeeper, which closes a connection that sends what it does not know."""
+
+    def close_each(server: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = server.accept()
+                connection.recv(1)
+                connection.close()
+
+    security = KafkaSecurity("SSL", Tls()) if is_secure else KafkaSecurity()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        threading.Thread(target=close_each, args=(server,), daemon=True).start()
+        cluster = Cluster(FetchSettings((address,), security=security))
+        try:
+            with pytest.raises(ServerError) as caught:
+                metadata.topics(cluster, timeout_s=1.5)
+        finally:
+            cluster.close()
+            server.shutdown(socket.SHUT_RDWR)
+    assert f"{address}: {said}" in caught.value.what
+    assert "ZooKeeper closes such connections" in caught.value.remedy
+    assert f"kafka.security.protocol={security.protocol}" in caught.value.remedy
 
 
 def test_a_broker_that_says_nothing_is_no_hang(silent_port: int) -> None:

@@ -262,9 +262,9 @@ def test_a_port_of_the_other_kind_is_guessed_in_time(
         session_of(hosts, security, connect_ms=SOON_MS).open()
     assert time.monotonic() - began < IN_TIME_S
     guess = (
-        "ended the connection when TLS began, as a port without TLS does"
+        "closes the connection when TLS begins, as a port without TLS does"
         if is_secure
-        else "ended the connection before it said a word, as a port for TLS does"
+        else "closes the connection at once, as a TLS port does"
     )
     assert f"{hosts} {guess}" in caught.value.what
     assert "zookeeper.ssl.client.enable" in caught.value.what

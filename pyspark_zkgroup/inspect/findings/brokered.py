@@ -10,6 +10,7 @@ from itertools import pairwise
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.inspect.findings.case import Case, GroupFinding, has_nothing, named
 from pyspark_zkgroup.inspect.rows import MemberRow
+from pyspark_zkgroup.listing import counted
 from pyspark_zkgroup.model import BrokeredGroup, BrokeredMember
 
 _STORM_MIN = 3
@@ -61,7 +62,7 @@ def _why_idle(case: Case, member: MemberRow) -> tuple[bool, tuple[str, str]]:
         "too_many",
         member=member.consumer,
         readers=readers,
-        partitions=number,
+        partitions=counted(number, "partition"),
         topics=named(there),
         client=_who(member),
     )
@@ -77,7 +78,8 @@ def eager(case: Case) -> Iterator[GroupFinding]:
     if group.assignor == _COOPERATIVE:
         return
     ours = sum(member.is_zkgroup for member in group.members)
-    mixed = f"{ours} zkgroup members and {len(group.members) - ours} other clients"
+    others = counted(len(group.members) - ours, "other client")
+    mixed = f"{counted(ours, 'zkgroup member')} and {others}"
     who = mixed if 0 < ours < len(group.members) else f"all {len(group.members)} members"
     yield GroupFinding(
         "assignor",
@@ -108,8 +110,18 @@ def storm(case: Case) -> Iterator[GroupFinding]:
 
 
 def rebalances(looks: Sequence[BrokeredGroup]) -> int:
-    """At least so many have begun between the looks."""
-    return sum(_has_begun(before, now) for before, now in pairwise(looks))
+    """At least so many have begun between the looks. While a group rebalances, a member that comes
+    and another that goes begin it again; several that only join, or only leave, may be one.
+    """
+    pairs = list(pairwise(looks))
+    during = [(_ids(b), _ids(n)) for b, n in pairs if b.is_rebalancing and n.is_rebalancing]
+    came = sum(bool(now - before) for before, now in during)
+    left = sum(bool(before - now) for before, now in during)
+    return sum(_has_begun(before, now) for before, now in pairs) + min(came, left)
+
+
+def _ids(group: BrokeredGroup) -> set[str]:
+    return {member.id for member in group.members} if group.epoch is None else set()
 
 
 def _has_begun(before: BrokeredGroup, now: BrokeredGroup) -> bool:

@@ -176,7 +176,7 @@ def _checks(case: Case, owner: str) -> str:
         said += "; add tasks (minPartitions) if the tasks do the work"
     if len(case.rows_of(owner)) > 1:
         said += "; add `threads` or a member, as it reads several partitions"
-    can_be_asked = any(
+    can_be_asked = seen.brokered is None and any(
         m.consumer == owner and m.kind == "zkgroup" and m.protocol != "light" for m in seen.members
     )
     if can_be_asked and len(seen.members) > 1:

@@ -44,6 +44,9 @@ def codes(findings: list[GroupFinding]) -> list[str]:
 HEALTHY = stable(member("a", 0, 1), member("b", 2, 3))
 JOINING = replace(HEALTHY, state="PreparingRebalance", assignor="")
 
+ALONE = replace(JOINING, members=(member("a"),))
+REPORTS = replace(JOINING, members=(*JOINING.members, member("reports")))
+
 
 def test_a_healthy_group_has_no_finding() -> None:
     assert found(look(HEALTHY)) == []
@@ -69,7 +72,7 @@ def test_an_eager_assignor_is_noted_with_the_remedy() -> None:
     ours = replace(member("a", 0, 1), is_zkgroup=True)
     (finding,) = found(look(stable(ours, member("b", 2, 3), assignor="range")))
     assert finding.text.startswith("[ZKG-216] The group uses the assignor 'range'")
-    assert "1 zkgroup members and 1 other clients" in finding.text
+    assert "1 zkgroup member and 1 other client" in finding.text
     for one in (True, False):
         alike = [replace(member(name, n), is_zkgroup=one) for n, name in enumerate("ab")]
         (finding,) = found(look(stable(*alike, assignor="range")))
@@ -94,6 +97,8 @@ def test_a_storm_names_the_members_that_came_and_went() -> None:
         ([HEALTHY, JOINING, JOINING, HEALTHY], 1),
         ([HEALTHY, stable(member("a", 0, 1, 2, 3)), HEALTHY], 2),
         ([replace(HEALTHY, epoch=4), replace(HEALTHY, epoch=6)], 1),
+        ([JOINING, REPORTS, JOINING, REPORTS, JOINING], 2),
+        ([ALONE, JOINING, REPORTS], 0),
     ],
 )
 def test_rebalances_between_looks_are_counted(looks: list[BrokeredGroup], number: int) -> None:
@@ -135,3 +140,19 @@ def test_a_malformed_subscription_is_reported_with_its_client() -> None:
     odd = replace(member("b"), topics=(), trouble="4 bytes cannot follow at byte 2")
     (finding,) = found(look(stable(member("a", 0, 1, 2, 3), odd)))
     assert "The subscription of app-b at 10.0.0.1 cannot be read" in finding.text
+
+
+def test_the_advice_for_a_lagging_partition_is_possible_with_brokers() -> None:
+    """Members of the brokers' groups cannot be drained."""
+    ours = tuple(replace(m, is_zkgroup=True) for m in HEALTHY.members)
+    group = replace(HEALTHY, members=ours)
+
+    def at(seconds: float, end: int) -> Look:
+        seen = look(group, seconds, offset=100, end=100)
+        facts = BrokeredFacts(group, {p: StoredOffset(100) for p in T}, TOPICS)
+        report = brokered_report(facts, {**dict.fromkeys(T, 100), T[0]: end})
+        return replace(seen, seen=report)
+
+    (finding,) = found(at(0.0, 5000), at(5.0, 9000))
+    assert finding.text.startswith("[ZKG-214] orders-0, read by a, lag by")
+    assert "drain" not in finding.remedy
