@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
 from pyspark_zkgroup.errors import DependencyError
 
-_PROBE = "import sys; print('%d.%d' % sys.version_info[:2]); import pyspark_zkgroup"
+# What the package needs in a worker is looked for, not imported: that would take a while.
+_PROBE = """
+import importlib.util, sys
+print("%d.%d" % sys.version_info[:2])
+import pyspark_zkgroup
+for name in ("pyarrow", "kafka"):
+    if importlib.util.find_spec(name) is None:
+        __import__(name)
+"""
+_MISSING = re.compile(r"No module named '(pyspark_zkgroup|pyarrow|kafka)'")
+_PACKAGES = {"kafka": "kafka-python"}
 _PROBE_S = 30.0
 
 
@@ -22,8 +33,8 @@ def check_worker_python(python: str) -> None:
     version, error = _asked(python)
     if version not in ("", here):
         wrong = f"is Python {version}, but this program runs on Python {here}"
-    elif "No module named 'pyspark_zkgroup'" in error:
-        wrong = "does not have the package pyspark_zkgroup"
+    elif (missing := _MISSING.search(error)) is not None:
+        wrong = f"does not have the package {_PACKAGES.get(missing[1], missing[1])}"
     elif error:
         wrong = f"cannot import pyspark_zkgroup ({error})"
     else:

@@ -30,6 +30,10 @@ HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
             f"echo {HERE}; echo \"No module named 'pyspark_zkgroup'\" >&2; exit 1",
             "does not have the package pyspark_zkgroup",
         ),
+        (
+            f"echo {HERE}; echo \"No module named 'kafka'\" >&2; exit 1",
+            "does not have the package kafka-python",
+        ),
         (f"echo {HERE}; exit 1", "cannot import pyspark_zkgroup (it failed without a message)"),
     ],
 )
@@ -49,6 +53,18 @@ def test_a_python_that_is_not_there() -> None:
 def test_this_python_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     check_worker_python(sys.executable)
+
+
+def test_a_python_without_the_packages_that_workers_import(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The package alone is there, as where it was sent with --py-files."""
+    (tmp_path / "pyspark_zkgroup").mkdir()
+    (tmp_path / "pyspark_zkgroup" / "__init__.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    bare = python(tmp_path, f'exec {sys.executable} -S "$@"')
+    with pytest.raises(DependencyError, match="does not have the package pyarrow"):
+        check_worker_python(bare)
 
 
 def test_databricks_prepares_its_own_workers(monkeypatch: pytest.MonkeyPatch) -> None:
