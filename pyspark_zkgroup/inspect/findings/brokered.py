@@ -93,7 +93,7 @@ def eager(case: Case) -> Iterator[GroupFinding]:
 def storm(case: Case) -> Iterator[GroupFinding]:
     looks = case.brokered
     number = rebalances(looks)
-    if number < _STORM_MIN:
+    if not number or (number < _STORM_MIN and all(look.is_rebalancing for look in looks)):
         return
     seen = Counter(member.id for look in looks for member in look.members)
     clients = {member.id: _client(member) for look in looks for member in look.members}
@@ -103,10 +103,13 @@ def storm(case: Case) -> Iterator[GroupFinding]:
         for client, n in sorted(passing.items())
     ]
     moving = f"; members that came or went: {named(came)}" if came else ""
-    yield GroupFinding(
-        "rebalance",
-        *catalogue.finding("ZKG-217", "storm", count=number, apart_s=case.apart_s, moving=moving),
-    )
+    facts = {"apart_s": case.apart_s, "moving": moving}
+    if number < _STORM_MIN:
+        times = {"times": counted(number, "time"), "group": case.last.seen.group}
+        said = catalogue.finding("ZKG-217", "some", **facts, **times)
+    else:
+        said = catalogue.finding("ZKG-217", "storm", **facts, count=number)
+    yield GroupFinding("rebalance", *said, is_ill=number >= _STORM_MIN)
 
 
 def rebalances(looks: Sequence[BrokeredGroup]) -> int:

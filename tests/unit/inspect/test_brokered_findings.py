@@ -90,6 +90,16 @@ def test_a_storm_names_the_members_that_came_and_went() -> None:
     )
 
 
+def test_a_single_rebalance_is_a_note_that_asks_for_a_longer_look() -> None:
+    (finding,) = found(look(HEALTHY), look(HEALTHY, 5.0), REPORTS, HEALTHY)
+    assert finding.text == (
+        "[ZKG-217] The group rebalanced at least 1 time in 5 s; members that came or went: "
+        "app-reports at 10.0.0.1 (1 member id)"
+    )
+    assert not finding.is_ill
+    assert "zkgroup doctor billing --watch-seconds 30" in finding.remedy
+
+
 @pytest.mark.parametrize(
     ("looks", "number"),
     [
