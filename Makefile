@@ -48,7 +48,8 @@ help:
 	@echo "make mutants    mechanical changes of what decides, and which of them no test notices: about two hours"
 	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order;"
 	@echo "                PROTOCOL=kafka, light, coordinator or zookeeper"
-	@echo "make exercise SEED=7  six groups, each with a fault for an operator to name; what is wrong stands in a key, for afterwards"
+	@echo "make exercise SEED=7  six groups, each with a fault for an operator to name; what is wrong stands in a key, for afterwards;"
+	@echo "                PROTOCOL=kafka: groups that the brokers coordinate"
 	@echo "make fuzz       changed record batches into both decoders, for MINUTES=10; fuzz-planted: whether it finds faults"
 	@echo "make fuzz-formats  any bytes into the parsers of JSON, Avro and Protobuf, MINUTES=10 for each"
 	@echo "make bench      beside Spark's own Kafka source: about 20 minutes on two cores that have nothing else to do"
@@ -112,7 +113,7 @@ chaos: setup
 
 # Goes on until it is told to end; the key stands beside its logs.
 exercise: setup
-	@$(BIN)/python -m tests.exercise $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.exercise --protocol $(PROTOCOL) $(if $(SEED),--seed $(SEED))
 
 # Whatever it finds is to be kept in tests/golden/mutations.
 fuzz: environment

@@ -15,6 +15,19 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "wrong assignor in one member": ("the last one", "the first one", "after a pause"),
     "dead coordinator": ("killed", "ended", "stopped"),
 }
+# The same for groups that the brokers coordinate.
+BROKERED_VARIANTS: Mapping[str, tuple[str, ...]] = {
+    "member without partitions": ("more members", "misspelt topic"),
+    "lagging partition": ("hot partition", "slow reader", "stuck reader"),
+    "offsets outside the log": ("beyond the end", "by retention"),
+    "rebalance storm": ("restarted again and again", "slow to poll"),
+    "mixed assignors": ("refused", "eager in all"),
+    "classic members": ("queries", "a plain consumer"),
+}
+KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "zookeeper": VARIANTS,
+    "kafka": BROKERED_VARIANTS,
+}
 # Names that tell nothing.
 _GROUPS = (
     *("alder", "aspen", "birch", "cedar", "hazel", "juniper", "larch", "linden", "maple", "rowan"),
@@ -43,16 +56,16 @@ class Drawn:
         return random.Random(self.luck)
 
 
-def draw(seed: int) -> tuple[Drawn, ...]:
-    dice = random.Random(f"exercise {seed}")
-    faults = dice.sample(sorted(VARIANTS), len(VARIANTS))
+def draw(seed: int, kind: str = "zookeeper") -> tuple[Drawn, ...]:
+    dice, variants = random.Random(f"exercise {seed}"), KINDS[kind]
+    faults = dice.sample(sorted(variants), len(variants))
     groups = dice.sample(_GROUPS, len(faults))
     topics = dice.sample(_TOPICS, TOPICS_EACH * len(faults))
     return tuple(
         Drawn(
             number,
             fault,
-            dice.choice(VARIANTS[fault]),
+            dice.choice(variants[fault]),
             group,
             tuple(topics[TOPICS_EACH * (number - 1) : TOPICS_EACH * number]),
             f"exercise {seed}, case {number}",

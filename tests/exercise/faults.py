@@ -5,12 +5,14 @@ Each setter returns the fault and its remedy, for the key.
 
 from __future__ import annotations
 
+import random
 import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.exercise.scene import COORDINATOR, SESSION_MS, Running, Scene
+from tests.exercise.cast import SESSION_MS, Running
+from tests.exercise.scene import COORDINATOR, Scene
 from tests.harness.retention import delete_records
 
 # Of one partition, where nothing is wrong.
@@ -118,16 +120,19 @@ def more_threads(scene: Scene) -> Answer:
 def misspelt_topic(scene: Scene) -> Answer:
     _well(scene, 4, 1)
     topic = scene.drawn.topics[0]
-    at = scene.dice.randrange(1, len(topic) - 2)
-    wrong = topic[:at] + topic[at + 1] + topic[at] + topic[at + 2 :]
-    if wrong == topic:
-        wrong = topic[:-1]
+    wrong = misspelt(topic, scene.dice)
     idle = scene.member(subscribe=wrong)
     consumer = _consumer(scene, idle)
     return Answer(
         f"{consumer} ({idle.name}) owns nothing: it subscribes to {wrong}, which is no topic",
         f"correct its subscribe: {topic}",
     )
+
+
+def misspelt(topic: str, dice: random.Random) -> str:
+    at = dice.randrange(1, len(topic) - 2)
+    wrong = topic[:at] + topic[at + 1] + topic[at] + topic[at + 2 :]
+    return topic[:-1] if wrong == topic else wrong
 
 
 def small_topics(scene: Scene) -> Answer:

@@ -1,86 +1,30 @@
-"""One case: a separate group with topics, records and members in separate processes."""
+"""A case of a group in ZooKeeper."""
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
+from tests.exercise.cast import SESSION_MS, Cast
 from tests.exercise.draw import Drawn
 from tests.exercise.load import Load
-from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
 
-PROJECT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 60.0
-SESSION_MS = 10_000
 COORDINATOR = "/consumers/coordinator"
 
 
-class Running:
-    """A process of the case with its log. `name` is that of the log."""
-
-    def __init__(self, module: str, arguments: list[str], log: Path) -> None:
-        self.name = log.stem
-        with log.open("ab") as out:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
-                stdin=subprocess.PIPE,
-                stdout=out,
-                stderr=out,
-                cwd=PROJECT,
-            )
-
-    @property
-    def is_alive(self) -> bool:
-        return self.process.poll() is None
-
-    def tell(self, line: str) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(line.encode() + b"\n")
-        self.process.stdin.flush()
-
-    def signal(self, number: signal.Signals) -> None:
-        self.process.send_signal(number)
-
-    def terminate(self) -> None:
-        """A clean end."""
-        self.process.terminate()
-        self.process.wait(PATIENCE_S)
-
-    def kill(self) -> None:
-        """As kill -9: its session stays behind."""
-        self.process.kill()
-        self.process.wait(PATIENCE_S)
-
-    def close(self) -> None:
-        if self.is_alive:
-            self.kill()
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-
-
-class Scene:
+class Scene(Cast):
     def __init__(self, drawn: Drawn, sandbox: Sandbox, load: Load, logs: Path, state: Path) -> None:
-        self.drawn, self.sandbox, self.load = drawn, sandbox, load
-        self.group = drawn.group
-        self.dice = drawn.dice()
-        self.logs, self.state = logs, state
-        for directory in (logs, state):
-            directory.mkdir(parents=True)
         self.connect = sandbox.kafka_zookeeper_connect
+        place = {
+            "zookeeper.connect": self.connect,
+            "zookeeper.session.timeout.ms": str(SESSION_MS),
+        }
+        super().__init__(drawn, sandbox, load, logs, state, place)
         self.client = self.session()
-        self.partitions: dict[str, int] = {}
-        self.members: list[Running] = []
-        self.options: dict[str, dict[str, str]] = {}
-        self.running: list[Running] = []
         self._sessions = [self.client]
 
     def session(self) -> KazooClient:
@@ -92,58 +36,6 @@ class Scene:
         """That lives as long as the case."""
         self._sessions.append(self.session())
         return self._sessions[-1]
-
-    # -- what the group reads
-
-    def topic(self, index: int, partitions: int, per_second: Mapping[int, float] | float) -> str:
-        name = self.drawn.topics[index]
-        self.sandbox.create_topic(name, partitions)
-        self.partitions[name] = partitions
-        rates = per_second
-        if not isinstance(rates, Mapping):
-            rates = dict.fromkeys(range(partitions), rates)
-        self.load.add(name, rates)
-        return name
-
-    # -- who reads it
-
-    def member(self, **changes: str) -> Running:
-        """Another query of the group, of all its topics unless told otherwise."""
-        name = f"member-{len(self.options) + 1}"
-        self.options[name] = {
-            "zookeeper.connect": self.connect,
-            "group.id": self.group,
-            "subscribe": ",".join(self.partitions),
-            "startingOffsets": "earliest",
-            "threads": "1",
-            "zookeeper.session.timeout.ms": str(SESSION_MS),
-            "checkpointLocation": str(self.state / name),
-            **{name.replace("_", "."): value for name, value in changes.items()},
-        }
-        return self.start(name)
-
-    def start(self, name: str) -> Running:
-        """Once more, on its old checkpoint, if it has run before."""
-        member = self.process("tests.exercise.member", [], name)
-        told = {"options": self.options[name], "checkpoint": str(self.state / name)}
-        member.tell(json.dumps(told))
-        self.members.append(member)
-        return member
-
-    def process(self, module: str, arguments: list[str], name: str) -> Running:
-        running = Running(module, arguments, self.logs / f"{name}.log")
-        self.running.append(running)
-        return running
-
-    def stop_members(self) -> list[str]:
-        """Cleanly; the names, for `start`."""
-        names = [member.name for member in self.members]
-        for member in self.members:
-            member.process.terminate()
-        for member in self.members:
-            member.process.wait(PATIENCE_S)
-        self.members.clear()
-        return names
 
     # -- what is in ZooKeeper
 
@@ -175,23 +67,9 @@ class Scene:
     def offset(self, topic: str, partition: int) -> int:
         return int(self.text(self.offset_path(topic, partition)) or -1)
 
-    def consumer(self, member: Running) -> str:
-        """The consumer id of a member, as its log has it; empty until it has said so."""
-        marker = '"member": "'
-        for line in reversed((self.logs / f"{member.name}.log").read_text().splitlines()):
-            if marker in line:
-                return line.partition(marker)[2].partition('"')[0]
-        return ""
-
     def registered(self) -> list[str]:
         told = self.children(f"/consumers/groups/{self.group}/ids")
         return self.children(f"/consumers/{self.group}/ids") + told
-
-    # -- waiting
-
-    def wait(self, what: str, condition: object) -> None:
-        assert callable(condition)
-        wait_until(condition, PATIENCE_S, f"case {self.drawn.number}: {what}", interval_s=0.2)
 
     def wait_owned(self, owning: int) -> None:
         """All partitions have an owner, so many members own some, and all is committed to once."""
@@ -211,16 +89,8 @@ class Scene:
             ),
         )
 
-    def wait_said(self, member: Running, text: str) -> None:
-        log = self.logs / f"{member.name}.log"
-        self.wait(f"{member.name} to say {text!r}", lambda: text in log.read_text())
-
-    def wait_ended(self, member: Running) -> None:
-        self.wait(f"{member.name} to end", lambda: not member.is_alive)
-
     def close(self) -> None:
-        for running in self.running:
-            running.close()
+        super().close()
         for client in self._sessions:
             client.stop()
             client.close()

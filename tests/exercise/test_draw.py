@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tests.exercise.draw import TOPICS_EACH, VARIANTS, draw
-from tests.exercise.faults import SETTERS
+import pytest
+
+from tests.exercise import brokered_faults, faults
+from tests.exercise.draw import BROKERED_VARIANTS, KINDS, TOPICS_EACH, VARIANTS, draw
 
 
 def test_a_seed_draws_each_fault_once_and_always_the_same() -> None:
@@ -35,4 +37,12 @@ def test_names_are_those_of_one_case_and_tell_nothing() -> None:
 
 
 def test_each_variant_can_be_set() -> None:
-    assert {variant for variants in VARIANTS.values() for variant in variants} == set(SETTERS)
+    assert {one for variants in VARIANTS.values() for one in variants} == set(faults.SETTERS)
+    brokered = {one for variants in BROKERED_VARIANTS.values() for one in variants}
+    assert brokered == set(brokered_faults.SETTERS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_are_six_faults_for_each_kind_of_group(kind: str) -> None:
+    assert len(KINDS[kind]) == 6
+    assert sorted(case.fault for case in draw(7, kind)) == sorted(KINDS[kind])

@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from tests.exercise.draw import VARIANTS, draw
-from tests.exercise.scene import PROJECT
+from tests.exercise.cast import PROJECT
+from tests.exercise.draw import BROKERED_VARIANTS, KINDS, VARIANTS, draw
 from tests.harness.waiting import wait_until
 
-SEEDS = (4, 13, 37)
+SEEDS = {"zookeeper": (4, 13, 37), "kafka": (12, 13, 31)}
 SET_S = 600.0
 # Where each shows: in what `doctor` finds, or in a log.
 SHOWN: Mapping[str, frozenset[str]] = {
@@ -39,17 +39,32 @@ SHOWN: Mapping[str, frozenset[str]] = {
     "after a pause": frozenset({"ZKG-206"}),
     **dict.fromkeys(VARIANTS["dead coordinator"], frozenset({"ZKG-207"})),
 }
-_CASE = re.compile(r"case (\d+): group (\S+), ZooKeeper (\S+), brokers (\S+), logs (\S+)")
+BROKERED_SHOWN: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(BROKERED_VARIANTS["member without partitions"], frozenset({"ZKG-209"})),
+    **dict.fromkeys(BROKERED_VARIANTS["lagging partition"], frozenset({"ZKG-214"})),
+    "beyond the end": frozenset({"ZKG-213", "ZKG-011"}),
+    "by retention": frozenset({"ZKG-212"}),
+    **dict.fromkeys(BROKERED_VARIANTS["rebalance storm"], frozenset({"ZKG-217"})),
+    "refused": frozenset({"ZKG-002"}),
+    "eager in all": frozenset({"ZKG-216"}),
+    **dict.fromkeys(BROKERED_VARIANTS["classic members"], frozenset({"ZKG-219"})),
+}
+ALL_SHOWN = {"zookeeper": SHOWN, "kafka": BROKERED_SHOWN}
+_CASE = re.compile(r"case (\d+): group (\S+), (?:ZooKeeper (\S+), )?brokers (\S+), logs (\S+)")
 
 
-def test_the_seeds_draw_everything() -> None:
-    assert {case.variant for seed in SEEDS for case in draw(seed)} == set(SHOWN)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_seeds_draw_everything(kind: str) -> None:
+    drawn = {case.variant for seed in SEEDS[kind] for case in draw(seed, kind)}
+    assert drawn == set(ALL_SHOWN[kind])
 
 
 @contextmanager
-def exercise(seed: int, directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+def exercise(
+    kind: str, seed: int, directory: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     printed = directory / "printed"
-    arguments = ["--seed", str(seed), "--directory", str(directory / "all")]
+    arguments = ["--protocol", kind, "--seed", str(seed), "--directory", str(directory / "all")]
     with printed.open("wb") as out:
         running = subprocess.Popen(
             [sys.executable, "-m", "tests.exercise", *arguments],
@@ -68,9 +83,11 @@ def exercise(seed: int, directory: Path) -> Iterator[tuple[subprocess.Popen[byte
 
 def found(case: re.Match[str]) -> set[str]:
     """The codes that `doctor` gives, and those of the logs."""
+    place = {"ZKGROUP_ZOOKEEPER": case[3]} if case[3] else {"ZKGROUP_BOOTSTRAP_SERVERS": case[4]}
+    watch = () if case[3] else ("--watch-seconds", "10")
     done = subprocess.run(
-        [Path(sys.executable).parent / "zkgroup", "doctor", "--group", case[2], "--json"],
-        env={**os.environ, "ZKGROUP_ZOOKEEPER": case[3]},
+        [Path(sys.executable).parent / "zkgroup", "doctor", case[2], "--json", *watch],
+        env={**os.environ, **place},
         capture_output=True,
         check=False,
         timeout=120,
@@ -84,9 +101,9 @@ def found(case: re.Match[str]) -> set[str]:
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_each_fault_shows_where_an_operator_looks(seed: int, tmp_path: Path) -> None:
-    with exercise(seed, tmp_path) as (running, printed):
+@pytest.mark.parametrize(("kind", "seed"), [(k, seed) for k in SEEDS for seed in SEEDS[k]])
+def test_each_fault_shows_where_an_operator_looks(kind: str, seed: int, tmp_path: Path) -> None:
+    with exercise(kind, seed, tmp_path) as (running, printed):
         wait_until(
             lambda: "all are set" in printed.read_text() or running.poll() is not None,
             SET_S,
@@ -95,21 +112,21 @@ def test_each_fault_shows_where_an_operator_looks(seed: int, tmp_path: Path) -> 
         )
         text = printed.read_text()
         assert "all are set" in text
-        assert not [v for fault, vs in VARIANTS.items() for v in (fault, *vs) if v in text]
+        assert not [v for fault, vs in KINDS[kind].items() for v in (fault, *vs) if v in text]
         cases = list(_CASE.finditer(text))
         assert [int(case[1]) for case in cases] == [1, 2, 3, 4, 5, 6]
-        for case, drawn in zip(cases, draw(seed), strict=True):
+        for case, drawn in zip(cases, draw(seed, kind), strict=True):
             assert case[2] == drawn.group
 
             def shows(case: re.Match[str] = case, wanted: str = drawn.variant) -> bool:
                 codes = found(case)
-                assert SHOWN[wanted] <= codes, f"{wanted}: {sorted(codes)}"
+                assert ALL_SHOWN[kind][wanted] <= codes, f"{wanted}: {sorted(codes)}"
                 return True
 
             wait_until(shows, 120, f"case {drawn.number} to show", interval_s=1.0)
         key = json.loads((tmp_path / "all.key.json").read_text())
         assert [case["variant"] for case in key["cases"].values()] == [
-            c.variant for c in draw(seed)
+            c.variant for c in draw(seed, kind)
         ]
         running.send_signal(signal.SIGTERM)
         assert running.wait(120) == 0

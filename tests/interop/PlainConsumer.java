@@ -13,7 +13,7 @@ import org.apache.kafka.common.errors.RebalanceInProgressException;
 /**
  * A consumer as anybody writes it: it prints what it was given, then commits it, at the latest when it loses the partition.
  *
- * <p>Arguments: bootstrap servers, group, topic, isolation level. Lines of the standard output: "record topic partition offset",
+ * <p>Arguments: bootstrap servers, group, topic, isolation level; "consumer" for the protocol of KIP-848. Lines of the standard output: "record topic partition offset",
  * "assigned n", "revoked n". It closes when its standard input ends.
  */
 public final class PlainConsumer {
@@ -25,13 +25,17 @@ public final class PlainConsumer {
         settings.put("enable.auto.commit", "false");
         settings.put("auto.offset.reset", "earliest");
         settings.put("isolation.level", arguments[3]);
-        settings.put("session.timeout.ms", "6000");
-        settings.put("heartbeat.interval.ms", "200");
         settings.put("max.poll.records", "20");
         settings.put("key.deserializer", "org.apache.kafka.common.serialization.ByteArrayDeserializer");
         settings.put("value.deserializer", "org.apache.kafka.common.serialization.ByteArrayDeserializer");
-        settings.put(
-                "partition.assignment.strategy", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor");
+        if (arguments.length > 4) {
+            settings.put("group.protocol", arguments[4]);
+        } else {
+            settings.put("session.timeout.ms", "6000");
+            settings.put("heartbeat.interval.ms", "200");
+            settings.put(
+                    "partition.assignment.strategy", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor");
+        }
         AtomicBoolean ended = new AtomicBoolean();
         Thread reader = new Thread(() -> {
             try {

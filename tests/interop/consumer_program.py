@@ -12,9 +12,9 @@ from zkgroup_sandbox.pyspark_jars import logging_jars
 LINE = "3.9"
 
 
-def command(program: str, *arguments: str) -> list[str]:
+def command(program: str, *arguments: str, line: str = LINE) -> list[str]:
     java = find_java()
-    jars = sorted(kafka_jars(LINE, java, print).glob("*.jar"))
-    classes = compiled(java, HERE / f"{program}.java", KAFKA_VERSIONS[LINE], jars)
+    jars = sorted(kafka_jars(line, java, print).glob("*.jar"))
+    classes = compiled(java, HERE / f"{program}.java", KAFKA_VERSIONS[line], jars)
     path = os.pathsep.join(map(str, [classes, *logging_jars(), *jars]))
     return [str(java), *FLAGS, "-cp", path, program, *arguments]
