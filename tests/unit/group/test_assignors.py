@@ -43,6 +43,12 @@ def test_round_robin_deals_by_the_hash_of_its_version() -> None:
     assert (old[0], old[10]) == ("x-0=c-1", "x-10=c-0")
 
 
+def test_round_robin_deals_in_the_order_of_threads() -> None:
+    assert dealt("roundrobin", "new", {"t": 5}, {"t": "a-0 b-0 c-0"}) == [
+        *("t-0=a-0", "t-1=b-0", "t-2=c-0", "t-3=a-0", "t-4=b-0")
+    ]
+
+
 def test_a_thread_that_does_not_read_the_topic_loses_its_turn() -> None:
     assert dealt("roundrobin", "new", {"a": 3, "b": 2}, {"a": "c-0 d-0", "b": "d-0"}) == [
         *("a-0=c-0", "a-1=d-0", "a-2=c-0", "b-0=d-0", "b-1=d-0")

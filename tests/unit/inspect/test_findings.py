@@ -271,6 +271,7 @@ def test_an_offset_before_the_log_begins() -> None:
     (said,) = found(Group(starts={**Group().starts, T[1]: 105}))
     assert said.text.startswith("[ZKG-212] The group's offset of t-1 is 100, but its log starts at")
     assert "5 records were deleted" in said.text
+    assert codes(Group(starts={**Group().starts, T[1]: 100})) == []
     assert "`zkgroup offsets reset g --topic t:1 --to-earliest --execute`" in said.remedy
 
 

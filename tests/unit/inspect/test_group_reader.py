@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pytest
 
-from pyspark_zkgroup.group.ops import Create, SetData
+from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.group.ops import Create, Delete, SetData
 from pyspark_zkgroup.group.paths import (
     BROKER_IDS,
     BROKER_TOPICS,
@@ -13,8 +18,10 @@ from pyspark_zkgroup.group.paths import (
     CoordinatedPaths,
     GroupPaths,
 )
+from pyspark_zkgroup.inspect import group_reader
 from pyspark_zkgroup.inspect.group_reader import (
     Traces,
+    opened,
     read_brokers,
     read_group,
     read_groups,
@@ -22,6 +29,8 @@ from pyspark_zkgroup.inspect.group_reader import (
     read_traces,
 )
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.zk.session import SessionSettings
+from pyspark_zkgroup.zk.store import Node
 from tests.fakes.standing import FakeEnsemble
 from tests.fakes.store import FakeStore
 
@@ -92,3 +101,93 @@ def test_topics_and_brokers_are_read_where_brokers_register(store: FakeStore) ->
     assert read_topics(store) == {"t": (0, 1)}
     assert read_brokers(store) == ("b1:9092",)
     assert read_brokers(store, "SSL") == ()
+
+
+class Busy(FakeStore):
+    """Something happens right before the data of a node is read, each time."""
+
+    path = ""
+    act: Callable[[], None] = staticmethod(lambda: None)
+
+    def nodes(self, paths: Sequence[str], *, watch: bool = False) -> list[Node | None]:
+        if self.path in paths:
+            self.act()
+        return super().nodes(paths, watch=watch)
+
+
+@pytest.mark.parametrize("at", [PATHS, COORDINATED])
+def test_a_member_that_joins_in_each_look_is_registered_all_the_same(
+    store: FakeStore, at: GroupPaths
+) -> None:
+    make(store, {PATHS.id("a"): b"x", at.id("z"): b"z", PATHS.owner(T[0]): b"a-0"})
+    make(store, {PATHS.owner(T[1]): b"a-0", PATHS.owner(T[2]): b"gone-0"})
+    busy, numbers = Busy(store.session), itertools.count()
+
+    def join() -> None:
+        name = f"n{next(numbers)}"
+        store.commit([(Create(at.id(name), b"new"),)])
+        store.commit([(SetData(PATHS.owner(T[1]), f"{name}-0".encode(), -1),)])
+
+    busy.path, busy.act = PATHS.owner(T[0]), join
+    found = read_group(busy, "g", {})
+    assert next(numbers) < 20, "it looks again and again"
+    assert found.stirred
+    newcomer = found.owners[T[1]].data.decode().removesuffix("-0")
+    assert found.ids[newcomer].data == b"new"
+    assert "gone" not in found.ids
+    assert found.owners[T[2]].data == b"gone-0"
+    is_told = at is COORDINATED
+    assert (newcomer in found.told, "z" in found.told) == (is_told, is_told)
+    assert "a" not in found.told
+
+
+def test_an_owner_that_leaves_during_each_look_is_not_shown_as_an_owner(store: FakeStore) -> None:
+    make(store, {PATHS.id("a"): b"x", PATHS.owner(T[0]): b"a-0", PATHS.offset(T[0]): b"1"})
+    busy, numbers = Busy(store.session), itertools.count()
+
+    def come_and_go() -> None:
+        number = next(numbers)
+        if number % 2:
+            store.commit([(Create(PATHS.owner(T[0]), b"gone-0"),)])
+        else:
+            store.commit([(Delete(PATHS.owner(T[0]), -1),)])
+
+    busy.path, busy.act = PATHS.owner(T[0]), come_and_go
+    found = read_group(busy, "g", {})
+    assert found.stirred
+    assert found.ids.keys() == {"a"}
+    assert found.offsets == {T[0]: b"1"}
+
+
+@pytest.mark.parametrize("set_acl", [None, True])
+def test_a_session_is_opened_for_a_command_and_closed_after_it(
+    monkeypatch: pytest.MonkeyPatch, set_acl: bool | None
+) -> None:
+    sessions: list[Opened] = []
+
+    class Opened:
+        def __init__(self, settings: SessionSettings, _events: object) -> None:
+            self.settings = settings
+            self.calls: list[str] = []
+            sessions.append(self)
+
+        def open(self) -> None:
+            self.calls.append("open")
+
+        def close(self) -> None:
+            self.calls.append("close")
+
+    monkeypatch.setattr(group_reader, "Session", Opened)
+    monkeypatch.setattr(group_reader, "Store", lambda session: session)
+    given: dict[str, Any] = {} if set_acl is None else {"set_acl": set_acl}
+    with opened("zk1:2181,zk2:2181/kafka", **given):
+        assert sessions[0].calls == ["open"]
+    (session,) = sessions
+    assert session.calls == ["open", "close"]
+    assert (session.settings.hosts, session.settings.chroot) == ("zk1:2181,zk2:2181", "/kafka")
+    assert session.settings.set_acl is bool(set_acl)
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    with pytest.raises(OptionError), opened("zk1:port"):
+        pass
