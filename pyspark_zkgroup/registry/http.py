@@ -106,7 +106,7 @@ def _read(response: Any) -> bytes:
 
 
 def _is_missing(answer: bytes) -> bool:
-    """Whether the registry says so: a proxy has a page of its own for a server that is away, and
+    """Whether the registry says so: a proxy has another page for a server that is away, and
     the registry has another code for a path that it does not know.
     """
     try:

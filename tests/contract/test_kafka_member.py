@@ -132,6 +132,16 @@ def test_the_lease_is_three_quarters_of_the_session(members: Members) -> None:
     assert keeper.lease_ends - keeper.heard_at == pytest.approx(4.5)  # session.timeout.ms=6000
 
 
+def test_the_last_commit_of_a_membership_that_is_lost_is_not_tried(members: Members) -> None:
+    _, query = settled(members)
+    membership, tries = query.membership, []
+    membership.claims.commit_finished = tries.append
+    membership.keeper.give_up("a test")
+    began = query.clock.monotonic()
+    assert membership._commit_last()
+    assert (tries, query.clock.monotonic() - began < 1.0) == ([], True)
+
+
 class Paused:
     """A condition that notes for how long it is waited on."""
 

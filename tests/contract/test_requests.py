@@ -100,7 +100,7 @@ def test_a_request_for_another_process_is_not_heeded(asked: Asked) -> None:
 def test_a_registration_says_whether_its_member_is_static(
     request: pytest.FixtureRequest, member_id: str, static: bool
 ) -> None:
-    """Operators are told which members keep their share through a restart."""
+    """Operators see which members keep their share through a restart."""
     with KINDS["fakes"].of("zookeeper", request) as members:
         query: Any = members.query(members.made.topic(1), member_id=member_id)
         query.trigger()

@@ -31,7 +31,7 @@ def test_it_plans_on_while_its_session_surely_lives_and_says_so(
 
 
 @pytest.mark.parametrize("protocol", ["zookeeper", "coordinator"])
-def test_the_end_of_an_outage_is_said(
+def test_the_end_of_an_outage_is_logged(
     request: pytest.FixtureRequest, protocol: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with KINDS["fakes"].of(protocol, request) as members:

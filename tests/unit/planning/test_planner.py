@@ -493,7 +493,7 @@ def test_lag_counts_from_what_is_planned() -> None:
 
 
 @pytest.mark.parametrize("settles_after_s", [1.0, 60.0])
-def test_a_job_that_ends_by_itself_waits_for_its_share_and_not_for_ever(
+def test_a_job_that_ends_by_itself_waits_for_its_share_for_a_while(
     settles_after_s: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A member that has died holds partitions until its session ends."""

@@ -40,7 +40,7 @@ def test_partitions_are_dealt_in_turn(
     assert {m: " ".join(map(str, sorted(share))) for m, share in shares.items()} == expected
 
 
-def test_a_topic_that_nobody_reads_is_dealt_to_nobody() -> None:
+def test_a_topic_that_no_member_reads_is_left_out() -> None:
     group = [GroupMember("C0", MemberSubscription(("t0",)), None)]
     assert round_robin(group, {"t0": (0,), "t1": (0,)}) == {
         "C0": frozenset([TopicPartition("t0", 0)])

@@ -1,4 +1,4 @@
-"""When a partition that nobody reads is named, and whom its line suspects."""
+"""When a partition without a reader is named, and whom its line suspects."""
 
 from __future__ import annotations
 
