@@ -134,7 +134,8 @@ def test_the_lease_is_three_quarters_of_the_session(members: Members) -> None:
 
 def test_the_last_commit_of_a_membership_that_is_lost_is_not_tried(members: Members) -> None:
     _, query = settled(members)
-    membership, tries = query.membership, []
+    membership = query.membership
+    tries: list[Any] = []
     membership.claims.commit_finished = tries.append
     membership.keeper.give_up("a test")
     began = query.clock.monotonic()

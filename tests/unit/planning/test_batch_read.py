@@ -9,9 +9,9 @@ import pytest
 
 from pyspark_zkgroup.errors import BadZnodeError, ZkgroupError
 from pyspark_zkgroup.group.paths import GroupPaths
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.planning.batch_read import _committed, _lasting_ends, _wanted
+from pyspark_zkgroup.planning.batch_read import _committed, _lasting_ends, _Seen, _tasks, _wanted
 from tests.harness.given_options import LEAST
 
 P0 = TopicPartition("t", 0)
@@ -84,3 +84,11 @@ def test_a_named_topic_that_does_not_exist_is_an_error() -> None:
     assert len(partitions) == 3
     with pytest.raises(ZkgroupError, match="b"):
         _wanted(options, {"a": (0, 1)}, ())
+
+
+def test_a_partition_with_nothing_to_read_has_no_task() -> None:
+    options = parse({**LEAST, "subscribe": "t"})
+    ranges = {P0: OffsetRange(5, 5), PARTITIONS[1]: OffsetRange(5, 6)}
+    (task,) = _tasks(options, _Seen({"t": (0, 1)}, tuple(ranges), None), ranges)
+    assert [one.partition for one in task.ranges] == [PARTITIONS[1]]
+    assert _tasks(options, _Seen({"t": (0,)}, (P0,), None), {P0: OffsetRange(5, 5)}) == ()

@@ -1,0 +1,90 @@
+"""For how long a restart waits for the member that has its partitions, and what it reads then."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
+from pyspark_zkgroup.plan import Plan, PlannedRange
+from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings
+from pyspark_zkgroup.protocols.kafka.replay import KafkaReplay
+from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupOffset, metadata_of
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+OURS, MOVED = Fence("1a-0.7"), Fence("1a-0.8")
+PLAN = Plan(
+    "kafka",
+    "g",
+    "me",
+    (PlannedRange(P0, OffsetRange(5, 9), 0, OURS), PlannedRange(P1, OffsetRange(5, 5), 0, OURS)),
+)
+
+
+class Member:
+    """One that is assigned what a test says. Each wait takes its time."""
+
+    def __init__(self, *assigned: TopicPartition) -> None:
+        self.now = 0.0
+        self.token = OURS
+        self.outages = 0
+        self.options = SimpleNamespace(group=SimpleNamespace(id="g", rebalance_wait_ms=1000))
+        self.settings = SimpleNamespace(session_timeout_ms=2000)
+        self.clock = SimpleNamespace(monotonic=lambda: self.now)
+        self.holdings = KafkaHoldings()
+        self.requests = SimpleNamespace(read=self._read)
+        self.claims = SimpleNamespace(move_fence=self._move)
+        self.member = SimpleNamespace(
+            life=self.holdings.life, phase="stable", assigned=frozenset(assigned)
+        )
+
+    def refresh_topics(self) -> None:
+        if self.outages:
+            self.outages -= 1
+            raise ServerError("away")
+
+    def rejoin(self) -> Any:
+        return self.member
+
+    def prove(self) -> bool:
+        return True
+
+    def wait(self, timeout_s: float) -> None:
+        self.now += timeout_s
+
+    def _read(self, partitions: list[TopicPartition]) -> dict[TopicPartition, GroupOffset]:
+        return {p: GroupOffset(5, metadata_of(self.token)) for p in partitions}
+
+    def _move(self, _member: object, others: dict[TopicPartition, GroupOffset]) -> None:
+        assert set(others) == {P0}
+        self.token = MOVED
+
+
+def test_what_is_still_assigned_to_us_is_read_again_at_once() -> None:
+    member: Any = Member(P0)
+    assert KafkaReplay(member, PLAN).run() == {P0}
+    assert (member.now, member.holdings.held) == (0.0, {P0})
+
+
+def test_another_members_partition_is_waited_for_and_then_left_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It may have died without having read anything: for a session and a rebalance."""
+    member: Any = Member()
+    assert KafkaReplay(member, PLAN).run() == frozenset()
+    assert member.now == pytest.approx(3.0, abs=0.3)
+    assert member.token == MOVED
+    assert "ZKG-167" in caplog.text
+
+
+def test_what_the_replay_waits_for_is_logged_now_and_then(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    member: Any = Member(P0)
+    member.outages = 300
+    KafkaReplay(member, PLAN).run()
+    said = sum("ZKG-166" in message for message in caplog.messages)
+    assert 1 < said < 10
