@@ -521,3 +521,20 @@ def test_a_plan_that_spark_did_not_take_is_no_batch_to_wait_after() -> None:
     assert not_taken != start
     again = d.next(start)
     assert ranges(again) == ranges(not_taken)
+
+
+def test_what_brokers_said_before_an_outage_is_not_taken_for_an_answer(
+    d: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = d.batch(d.planner.initial_offset())
+    looks: list[object] = []
+
+    def look(*given: object) -> list[Gap]:
+        looks.append(given)
+        return []
+
+    monkeypatch.setattr(d.brokers, "log_ends", away)
+    monkeypatch.setattr(d.planner.logs, "look", look)
+    assert d.next(end) is end
+    assert d.group.commits[-1] == {P0: 10, P1: 10}
+    assert looks == []
