@@ -54,11 +54,13 @@ def test_nothing_is_read_beyond_them_nor_in_what_came_later(
 
 
 def test_an_end_that_is_too_low_is_doubted_then_reported_once(
-    clock: StillClock, brokers: Brokers
+    clock: StillClock, brokers: Brokers, caplog: pytest.LogCaptureFixture
 ) -> None:
     ends = FixedEnds(brokers, clock, [P0, P1])
     starts, latest = {P0: 4, P1: 4}, {P0: 7, P1: 10}
     assert ends.look(starts, latest) == []
+    assert ends.look(starts, latest) == []
+    assert ["ZKG-146" in message for message in caplog.messages] == [True]
     assert ends.unsure
     assert ends.within(starts, latest) == {P0: 4, P1: 10}, "whose records are they?"
     clock.now += 4.9

@@ -538,3 +538,11 @@ def test_what_brokers_said_before_an_outage_is_not_taken_for_an_answer(
     assert d.next(end) is end
     assert d.group.commits[-1] == {P0: 10, P1: 10}
     assert looks == []
+
+
+@pytest.mark.parametrize("kind", ["once", "available now"])
+def test_a_job_that_ends_by_itself_does_not_wait_for_more_records(kind: str) -> None:
+    d = desk(minOffsetsPerTrigger="100")
+    if kind == "available now":
+        d.planner.prepare_available_now()
+    assert ranges(d.next(None, once=kind == "once")) == {P0: (5, 10), P1: (7, 10)}
