@@ -58,9 +58,9 @@ def test_an_end_that_is_too_low_is_doubted_then_reported_once(
 ) -> None:
     ends = FixedEnds(brokers, clock, [P0, P1])
     starts, latest = {P0: 4, P1: 4}, {P0: 7, P1: 10}
-    assert ends.look(starts, latest) == []
-    assert ends.look(starts, latest) == []
-    assert ["ZKG-146" in message for message in caplog.messages] == [True]
+    for _ in range(2):
+        assert ends.look(starts, latest) == []
+        assert ["ZKG-146" in message for message in caplog.messages] == [True]
     assert ends.unsure
     assert ends.within(starts, latest) == {P0: 4, P1: 10}, "whose records are they?"
     clock.now += 4.9

@@ -540,9 +540,20 @@ def test_what_brokers_said_before_an_outage_is_not_taken_for_an_answer(
     assert looks == []
 
 
-@pytest.mark.parametrize("kind", ["once", "available now"])
-def test_a_job_that_ends_by_itself_does_not_wait_for_more_records(kind: str) -> None:
-    d = desk(minOffsetsPerTrigger="100")
-    if kind == "available now":
-        d.planner.prepare_available_now()
-    assert ranges(d.next(None, once=kind == "once")) == {P0: (5, 10), P1: (7, 10)}
+def test_a_job_that_ends_by_itself_does_not_wait_for_more_records() -> None:
+    d = desk(minOffsetsPerTrigger="5", maxOffsetsPerTrigger="5")
+    d.planner.prepare_available_now()
+    end = d.batch(None)
+    rest = d.next(end)
+    assert 0 < sum(until - start for start, until in ranges(rest).values()) < 5
+
+
+def test_a_running_query_waits_for_brokers_that_answered_for_nothing_before(
+    d: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All leaders are away for a moment, then all brokers."""
+    end = d.batch(d.planner.initial_offset())
+    monkeypatch.setattr(d.brokers, "log_ends", lambda _partitions: {})
+    assert d.next(end) is end
+    monkeypatch.setattr(d.brokers, "log_ends", away)
+    assert d.next(end) is end
