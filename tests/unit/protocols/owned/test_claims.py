@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyspark_zkgroup.group.ops import Done, InDoubt, NodeVersion
-from pyspark_zkgroup.group.ownership import Held, Known
+from pyspark_zkgroup.group.ownership import Held, Known, OwnerRead
 from pyspark_zkgroup.protocols.owned import claims
 from pyspark_zkgroup.protocols.owned.claims import Moved
 from pyspark_zkgroup.zk.port import DisconnectedError
@@ -30,3 +30,20 @@ def test_what_another_member_has_taken_is_stale_and_not_released(
     assert P0 in holdings.stale
     assert not holdings.held.keys() & {P0, P1}
     assert holdings.doubtful == {P2}
+
+
+def test_a_change_of_thread_that_was_not_answered_is_a_broken_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the lost answer has done already is not done again."""
+    store = Store(InDoubt())
+    context = context_of(store)
+    for partition in (P0, P1):
+        context.holdings.known[partition] = Known(NodeVersion(70, 4), 15, 15)
+        context.holdings.held[partition] = Held(0, 1)
+    owners = {P0: OwnerRead("me-1", 7, 2), P1: OwnerRead("me-0", 7, 1)}
+    monkeypatch.setattr(claims, "still_ours", lambda _c, _p: owners)
+    with pytest.raises(DisconnectedError, match="1 changes of thread were not answered"):
+        claims._rethread(context, [P0, P1], {P0: 1, P1: 1})
+    assert len(store.sent) == 1
+    assert context.holdings.held[P0] == Held(1, 2)

@@ -1,0 +1,19 @@
+"""What a member still knows after it has lost its membership."""
+
+from __future__ import annotations
+
+from pyspark_zkgroup.model import Fence, TopicPartition
+from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings
+from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupProgress
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def test_a_lost_membership_is_counted_and_leaves_what_is_known() -> None:
+    progress = GroupProgress(Fence("1a-0.7"), value=5, done=9)
+    holdings = KafkaHoldings({P0: progress, P1: progress}, {P0, P1}, {P0: "why"}, {P1})
+    for life in (1, 2):
+        holdings.lose(life)
+        assert (holdings.life, holdings.dropped) == (life, 2)
+    assert holdings.known == {P0: progress, P1: progress}
+    assert not holdings.held | holdings.replayed | holdings.waiting.keys()
