@@ -19,7 +19,7 @@ from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.found import found_group
 from pyspark_zkgroup.cli.group_file import PARTITIONS_MAX, BadInput, Question, bad, read_question
 from pyspark_zkgroup.cli.live import LiveGroup
-from pyspark_zkgroup.cli.reach import place_options
+from pyspark_zkgroup.cli.reach import former_group_option, place_options
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import AssignmentError
 from pyspark_zkgroup.group.assignors import STRATEGIES
@@ -60,7 +60,7 @@ class Answer:
 @click.argument("name", metavar="[GROUP]", default="", shell_complete=complete_group)
 @click.option("--from", "file", type=click.File("rb"), help="A group as JSON; - reads stdin.")
 @place_options
-@click.option("--group", hidden=True, help="GROUP, as it was given before.")
+@former_group_option("group")
 @click.option("--with", "more", metavar="NAME", multiple=True, help="As if NAME had joined.")
 @click.option("--without", metavar="MEMBER", multiple=True, help="As if MEMBER had left.")
 @click.option(

@@ -15,7 +15,12 @@ from rich.text import Text
 from pyspark_zkgroup.cli.cells import add_row, cell, say
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.finding import Finding
-from pyspark_zkgroup.cli.reach import check_places, json_option, place_options
+from pyspark_zkgroup.cli.reach import (
+    check_places,
+    former_group_option,
+    json_option,
+    place_options,
+)
 from pyspark_zkgroup.cli.wide import console
 
 _WIDE = 100
@@ -26,7 +31,7 @@ _MARKS = {"well": ("ok", "green"), "note": ("note", "yellow"), "ill": ("ill", "r
 @click.command("doctor")
 @click.argument("names", metavar="[GROUP]...", nargs=-1, shell_complete=complete_group)
 @place_options
-@click.option("--group", "more_names", multiple=True, hidden=True, help="GROUP, as before.")
+@former_group_option("more_names", multiple=True)
 @click.option("--all-groups", is_flag=True, help="Look at all existing groups.")
 @click.option(
     "--watch-seconds",

@@ -87,6 +87,19 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(bootstrap_option(config_option(command)))
 
 
+def former_group_option(name: str, *, multiple: bool = False) -> Callable[..., Any]:
+    """Return the hidden option that named the group before GROUP was an argument. It still works,
+    with a note on stderr.
+    """
+
+    def noted(_context: click.Context, _option: click.Parameter, given: Any) -> Any:
+        if given:
+            click.echo("Note: --group still works, but give the group as an argument", err=True)
+        return given
+
+    return click.option("--group", name, multiple=multiple, hidden=True, callback=noted)
+
+
 def check_places(connect: str, bootstrap: str) -> None:
     if not connect.strip() and not bootstrap.strip():
         raise click.UsageError(

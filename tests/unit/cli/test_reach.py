@@ -46,3 +46,21 @@ def test_host_names_that_cannot_be_resolved_are_named(monkeypatch: pytest.Monkey
     (port,) = free_ports(1)
     said = groups(f"zk9.invalid:2181,{LOOPBACK}:{port}")
     assert "zk9.invalid:2181 has a host name that cannot be resolved (DNS)" in said
+
+
+def test_the_former_option_for_the_group_still_works_with_a_note() -> None:
+    (port,) = free_ports(1)
+    place = ["--zookeeper", f"{LOOPBACK}:{port}", "--json"]
+    now = CliRunner().invoke(main, ["assignment", "billing", *place])
+    before = CliRunner().invoke(main, ["assignment", "--group", "billing", *place])
+    assert (before.exit_code, before.stdout) == (now.exit_code, now.stdout)
+    note = "Note: --group still works, but give the group as an argument\n"
+    assert before.stderr == note + now.stderr
+
+
+@pytest.mark.parametrize("command", ["assignment", "doctor"])
+def test_help_does_not_show_the_former_option_for_the_group(command: str) -> None:
+    assert "--group" not in CliRunner().invoke(main, [command, "--help"]).stdout
+    given = CliRunner().invoke(main, [command, "--group", "billing"])
+    assert "Note: --group" in given.stderr
+    assert given.exit_code == 2
