@@ -98,8 +98,9 @@ def one_join(protocol: str, members: int, partitions: int, ground: Ground) -> Co
 def table(costs: Sequence[Cost]) -> str:
     """As docs/scale.md shows it."""
     lines = [
-        "| members | protocol | nodes read by one that was there | how many of them read any "
-        "| nodes read by the newcomer | by the coordinator itself | by all | transactions of all "
+        "| members | protocol | most nodes read by one earlier member "
+        "| earlier members that read any | nodes read by the newcomer "
+        "| by the coordinator itself | by all | transactions of all "
         "| watches of a member | of the coordinator | seconds |",
         "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
