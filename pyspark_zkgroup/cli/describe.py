@@ -156,6 +156,8 @@ def show(seen: GroupReport) -> None:
     out = console()
     now_ms = time.time() * 1000
     out.print(_members(seen, now_ms, is_narrow=out.width < _NARROW))
+    if out.width < _NARROW:
+        out.print()
     out.print(_partitions(seen, now_ms, is_narrow=out.width < _NARROW))
     notes = [f"{m.consumer}: {m.trouble}" for m in seen.members if m.trouble]
     notes += [f"{r.partition}: {r.trouble}" for r in seen.partitions if r.trouble]

@@ -35,6 +35,7 @@ _WIDE, _WIDEST = 100, 130
 _EVENTS = 6
 _ROWS_MIN = 5
 _KEPT = 100
+_BATCH_S = 30.0
 _STATE_STYLES = {"moving": "cyan", "free": "yellow", "stuck": "red", "unread": "dim"}
 
 
@@ -118,7 +119,7 @@ def screen(moment: Moment, width: int, height: int | None) -> RenderableType:
     names = short_names(seen.members)
     happened = list(moment.events)[-_EVENTS:]
     parts: list[RenderableType] = [*_head(moment, width)]
-    parts.append(_members(seen, moment.paces, names, width))
+    parts += [_members(seen, moment.paces, names, width), Text("")]
     taken = len(parts) + len(seen.members) + len(happened) + 6
     room = len(seen.partitions) if height is None else max(_ROWS_MIN, height - taken)
     parts.append(_partitions(moment, names, room, is_wide=width >= _WIDE))
@@ -153,7 +154,7 @@ def _head(moment: Moment, width: int) -> Iterator[RenderableType]:
         text.append(f", {came:,.0f}/s in, {done:,.0f}/s committed")
         trend = _trend(seen, came, done)
         if trend is not None:
-            text.append(f": {trend[0]}", style=trend[1])
+            text.append(": ").append(trend[0], style=trend[1])
     counts = f"{counted(len(seen.members), 'member')}, "
     counts += f"{counted(len(seen.partitions), 'partition')}, "
     yield Text(counts) + text if len(counts) + len(text) <= width else text
@@ -164,11 +165,16 @@ def _head(moment: Moment, width: int) -> Iterator[RenderableType]:
 
 
 def _trend(seen: GroupReport, came: float, done: float) -> tuple[str, str] | None:
-    if done > came and seen.lag:
+    if not _is_late(seen.lag, came):
+        return None
+    if done > came:
         return f"caught up in {age(seen.lag / (done - came) * 1000)}", "green"
-    if came > done and seen.lag:
-        return "falls behind", "yellow"
-    return None
+    return ("falls behind", "yellow") if came > done else None
+
+
+def _is_late(lag: int | None, came: float) -> bool:
+    """Less lag than comes in so many seconds may be the batch that is read now."""
+    return bool(lag) and (lag or 0) >= came * _BATCH_S
 
 
 def _table() -> Table:
@@ -229,7 +235,7 @@ def _partitions(moment: Moment, names: Mapping[str, str], room: int, *, is_wide:
     for row in sorted(rows, key=_first)[:room]:
         owner = row.member
         pace = moment.paces.get(row.partition)
-        behind = pace is not None and pace.came > pace.done
+        behind = pace is not None and pace.came > pace.done and _is_late(row.lag, pace.came)
         add_row(
             table,
             str(row.partition),

@@ -52,6 +52,17 @@ def test_what_moves_comes_first_and_nothing_is_wider_than_the_screen(width: int)
     assert "300/s in, 150/s committed: falls behind" in text
 
 
+@pytest.mark.parametrize(("lag", "trend"), [(2, ""), (100, ": falls behind")])
+def test_the_lag_of_a_batch_is_no_trend(lag: int, trend: str) -> None:
+    """Between the commits of two batches more comes in than is committed."""
+    member = BrokeredMember(A, "billing", "/10.0.0.1", None, ("orders",), "", frozenset(T))
+    group = BrokeredGroup("billing", "classic", "Stable", "range", None, (member,))
+    facts = BrokeredFacts(group, {p: StoredOffset(0) for p in T}, TOPICS)
+    seen = brokered_report(facts, dict.fromkeys(T, lag))
+    lines = shown(Moment(seen, 0.0, dict.fromkeys(T, Pace(1.0, 0.9)), (), ""), 80, 24)
+    assert lines[1].endswith(f"30/s in, 27/s committed{trend}")
+
+
 def test_all_partitions_are_printed_into_a_pipe() -> None:
     text = "\n".join(shown(moment(), 120, None))
     assert all(str(partition) in text for partition in T)
