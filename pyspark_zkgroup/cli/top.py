@@ -120,13 +120,13 @@ def screen(moment: Moment, width: int, height: int | None) -> RenderableType:
     happened = list(moment.events)[-_EVENTS:]
     parts: list[RenderableType] = [*_head(moment, width)]
     parts += [_members(seen, moment.paces, names, width), Text("")]
-    taken = len(parts) + len(seen.members) + len(happened) + 6
+    taken = len(parts) + len(seen.members) + len(happened) + (7 if happened else 6)
     room = len(seen.partitions) if height is None else max(_ROWS_MIN, height - taken)
     parts.append(_partitions(moment, names, room, is_wide=width >= _WIDE))
     if len(seen.partitions) > room:
         parts.append(Text(f"and {len(seen.partitions) - room} more partitions", style="dim"))
     if happened:
-        parts.append(Text("events", style="bold"))
+        parts += [Text(""), Text("events", style="bold")]
     for at_ms, text in happened:
         line = cell(f"{clock_time(at_ms)[11:19]}  {text}")
         line.truncate(width, overflow="ellipsis")

@@ -41,8 +41,12 @@ def events(before: GroupReport, now: GroupReport, shown: GroupReport) -> tuple[s
     """`shown` is the last look at which owners were visible: a classic group of the brokers hides
     them while it rebalances.
     """
-    names = {**short_names(shown.members), **short_names(now.members)}
-    found = [*_members(before, now), *_phases(before, now)]
+    names = {
+        **short_names(before.members),
+        **short_names(shown.members),
+        **short_names(now.members),
+    }
+    found = [*_members(before, now, names), *_phases(before, now)]
     if is_visible(now):
         found += _moves(shown, now, names)
     found += _rewinds(before, now)
@@ -54,18 +58,18 @@ def is_visible(seen: GroupReport) -> bool:
     return seen.brokered is None or seen.brokered.shows_assignment or not seen.members
 
 
-def _members(before: GroupReport, now: GroupReport) -> Iterator[str]:
+def _members(before: GroupReport, now: GroupReport, names: Mapping[str, str]) -> Iterator[str]:
     old = {member.consumer: member for member in before.members}
     new = {member.consumer: member for member in now.members}
     for consumer in sorted(old.keys() - new.keys()):
-        yield f"left: {_who(old[consumer])}"
+        yield f"left: {_who(old[consumer], names)}"
     for consumer in sorted(new.keys() - old.keys()):
-        yield f"joined: {_who(new[consumer])}"
+        yield f"joined: {_who(new[consumer], names)}"
 
 
-def _who(member: MemberRow) -> str:
+def _who(member: MemberRow, names: Mapping[str, str]) -> str:
     client = f" ({member.client} at {member.host.lstrip('/')})" if member.client else ""
-    return f"{member.consumer}{client}"
+    return f"{names.get(member.consumer, member.consumer)}{client}"
 
 
 def _phases(before: GroupReport, now: GroupReport) -> Iterator[str]:
