@@ -70,6 +70,16 @@ def test_targets_of_the_consumer_protocol_show_moves_and_waiting_members() -> No
     assert [m.waiting for m in seen.members] == [(), (Waiting(T[2], "old", by_member=True),)]
 
 
+def test_partitions_are_those_of_subscriptions_offsets_and_assignments() -> None:
+    gone = TopicPartition("gone", 0)
+    away = replace(member("a", 0, target=(2,)), topics=())
+    group = BrokeredGroup("billing", "consumer", "Reconciling", "uniform", 7, (away,))
+    assert BrokeredFacts(group, {gone: StoredOffset(1)}, TOPICS).partitions == (gone, T[0], T[2])
+    reader = replace(away, topics=("other",))
+    facts = BrokeredFacts(replace(group, members=(reader,)), {}, TOPICS)
+    assert facts.partitions == (T[0], T[2], TopicPartition("other", 0))
+
+
 def test_an_empty_group_has_no_reader() -> None:
     assert set(states(BrokeredFacts(BrokeredGroup("b", state="Empty"), OFFSETS, TOPICS))) == {
         "unread"

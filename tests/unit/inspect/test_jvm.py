@@ -47,7 +47,7 @@ def test_each_version_hides_the_internal_topics_that_it_knows(
 
 
 @pytest.mark.parametrize(
-    ("version", "strategies", "order", "strict", "refuses_empty", "jackson", "escapes"),
+    ("version", "strategies", "order", "strict", "refuses_empty", "jackson", "repairs"),
     [
         ("0.8.1.1", ("range", "range"), "old", True, True, False, False),
         ("0.8.2.0", ("roundrobin", "range"), "old", True, True, False, False),
@@ -65,7 +65,7 @@ def test_the_rules_change_with_the_version(
     strict: bool,
     refuses_empty: bool,
     jackson: bool,
-    escapes: bool,
+    repairs: bool,
 ) -> None:
     rules = JvmVersion.parse(version)
     assert rules.strategy("roundrobin") == strategies[0]
@@ -75,7 +75,7 @@ def test_the_rules_change_with_the_version(
     else:
         assert rules.strategy("unheard") == strategies[1]
     assert (rules.order, rules.strict, rules.refuses_empty) == (order, strict, refuses_empty)
-    assert (rules.reads_with_jackson, rules.mends_backslashes) == (jackson, escapes)
+    assert (rules.reads_with_jackson, rules.mends_backslashes) == (jackson, repairs)
 
 
 def static(**threads: object) -> dict[str, object]:

@@ -79,6 +79,19 @@ def test_a_lag_that_shrinks_is_waited_for_with_the_time_that_it_takes() -> None:
     assert "If the lag stops falling, check in its log" in said.remedy
 
 
+def test_the_time_that_a_lag_takes_is_its_records_by_the_pace() -> None:
+    """119.95 s are shown as seconds, 120 s as minutes."""
+    for lag, left in ((119_950, "120 s"), (120_000, "2 min")):
+        first = Group(ends={**Group().ends, T[1]: 100 + lag + 5000})
+        last = replace(first, offsets={**first.offsets, T[1]: 5100}, ends=first.ends)
+        (said,) = found(first, last)
+        assert f"in about {left} at this pace" in said.remedy
+        assert "These partitions receive no more records than the others" in said.remedy
+    hot = {**first.ends, T[1]: first.ends[T[1]] + 4000}
+    (said,) = found(first, replace(last, ends=hot))
+    assert "These partitions receive more records than the others" in said.remedy
+
+
 def test_a_lag_whose_reader_commits_nothing_shows_its_last_commit() -> None:
     first = Group(ends={**Group().ends, T[1]: 5000}, written=dict.fromkeys(T, fresh(50)))
     (said,) = found(first, replace(first, ends={**Group().ends, T[1]: 5010}))

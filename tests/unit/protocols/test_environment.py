@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -25,7 +25,8 @@ def test_a_store_has_a_session_that_is_open(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("pyspark_zkgroup.zk.store.Store", lambda session: ("store", session))
     settings = SessionSettings("zk1:2181", "", 5000, 5000)
     events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
-    kind, session = cast(Any, REAL.open_store(settings, events))
+    store: Any = REAL.open_store(settings, events)
+    kind, session = store
     assert kind == "store"
     assert opened == [session.given] == [(settings, events)]
 
