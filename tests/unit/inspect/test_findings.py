@@ -271,7 +271,11 @@ def test_an_offset_before_the_log_begins() -> None:
     (said,) = found(Group(starts={**Group().starts, T[1]: 105}))
     assert said.text.startswith("[ZKG-212] The group's offset of t-1 is 100, but its log starts at")
     assert "5 records were deleted" in said.text
+    assert "Stop the members, then run" in said.remedy
     assert codes(Group(starts={**Group().starts, T[1]: 100})) == []
+    gone = Group(ids={}, owners={}, starts={**Group().starts, T[1]: 105})
+    (said,) = [finding for finding in found(gone) if "ZKG-212" in finding.text]
+    assert said.remedy.startswith("Run `zkgroup offsets reset g")
     assert "`zkgroup offsets reset g --topic t:1 --to-earliest --execute`" in said.remedy
 
 

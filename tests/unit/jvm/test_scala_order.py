@@ -35,6 +35,39 @@ def test_orders(keys: list[str], mutable: str, immutable: str, listed: str) -> N
     assert children(keys) == listed.split()
 
 
+def test_a_mutable_map_grows_at_its_thirteenth_key() -> None:
+    keys = [f"t{n}" for n in range(1, 13)]
+    assert mutable_map(keys) == [
+        "t1",
+        "t4",
+        "t11",
+        "t6",
+        "t9",
+        "t3",
+        "t10",
+        "t2",
+        "t5",
+        "t8",
+        "t12",
+        "t7",
+    ]
+    assert mutable_map([*keys, "t13"]) == [
+        "t1",
+        "t4",
+        "t11",
+        "t6",
+        "t9",
+        "t3",
+        "t10",
+        "t13",
+        "t2",
+        "t5",
+        "t8",
+        "t7",
+        "t12",
+    ]
+
+
 def test_a_key_that_comes_twice_keeps_its_first_place() -> None:
     for order in (mutable_map, immutable_map, children):
         assert order(["b", "a", "b"]) == order(["b", "a"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -170,6 +171,30 @@ def test_a_watch_on_a_group_ends_no_term(scene: Scene, caplog: pytest.LogCapture
     scene.run(create, look)
     assert seen == [set(), {"g"}]
     assert scene.epochs(caplog) == 1
+
+
+def test_a_candidate_that_is_closed_is_waited_for_ten_seconds(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[Thread] = []
+
+    class Thread:
+        def __init__(self, *, target: Callable[[], None], name: str, daemon: bool) -> None:
+            self.given = target, name, daemon
+            self.joined_s: list[float] = []
+            threads.append(self)
+
+        def start(self) -> None:
+            assert self.given == (scene.candidate.run, "zkgroup-candidate-one", True)
+
+        def join(self, timeout: float) -> None:
+            self.joined_s.append(timeout)
+
+    monkeypatch.setattr(threading, "Thread", Thread)
+    scene.candidate.start()
+    scene.candidate.close()
+    assert [thread.joined_s for thread in threads] == [[10.0]]
+    assert scene.closed == 1
 
 
 def test_a_lost_session_is_replaced(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:

@@ -149,6 +149,33 @@ def test_a_member_whose_name_is_registered_in_another_session_is_fenced() -> Non
         scene.target.look(scene.context)
 
 
+def test_a_channel_that_was_removed_is_made_again() -> None:
+    scene = Scene()
+    scene.target.agenda.take_causes()
+    scene.target.look(scene.context)
+    assert scene.target.agenda.take_causes() == []
+    scene.store.commit([(Delete(PATHS.channel(ME), -1),)])
+    assert scene.target.look(scene.context) is Look.UNDECIDED
+    assert scene.store.stats([PATHS.channel(ME)]) != [None]
+    assert scene.target.agenda.take_causes() == []
+    scene.command(Start(G1, scene.life, {}, TOPICS))
+    assert scene.target.look(scene.context) is Look.DECIDED
+
+
+def test_a_look_after_its_own_answer_alone_reads_no_registration() -> None:
+    """The deletion of an answered command fires the watch on the channel."""
+    scene = Scene()
+    scene.command(Start(G1, scene.life, {}, TOPICS))
+    scene.target.look(scene.context)
+    before = scene.channel.echo
+    scene.target.move(scene.context, {})
+    scene.channel.listen(scene.context)
+    after_answer = scene.channel.echo
+    scene.command(Ping(G2, scene.life))
+    scene.channel.listen(scene.context)
+    assert (before, after_answer, scene.channel.echo) == (False, True, False)
+
+
 def test_a_member_without_its_registration_says_so() -> None:
     scene = Scene()
     scene.store.commit([(Delete(PATHS.id(ME), -1),)])

@@ -226,11 +226,17 @@ def test_a_command_is_sent_again_on_each_stream_until_it_is_answered(scene: Scen
     assert scene.stream().commands() == []
 
 
-def test_a_newer_start_replaces_an_older_one(scene: Scene) -> None:
+def test_a_newer_start_replaces_an_older_one_and_nothing_else(scene: Scene) -> None:
     life = life_of(scene.registered())
-    for command in (Start(G1, life), Ping(G1, life), Start(G2, life)):
+    ping = Ping(G1, life)
+    for command, waiting in (
+        (Start(G1, life), [Start(G1, life)]),
+        (ping, [Start(G1, life), ping]),
+        (Start(G2, life), [ping, Start(G2, life)]),
+        (Start(G1, life), [ping, Start(G1, life)]),
+    ):
         scene.desk.tell("g", "g_a", command)
-    assert scene.stream().commands() == [Ping(G1, life), Start(G2, life)]
+        assert scene.stream().commands() == waiting
 
 
 def test_an_answer_of_another_life_is_none(scene: Scene) -> None:

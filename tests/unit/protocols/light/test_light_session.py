@@ -18,6 +18,8 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     Commit,
     Executed,
     Hello,
+    Ping,
+    Pong,
     Read,
     Rejected,
     ToCoordinator,
@@ -123,6 +125,18 @@ def test_a_stream_that_breaks_suspends_the_session_until_the_next_one() -> None:
         scene.streams[1].inbox.put(Accepted(2, 0))
         assert scene.event() == "connected"
         assert scene.state() == (True, True)
+
+
+def test_the_lease_counts_from_the_pong_that_was_heard() -> None:
+    """Two more pings are under way when the first pong is acknowledged."""
+    with opened() as scene:
+        assert scene.session.lease_left_s() < 0.0
+        (stream,) = scene.streams
+        for ping in (Ping(1, 0), Ping(2, 0), Ping(3, 1)):
+            stream.inbox.put(ping)
+        wait_until(lambda: Pong(3) in stream.sent, ANSWERS_S, "the last pong")
+        assert stream.sent[1:] == [Pong(1), Pong(2), Pong(3)]
+        assert 25.0 < scene.session.lease_left_s() < 30.0
 
 
 @pytest.mark.parametrize(

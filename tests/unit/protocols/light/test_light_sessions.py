@@ -122,6 +122,17 @@ def test_two_that_name_each_other_are_not_asked_in_circles() -> None:
     assert searching.redirected(Search(("a",)), "a").tried == 1
 
 
+def test_a_few_redirects_are_followed_until_an_address_of_the_list_is_asked() -> None:
+    fresh = Search(("a", "b"), trusts_others=True)
+    for search in (fresh, searching.failed(fresh)):
+        followed = 0
+        while searching.redirected(search, f"h{followed}").hint:
+            search = searching.redirected(search, f"h{followed}")
+            followed += 1
+        assert followed == 3
+        assert searching.redirected(search, "another").address in ("a", "b")
+
+
 def test_a_search_without_an_address_is_none() -> None:
     with pytest.raises(ValueError, match="an address to begin with"):
         Search(())

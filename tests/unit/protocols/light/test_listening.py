@@ -107,7 +107,7 @@ def test_a_silent_client_does_not_keep_its_place_or_the_process(
         def cancel(self) -> None:
             self.calls.append(("cancel", self.daemon))
 
-    monkeypatch.setattr(server.threading, "Timer", Timer)
+    monkeypatch.setattr(threading, "Timer", Timer)
     heard: list[None] = []
     listener: Any = SimpleNamespace(
         refusals=RefusalLog(StillClock()), greet=elsewhere, heard=lambda: heard.append(None)
