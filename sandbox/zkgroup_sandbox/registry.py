@@ -82,7 +82,9 @@ class Registry(Server):
             flags=[
                 f"-Dquarkus.http.host={LOOPBACK}",
                 f"-Dquarkus.http.port={self.port}",
-                f"-Dapicurio.datasource.url=jdbc:h2:file:{self.layout.data(self.name)}/schemas",
+                # Without a delay, a killed registry has written all that it has taken.
+                "-Dapicurio.datasource.url="
+                f"jdbc:h2:file:{self.layout.data(self.name)}/schemas;WRITE_DELAY=0",
                 "-Dapicurio.rest.deletion.artifact.enabled=true",
                 "-Dapicurio.rest.deletion.artifact-version.enabled=true",
             ],

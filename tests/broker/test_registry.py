@@ -61,6 +61,21 @@ def rows(form: AvroFormat, kind: Type, *values: bytes) -> tuple[list[Any], list[
     )
 
 
+def test_schemas_outlive_a_killed_registry(registry: Registry) -> None:
+    name, access = subject(), RegistryAccess((registry.url,))
+    text = json.dumps({**OLD, "doc": name})  # or it would have the id of an older one
+    number = registry.register(name, text)
+    registry.kill()
+    registry.start()
+    assert schema_of_id(access, number).text == text
+
+
+def test_a_wrong_path_is_no_missing_schema(registry: Registry) -> None:
+    access = RegistryAccess((f"{registry.url}/elsewhere",), deadline_s=0.5)
+    with pytest.raises(ServerError, match="HTTP status 404"):
+        schema_of_id(access, 1)
+
+
 def test_records_of_several_schemas_are_resolved_against_the_columns(registry: Registry) -> None:
     name, access = subject(), RegistryAccess((registry.url,))
     old = registry.register(name, json.dumps(OLD))
