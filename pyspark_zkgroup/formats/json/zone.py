@@ -31,18 +31,18 @@ class Offsets:
 
 @cache
 def offsets(name: str) -> Offsets:
-    """ValueError if there is no such zone."""
+    """ValueError if there is no such zone; it says why, without the name."""
     fixed = _FIXED.fullmatch(name)
     if fixed is not None and name:
         sign, hours, minutes = fixed.groups()
         seconds = int(hours or 0) * 3600 + int(minutes or 0) * 60
         if seconds > _HOURS_MAX * 3600 or int(minutes or 0) > 59:
-            raise ValueError(f"{name!r} is more than {_HOURS_MAX} hours from UTC")
+            raise ValueError(f"is more than {_HOURS_MAX} hours from UTC")
         return Offsets(-seconds if sign == "-" else seconds, (), _EVER)
     try:
         zone = ZoneInfo(name)
     except (ValueError, OSError, KeyError) as error:  # ZoneInfoNotFoundError is a KeyError
-        raise ValueError(f"{name!r} is no time zone") from error
+        raise ValueError("is no time zone") from error
     first = _offset_s(zone, _FIRST_S)
     return Offsets(first, tuple(_changes(zone, first)), (_FIRST_S + 86_400, _END_S))
 

@@ -197,7 +197,7 @@ def test_a_type_that_a_format_cannot_give_is_refused(
 def test_json_without_a_schema_is_refused_at_load() -> None:
     with pytest.raises(OptionError, match=r"'value\.format' is 'json', but there is no \.schema"):
         source(**{"value.format": "json"}).schema()
-    with pytest.raises(OptionError, match="'Mars' is no time zone"):
+    with pytest.raises(OptionError, match="is 'Mars', which is no time zone"):
         source(**{"json.timeZone": "Mars"}).schema()
 
 
