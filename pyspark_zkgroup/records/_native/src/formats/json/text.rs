@@ -26,7 +26,7 @@ impl Row<'_> {
         let is_whole = self.write(token, &mut written)?;
         self.take(written.len())?;
         if self.is_refused {
-            self.refuse("a number of more than 15 digits as STRING");
+            self.refuse("a fraction as STRING that versions of Java write differently");
             return Ok(Outcome::Failed);
         }
         if !is_whole {
