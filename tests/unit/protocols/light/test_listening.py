@@ -68,7 +68,7 @@ def test_a_stream_ends_without_an_error_after_what_it_was_sent() -> None:
     assert str(end) == "the stream was closed"
 
 
-def test_a_client_of_another_group_is_not_let_in() -> None:
+def test_a_client_of_another_group_is_refused() -> None:
     with listening(foreign) as listener:
         (end,) = streamed(listener)
     assert isinstance(end, NotLetInError)
