@@ -11,7 +11,15 @@ from pyspark_zkgroup.errors import BadZnodeError, ZkgroupError
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.planning.batch_read import _committed, _lasting_ends, _Seen, _tasks, _wanted
+from pyspark_zkgroup.planning.batch_read import (
+    _committed,
+    _lasting_ends,
+    _ranges,
+    _Seen,
+    _tasks,
+    _wanted,
+)
+from tests.fakes.brokers import FakeBrokers
 from tests.harness.given_options import LEAST
 
 P0 = TopicPartition("t", 0)
@@ -92,3 +100,20 @@ def test_a_partition_with_nothing_to_read_has_no_task() -> None:
     (task,) = _tasks(options, _Seen({"t": (0, 1)}, tuple(ranges), None), ranges)
     assert [one.partition for one in task.ranges] == [PARTITIONS[1]]
     assert _tasks(options, _Seen({"t": (0,)}, (P0,), None), {P0: OffsetRange(5, 5)}) == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"startingOffsets": "earliest"}, (0, 100)),
+        ({"startingTimestamp": "20"}, (20, 100)),
+        ({"startingOffsets": "earliest", "endingTimestamp": "30"}, (0, 30)),
+        ({"startingTimestamp": "20", "endingTimestamp": "30"}, (20, 30)),
+    ],
+)
+def test_the_range_of_a_batch_read(options: dict[str, str], expected: tuple[int, int]) -> None:
+    """Each record of these brokers has its offset as its time."""
+    brokers, clock = FakeBrokers({"t": 1}), cast(Any, Ends(0))
+    parsed = parse({**LEAST, "subscribe": "t", **options}, "batch")
+    found = _ranges(parsed, _Seen({"t": (0,)}, (P0,), None), brokers, clock)
+    assert found == {P0: OffsetRange(*expected)}

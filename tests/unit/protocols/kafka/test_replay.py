@@ -20,7 +20,7 @@ PLAN = Plan(
     "kafka",
     "g",
     "me",
-    (PlannedRange(P0, OffsetRange(5, 9), 0, OURS), PlannedRange(P1, OffsetRange(5, 5), 0, OURS)),
+    (PlannedRange(P0, OffsetRange(5, 6), 0, OURS), PlannedRange(P1, OffsetRange(5, 5), 0, OURS)),
 )
 
 
@@ -30,7 +30,7 @@ class Member:
     def __init__(self, *assigned: TopicPartition) -> None:
         self.now = 0.0
         self.token = OURS
-        self.outages = 0
+        self.outages = self.rebalances = 0
         self.options = SimpleNamespace(group=SimpleNamespace(id="g", rebalance_wait_ms=1000))
         self.settings = SimpleNamespace(session_timeout_ms=2000)
         self.clock = SimpleNamespace(monotonic=lambda: self.now)
@@ -47,6 +47,8 @@ class Member:
             raise ServerError("away")
 
     def rejoin(self) -> Any:
+        self.rebalances -= 1
+        self.member.phase = "stable" if self.rebalances < 0 else "rebalancing"
         return self.member
 
     def prove(self) -> bool:
@@ -88,3 +90,10 @@ def test_what_the_replay_waits_for_is_logged_now_and_then(
     KafkaReplay(member, PLAN).run()
     said = sum("ZKG-166" in message for message in caplog.messages)
     assert 1 < said < 10
+
+
+def test_an_assignment_is_waited_for_with_pauses() -> None:
+    member: Any = Member(P0)
+    member.rebalances = 10
+    assert KafkaReplay(member, PLAN).run() == {P0}
+    assert 1.0 <= member.now <= 10.0

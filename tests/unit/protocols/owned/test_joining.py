@@ -7,12 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from pyspark_zkgroup.group.ops import Create, Done
+from pyspark_zkgroup.group.ops import Create, Done, NodeVersion
+from pyspark_zkgroup.group.ownership import Known, OffsetRead, OwnerRead, fence_of
 from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.jvm.registration import Registration, Subscription
+from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import parse
-from pyspark_zkgroup.plan import Plan
-from pyspark_zkgroup.protocols.owned import joining
+from pyspark_zkgroup.plan import Plan, PlannedRange
+from pyspark_zkgroup.protocols.owned import joining, registrations
 from pyspark_zkgroup.protocols.owned.agenda import Agenda
 from pyspark_zkgroup.protocols.owned.holdings import Holdings
 from pyspark_zkgroup.protocols.owned.joining import Entry, Joining
@@ -149,3 +151,26 @@ def test_a_session_that_was_given_up_is_waited_for_twice_its_timeout(
             node.register(context, None, False)
     assert len(store.sent) == expected
     assert waits
+
+
+@pytest.mark.parametrize(
+    ("plan", "version", "expected"),
+    [
+        pytest.param("me", 4, True, id="ours"),
+        pytest.param("me", 5, False, id="read on since"),
+        pytest.param("other", 4, False, id="a plan of another member"),
+        pytest.param("", 4, False, id="no plan"),
+    ],
+)
+def test_only_a_process_of_our_checkpoint_is_a_predecessor(
+    plan: str, version: int, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p, fence = TopicPartition("t", 0), NodeVersion(70, 4)
+    context = context_of(cast(Any, SimpleNamespace()))
+    context.holdings.known[p] = Known(fence, 5, 5)
+    planned = PlannedRange(p, OffsetRange(5, 9), 0, fence_of(fence))
+    given = Plan("zookeeper", "g", plan, (planned,)) if plan else None
+    owner, offset = OwnerRead("me-0", 6, 1), OffsetRead(b"5", NodeVersion(70, version))
+    monkeypatch.setattr(registrations, "read_owners", lambda *_: {p: owner})
+    monkeypatch.setattr(registrations, "read_offsets", lambda *_: {p: offset})
+    assert registrations.is_predecessor(context, given) is expected
