@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+from pyspark_zkgroup.group import replay
+from pyspark_zkgroup.group.ops import Done, Refused
 from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.group.replay import LeaveOut
 from pyspark_zkgroup.model import Fence, OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
 from pyspark_zkgroup.protocols.owned import replays
+from pyspark_zkgroup.protocols.owned.holdings import Holdings
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 FENCE = Fence("1-0")
@@ -55,3 +59,27 @@ def test_it_pauses_only_while_another_member_has_to_end(monkeypatch: pytest.Monk
     assert replays.replay_ranges(context, PLAN, wait) == {P0}
     assert len(waits) == 2
     assert [out for _, out in rounds] == [False, False, False, True]
+
+
+def test_a_range_that_is_refused_does_not_keep_the_next_from_being_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    undecided = {p: PlannedRange(p, OffsetRange(0, 5), 0, FENCE) for p in (P0, P1)}
+    monkeypatch.setattr(replays, "read_owners", lambda *_: {})
+    monkeypatch.setattr(replays, "read_offsets", lambda *_: {})
+    monkeypatch.setattr(replay, "decide", lambda *_, **__: LeaveOut((), "another member"))
+    store = SimpleNamespace(
+        sync=lambda: None,
+        session=SimpleNamespace(id=7),
+        commit=lambda _requests: [Refused(0, "version"), Done()],
+    )
+    context: Any = SimpleNamespace(
+        store=store,
+        session=7,
+        static=False,
+        paths=GroupPaths("g"),
+        holdings=Holdings(),
+        thread=lambda number: number,
+    )
+    assert replays._decide_round(context, undecided, set(), False) == set()
+    assert set(undecided) == {P0}
