@@ -93,6 +93,9 @@ def test_how_long_a_member_may_be_silent() -> None:
 def test_a_member_that_commits_is_not_stuck_however_far_behind() -> None:
     moved = replace(awaited(600), written={**dict.fromkeys(T, fresh(600)), T[0]: fresh(-2)})
     assert codes(awaited(600), moved) == []
+    # Nor is one that has just claimed a partition.
+    before = replace(awaited(600), owners={**awaited(600).owners, T[0]: owner("b")})
+    assert "ZKG-203" not in codes(before, awaited(600))
 
 
 def test_what_is_not_claimed_is_named_if_it_stays_so() -> None:

@@ -6,30 +6,38 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from pyspark_zkgroup.clock import SystemClock
 from pyspark_zkgroup.errors import AccessError, AssignmentError
-from pyspark_zkgroup.group.ops import Create, Done, InDoubt, SetData
+from pyspark_zkgroup.group.ops import Create, Done, InDoubt, NodeVersion, SetData
+from pyspark_zkgroup.protocols.coordinator.rules.commands import Started
+from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
+    ChildrenRead,
     Commit,
     Executed,
+    Failed,
     Hello,
+    NodeRead,
+    NodesRead,
     Ping,
     Pong,
     Read,
     Rejected,
     ToCoordinator,
+    Told,
     ToMember,
 )
+from pyspark_zkgroup.protocols.light.rules.permits import PATHS_MAX
 from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
 from pyspark_zkgroup.protocols.light.store import LightStore
 from pyspark_zkgroup.protocols.light.stream import Inbox, NotLetInError
 from pyspark_zkgroup.security.stream_access import StreamAccess
-from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent
+from pyspark_zkgroup.zk.port import Children, DisconnectedError, Node, SessionEvent
 from tests.harness.waiting import wait_until
 
 HELLO = Hello("g", "g_a", "x" * 32, 40_000)
@@ -169,6 +177,50 @@ def test_a_request_after_one_without_an_answer_is_a_short_probe() -> None:
         scene.session.close()
 
 
+def test_the_answer_to_a_request_is_that_of_its_number() -> None:
+    def answer(message: ToCoordinator) -> ToMember | None:
+        return Executed(message.number, ()) if isinstance(message, Read) else accepts(message)
+
+    with opened(answer=answer) as scene:
+        asked = scene.session.ask(lambda n: Read(n, "sync"))
+        assert asked == Executed(1, ())
+        told = Told(Started(Generation(1), 7))
+        scene.session.say(told)
+        assert scene.streams[0].sent[1:] == [Read(1, "sync"), told]
+
+
+def test_a_request_that_is_under_way_when_the_stream_breaks_is_in_doubt() -> None:
+    with opened() as scene:
+        scene.answer = lambda _message: None
+
+        def breaking(number: int) -> ToCoordinator:
+            scene.streams[0].inbox.put(ConnectionError("gone"))
+            return Read(number, "sync")
+
+        with pytest.raises(DisconnectedError, match="the connection to the coordinator broke"):
+            scene.session.ask(breaking)
+
+
+@pytest.mark.parametrize(
+    ("why", "error"),
+    [("offline", DisconnectedError), ("forbidden", AccessError), ("taken", None)],
+)
+def test_a_failed_request_says_why(
+    why: Literal["offline", "forbidden", "taken"], error: type[Exception] | None
+) -> None:
+    def answer(message: ToCoordinator) -> ToMember | None:
+        failed = isinstance(message, Read)
+        return Failed(1, why, "a reason") if failed else accepts(message)
+
+    with opened(answer=answer) as scene:
+        if error is None:
+            asked = scene.session.ask(lambda n: Read(n, "sync"))
+            assert asked == Failed(1, why, "a reason")
+        else:
+            with pytest.raises(error, match="a reason"):
+                scene.session.ask(lambda n: Read(n, "sync"))
+
+
 class Asked:
     """A session in whose place the test answers."""
 
@@ -219,3 +271,37 @@ def test_only_what_was_not_answered_is_in_doubt() -> None:
     assert isinstance(first, InDoubt)
     assert isinstance(empty, Done)
     assert isinstance(second, Done)
+
+
+def test_reads_are_those_of_a_node_without_watches_and_counters() -> None:
+    def answer(asked: Any) -> Any:
+        if asked.what == "nodes":
+            read = NodeRead(b"x", NodeVersion(5, 1), 7, 9)
+            return NodesRead(asked.number, tuple(read if p == "/a" else None for p in asked.paths))
+        names = tuple(("b", "c") if path == "/a" else None for path in asked.paths)
+        return ChildrenRead(asked.number, names)
+
+    session: Any = Asked(answer)
+    store = LightStore(session)
+    node = Node(b"x", NodeVersion(5, 1), 7, 0, modified=9)
+    assert store.nodes(["/a", "/b"]) == store.stats(["/a", "/b"]) == [node, None]
+    assert store.children(["/a", "/b"]) == [Children(frozenset("bc"), 0, 0), None]
+    assert store.requests == len(session.asked) == 3
+
+
+def test_an_answer_of_another_kind_or_length_is_none() -> None:
+    session: Any = Asked(lambda asked: NodesRead(asked.number, (None,)))
+    store = LightStore(session)
+    assert store.nodes(["/a"]) == [None]
+    for read in (lambda: store.nodes(["/a", "/b"]), lambda: store.children(["/a"])):
+        with pytest.raises(DisconnectedError):
+            read()
+
+
+def test_many_paths_are_asked_for_in_parts() -> None:
+    session: Any = Asked(lambda asked: NodesRead(asked.number, (None,) * len(asked.paths)))
+    LightStore(session).nodes(["/a"] * (PATHS_MAX + 1))
+    assert [len(asked.paths) for asked in session.asked] == [PATHS_MAX, 1]
+    session.asked.clear()
+    LightStore(session).ensure(["/b", "/a"])
+    assert [(asked.what, asked.paths) for asked in session.asked] == [("ensure", ("/a", "/b"))]
