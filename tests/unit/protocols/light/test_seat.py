@@ -91,7 +91,7 @@ def test_the_offset_of_a_partition_moves_without_an_owner_or_by_its_owner(scene:
     answer = other.say(Commit(4, (barred, free)))
     assert isinstance(answer, Executed)
     assert [isinstance(outcome, Done) for outcome in answer.outcomes] == [False, True]
-    # One that has gone, without a claim of its own to protect it, is succeeded.
+    # An owner whose stream has ended is succeeded.
     owner.leave()
     answer = other.say(Commit(5, (barred,)))
     assert isinstance(answer, Executed)
