@@ -25,6 +25,7 @@ CHEAP = "not long and not spark and not interop"
 # Longer than its tests take with the recording: nothing that runs a function is to be left out
 # but for what would take minutes.
 _TESTS_S_MAX = 90.0
+_GENERATED = "<string>"
 
 
 @dataclass(frozen=True)
@@ -37,19 +38,36 @@ class Reached:
 
 
 @dataclass
-class _Recorder:
+class Recorder:
     package: str
     found: list[dict[str, Any]] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     _codes: set[CodeType] = field(default_factory=set)
+    _made: set[type] = field(default_factory=set)
 
     def note(self, frame: FrameType, _event: str, _arg: object) -> None:
         """Of each call of a Python function; what it does inside is not traced."""
-        self._codes.add(frame.f_code)
+        code = frame.f_code
+        self._codes.add(code)
+        if code.co_filename == _GENERATED:
+            # The __init__ of a dataclass, with defaults from the module of the class.
+            self._made.add(type(frame.f_locals.get("self")))
+
+    def functions(self) -> dict[str, list[int]]:
+        """By file; 0 is the module itself."""
+        found: dict[str, list[int]] = {}
+        for code in list(self._codes):
+            if code.co_filename.startswith(self.package):
+                found.setdefault(code.co_filename, []).append(code.co_firstlineno)
+        for module in {made.__module__ for made in list(self._made)}:
+            name = getattr(sys.modules.get(module), "__file__", None) or ""
+            if name.startswith(self.package):
+                found.setdefault(name, []).append(0)
+        return found
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self._codes = set()
+        self._codes, self._made = set(), set()
         began = time.monotonic()
         threading.settrace(self.note)
         sys.settrace(self.note)
@@ -58,12 +76,8 @@ class _Recorder:
         finally:
             sys.settrace(None)
             threading.settrace(None)
-        functions: dict[str, list[int]] = {}
-        for code in list(self._codes):
-            if code.co_filename.startswith(self.package):
-                functions.setdefault(code.co_filename, []).append(code.co_firstlineno)
         took_s = time.monotonic() - began
-        self.found.append({"test": item.nodeid, "took_s": took_s, "functions": functions})
+        self.found.append({"test": item.nodeid, "took_s": took_s, "functions": self.functions()})
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -72,7 +86,7 @@ class _Recorder:
 
 def main(out: str, *paths: str) -> int:
     root = Path.cwd()
-    recorder = _Recorder(f"{root}/pyspark_zkgroup/")
+    recorder = Recorder(f"{root}/pyspark_zkgroup/")
     pytest.main(["-q", "-p", "no:cacheprovider", "-m", CHEAP, *paths], plugins=[recorder])
     told = [
         {**one, "functions": {str(Path(f).relative_to(root)): n for f, n in functions.items()}}

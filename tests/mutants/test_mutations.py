@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from pathlib import Path
 
+import pytest
+
 from tests.mutants.mutations import applied, mutants_of
-from tests.mutants.reach import Reached, asked_of
+from tests.mutants.reach import Reached, Recorder, asked_of
 from tests.mutants.run import EQUIVALENT, MODULES, ROOT, modules, sampled
 
 TEXT = """
@@ -77,6 +81,22 @@ def test_a_mutant_is_shown_to_the_tests_that_run_its_function_the_quickest_first
     assert all(asked_of(m, reached) == ["quick", "slow"] for m in inside)
     (of_the_module,) = [m for m in mutants_of(tmp_path, "m.py") if m.line == 2]
     assert asked_of(of_the_module, reached) == ["quick", "of another function", "slow"]
+
+
+def test_a_test_that_makes_a_dataclass_runs_its_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its defaults may be all that the module decides."""
+    path = tmp_path / "made_of_defaults.py"
+    path.write_text("from dataclasses import dataclass\n@dataclass\nclass D:\n    n: int = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("made_of_defaults")
+    recorder = Recorder(f"{tmp_path}/")
+    before = sys.gettrace()
+    sys.settrace(recorder.note)
+    module.D()
+    sys.settrace(before)
+    assert recorder.functions() == {str(path): [0]}
 
 
 def test_the_name_of_a_mutant_is_its_own_and_outlives_changes_elsewhere(tmp_path: Path) -> None:
