@@ -71,7 +71,10 @@ def in_catalogue(entries: dict[str, object]) -> Iterator[Found]:
 
 
 def pages() -> list[Path]:
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    """Pages and notebooks, and files whose code has none of the words: they are read as text."""
+    patterns = ("*.md", "docs/**/*.md", "notebooks/*.ipynb", "Makefile", "*.toml", "*.cfg")
+    sources = ("pyspark_zkgroup/**/_native/src/**/*.rs", "tests/**/*.java", "requirements/*.in")
+    return [path for pattern in (*patterns, *sources) for path in sorted(ROOT.glob(pattern))]
 
 
 def modules() -> list[Path]:

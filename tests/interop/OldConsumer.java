@@ -39,7 +39,7 @@ import kafka.message.MessageAndMetadata;
  *
  * <p>A rebalance is not kept from reading one record of a stream twice, by Kafka's own doing: hasNext() takes the
  * record out of its chunk, the rebalance empties the chunk and commits what next() has returned, without the record,
- * and then next() returns it. Whoever owns the partition next begins with it. Such a record is said to be in hand.
+ * and then next() returns it. The next owner of the partition begins with it. Such a record is called in hand.
  */
 public final class OldConsumer {
     private static final FileOutputStream OUT = new FileOutputStream(FileDescriptor.out);

@@ -11,7 +11,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
 
 /**
- * A consumer as anybody writes it: it prints what it was given, then commits it, at the latest when it loses the partition.
+ * An ordinary consumer: it prints what it was given, then commits it, at the latest when it loses the partition.
  *
  * <p>Arguments: bootstrap servers, group, topic, isolation level; "consumer" for the protocol of KIP-848. Lines of the standard output: "record topic partition offset",
  * "assigned n", "revoked n". It closes when its standard input ends.

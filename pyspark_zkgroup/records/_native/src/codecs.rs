@@ -95,7 +95,7 @@ impl Sink {
     fn grow(&mut self, size: usize) {
         let size = size.min(self.bytes_max.saturating_add(1));
         let more = size.saturating_sub(self.buffer.len());
-        // Where there is no memory left it does not grow, and whoever needs the room is refused.
+        // If there is no memory left it does not grow, and the caller that needs the room is refused.
         if more > 0 && self.buffer.try_reserve_exact(more).is_ok() {
             self.buffer.resize(size, 0);
         }

@@ -7,7 +7,7 @@ use crate::columns::Binary;
 use crate::cursor::Cursor;
 use crate::java_text;
 
-/// What a header takes besides its key and value: a place in the column of each.
+/// What a header takes in addition to its key and value: a place in the column of each.
 const HEADER_BYTES: usize = 8;
 
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! Which record batches of an answer belong to transactions that were aborted.
 //!
 //! A broker names them by their producer and first offset. A producer's batches are left out from
-//! there to its next abort marker, which is a control batch of its own; it may begin again behind
+//! there to its next abort marker, which is a separate control batch; it may begin again behind
 //! that.
 
 use std::collections::HashSet;

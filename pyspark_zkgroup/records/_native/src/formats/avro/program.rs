@@ -1,7 +1,7 @@
 //! The steps that turn a value of one schema into a column: a tree, but for schemas that contain
 //! themselves, of which such parts are only skipped.
 
-/// A name, numbers and texts; what they mean is said at `Node`.
+/// A name, numbers and texts; `Node` documents what they mean.
 pub type Step = (String, Vec<i64>, Vec<String>);
 
 /// A node by its place in the program.

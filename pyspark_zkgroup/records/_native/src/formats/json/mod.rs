@@ -1,7 +1,7 @@
 //! JSON, with the rows of Spark's `from_json` in PERMISSIVE mode.
 //!
 //! It follows JacksonParser.scala step by step, also where a value has the wrong type: Spark leaves
-//! its parser where it stands and lets the surrounding object go on from there.
+//! its parser where it is, and the surrounding object continues from there.
 
 mod escape;
 mod numbers;

@@ -8,7 +8,7 @@ use crate::formats::kind::Kind;
 use crate::formats::parsed::ROW_BYTES_MAX;
 
 impl Row<'_> {
-    /// Anything becomes text: what is not a string is written anew.
+    /// Anything becomes text: what is not a string is written again.
     pub(super) fn text(&mut self, token: Token, kind: &Kind, out: &mut Builder) -> Step {
         let text = self.tokens.text;
         if token == Token::String {

@@ -1,7 +1,7 @@
 //! The steps that turn messages into a column: a tree as deep as the column, even of messages that
 //! contain themselves.
 
-/// A name, numbers and texts; what they mean is said at `Node`.
+/// A name, numbers and texts; `Node` documents what they mean.
 pub type Step = (String, Vec<i64>, Vec<String>);
 
 /// A node by its place in the program.
