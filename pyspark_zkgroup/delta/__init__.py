@@ -66,7 +66,8 @@ def writer(
 
     DeltaError if the session has no Delta, or a column of the frame or the table is missing.
 
-        query = writer(orders, "/data/billing", checkpointLocation="/data/checkpoints/one").start()
+        ready = writer(orders, "/data/billing", checkpointLocation="/data/checkpoints/billing-1")
+        query = ready.start()
     """
     append = Appender(target(path, table), keys(columns, epoch), checkpointLocation)
     append.check(frame.sparkSession, frame.schema)

@@ -72,12 +72,8 @@ def append_once(
     The table is created if it does not exist. Any process may call this again with the same rows.
     The batch is kept in memory (or on disk) meanwhile, since it is read before it is written.
 
-        def append(batch, batch_id):
-            append_once(batch.where("value IS NOT NULL"), "/data/billing")
-
-
         query = (
-            orders.writeStream.foreachBatch(append)
+            orders.writeStream.foreachBatch(lambda batch, _: append_once(batch, "/data/billing"))
             .option("checkpointLocation", "/data/checkpoints/billing-1")
             .start()
         )

@@ -81,7 +81,7 @@ def public(module: ModuleType) -> dict[str, Any]:
 
 def example(found: Any) -> str:
     """Return the example in a docstring; empty where there is none."""
-    blocks = re.split(r"\n\s*\n", inspect.getdoc(found) or "")
+    blocks = re.split(r"\n\n+", inspect.getdoc(found) or "")
     return "\n".join(dedent(block) for block in blocks if block.startswith("    "))
 
 
@@ -108,7 +108,9 @@ def signature(name: str, found: Any) -> str:
 def paragraphs(text: str, language: str = "text") -> str:
     """Return the text in Markdown: its paragraphs wrapped, its indented lines as a block."""
     made = []
-    for part in re.split(r"\n\s*\n", inspect.cleandoc(text).replace("\b\n", "")):
+    # Blank lines within an example do not end it.
+    text = re.sub(r"(?m)(^    .*\n)\n(?=    )", r"\1    \n", inspect.cleandoc(text))
+    for part in re.split(r"\n\n+", text.replace("\b\n", "")):
         if part.startswith("    "):
             made.append(f"```{language}\n{dedent(part).rstrip()}\n```")
         else:

@@ -108,11 +108,6 @@ print("rows:", spark.table("billing_events").count())""",
     Scene(
         "the writer of the README",
         (
-            NotRun(
-                README,
-                "# the value is JSON",
-                "its topic has other values; the tutorial of typed columns reads such ones",
-            ),
             Printed(
                 README,
                 "from pyspark_zkgroup import delta",
