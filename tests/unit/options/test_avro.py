@@ -44,7 +44,7 @@ def test_named_columns_are_a_part_of_the_schema() -> None:
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("string", "value is a record, which cannot be read as STRING"),
+        ("string", "value is the record order, which cannot be read as STRING"),
         (Struct((Column("id", "int"),)), "value.id is a long, which cannot be read as INT"),
         (
             Struct((Column("user", "string"),)),
