@@ -106,8 +106,8 @@ def _read(response: Any) -> bytes:
 
 
 def _is_missing(answer: bytes) -> bool:
-    """Whether the registry says so: a proxy has another page for a server that is away, and
-    the registry has another code for a path that it does not know.
+    """Whether the registry says so: a proxy answers with its own page for a server that is away,
+    and the registry has another code for a path that it does not know.
     """
     try:
         found = json.loads(answer)
