@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark_zkgroup.cli.counted import listed
+from pyspark_zkgroup.cli.counted import listed, similar_names
 from pyspark_zkgroup.cli.reach import LogEnds
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.inspect.brokered import BrokeredFacts, brokered_report
@@ -35,7 +35,7 @@ class BrokeredLive:
         offsets = self.ends.stored(self.group, None) if found else {}
         facts = BrokeredFacts(group, offsets, self.ends.topics())
         if not self._may_be_new and not facts.is_there:
-            raise missing(self.group)
+            raise missing(self.group, self.ends)
         return facts
 
     def look(self) -> GroupReport:
@@ -83,5 +83,6 @@ class BrokeredLive:
             )
 
 
-def missing(group: str) -> OptionError:
-    return OptionError.of("no_brokered_group", group=group)
+def missing(group: str, ends: LogEnds) -> OptionError:
+    near = similar_names(group, (one.group for one in ends.groups(None)))
+    return OptionError.of("no_brokered_group", group=group, similar=near)

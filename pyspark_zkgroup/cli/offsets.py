@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,7 +15,7 @@ import click
 
 from pyspark_zkgroup.cli.cells import say
 from pyspark_zkgroup.cli.completion import complete_group
-from pyspark_zkgroup.cli.counted import cut, listed
+from pyspark_zkgroup.cli.counted import cut, listed, similar_names
 from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
 from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.offset_file import is_there, read_file, save_new, written
@@ -260,11 +259,8 @@ def _check_there(kept: KeptOffsets, topic: str, numbers: Collection[int]) -> tup
     """All partitions of a topic that has those numbers."""
     present = kept.topics.get(topic)
     if not present:
-        near = get_close_matches(topic, kept.topics)
-        similar = f" (similar names: {listed(near)})" if near else ""
-        raise OptionError.of(
-            "no_such_topic", topic=topic, similar=similar, topics=listed(kept.topics)
-        )
+        near = similar_names(topic, kept.topics)
+        raise OptionError.of("no_such_topic", topic=topic, similar=near, topics=listed(kept.topics))
     absent = sorted(set(numbers) - set(present))
     if absent:
         raise OptionError.of(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyspark_zkgroup.cli.config_file import Access, read_access
+from pyspark_zkgroup.cli.counted import similar_names
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.inspect.report import GroupFacts
 from pyspark_zkgroup.inspect.reset import LogSpan
@@ -157,10 +158,12 @@ def store_of(connect: str) -> Iterator[Store]:
 
 def refuse_missing(store: Store, facts: GroupFacts) -> None:
     """A group is there as well where all that is left of it was asked to stay outside."""
+    from pyspark_zkgroup.inspect.group_reader import read_groups
     from pyspark_zkgroup.inspect.member_nodes import read_asked
 
     if not facts.is_there and not read_asked(store, facts.group):
-        raise OptionError.of("no_such_group", group=facts.group)
+        near = similar_names(facts.group, read_groups(store))
+        raise OptionError.of("no_such_group", group=facts.group, similar=near)
 
 
 def facts_of(store: Store, group: str) -> GroupFacts:

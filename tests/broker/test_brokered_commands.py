@@ -86,6 +86,13 @@ def test_a_group_that_is_nowhere_is_refused_with_the_places_to_look(group: Kafka
     said = run(group, "describe", "nowhere", status=1).stderr
     assert "The brokers coordinate no group 'nowhere'" in said
     assert "--zookeeper" in said
+    topic = group.topic(1)
+    group.produce(topic, EACH)
+    read_once(group, topic)
+    near = f"{group.name}z"
+    said = " ".join(run(group, "describe", near, status=1).stderr.split())
+    assert f"no group '{near}': it has no members and no offsets (similar names: " in said
+    assert f"{group.name}" in said.partition("similar names")[2]
 
 
 def offsets_of(group: KafkaGroup) -> dict[str, int]:

@@ -212,6 +212,8 @@ def test_groups_are_listed_and_a_missing_one_is_named(sandbox: Sandbox) -> None:
     missing = zkgroup(group, "describe", "no-such-group")
     assert missing.exit_code == 1
     assert "There is no group 'no-such-group'" in missing.stderr
+    near = zkgroup(group, "describe", f"{group.name}z").stderr
+    assert f"(similar names: {group.name}" in near
     assert "zkgroup groups" in missing.stderr
 
 
