@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from pyspark_zkgroup.errors import FencedError
+from pyspark_zkgroup.errors import FencedError, ServerError
 from pyspark_zkgroup.kafka import group_wire, member_wire
 from pyspark_zkgroup.model import TopicPartition
 from tests.harness.group import all_rows, twice
@@ -214,3 +214,22 @@ def test_a_reset_without_members_is_obeyed(group: KafkaGroup) -> None:
     second = group.query(topic, first.checkpoint)
     settle(second)
     assert [offset for _, _, offset in second.rows] == list(range(2, 10))
+
+
+def test_an_outage_is_logged_once_and_the_next_one_again(
+    group: KafkaGroup, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once in 30 s, however many boundaries it lasts."""
+
+    def away() -> None:
+        raise ServerError("no broker answers")
+
+    query = group.query(group.topic(1))
+    settle(query)
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr(query.kafka, "refresh_topics", away)
+            for _ in range(5):
+                query.kafka.boundary({})
+        query.kafka.boundary({})
+    assert sum("no broker answers" in text for text in caplog.messages) == 2

@@ -39,6 +39,7 @@ from pyspark_zkgroup.protocols.port import Brokers, Position, Standing
 from pyspark_zkgroup.protocols.waiting import Waiting
 from pyspark_zkgroup.ranges.gaps import Gap
 
+_REPEATED_S = 30.0
 _ROUNDS_MAX = 4
 _JOIN_WAIT_S = 2.0
 _COMMIT_AGAIN_S = 0.1
@@ -96,6 +97,7 @@ class KafkaMembership:
         self._new_query = True
         self._ever_joined = self._left = False
         self._notes: tuple[str, ...] = ()
+        self._told_at = 0.0
 
     # -- the port
 
@@ -144,8 +146,11 @@ class KafkaMembership:
             is_first = self._new_query and not self._ever_joined
             if is_first or self.keeper.member.fatal:
                 raise
+            now = self.clock.monotonic()
+            if not self._notes or now - self._told_at >= _REPEATED_S:
+                self._told_at = now
+                _log.warning("%s", error)
             self._notes = (f"{error}",)
-            _log.warning("%s", error)
         self.waiting.note(self.holdings.waiting)
         self.waiting.say(len(self.holdings.held))
         return self._standing()
