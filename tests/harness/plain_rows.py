@@ -12,10 +12,11 @@ import pyarrow as pa
 def plain(found: pa.Array) -> list[Any]:
     """Texts as bytes, dates and times as numbers, floats as text; maps in the order of keys."""
     kind = found.type
-    return [_comparable(one, kind) for one in found.cast(_simple(kind)).to_pylist()]
+    return [_comparable(one, kind) for one in found.cast(simple(kind)).to_pylist()]
 
 
-def _simple(kind: pa.DataType) -> pa.DataType:
+def simple(kind: pa.DataType) -> pa.DataType:
+    """Texts as bytes, dates and times as numbers: it holds whatever bytes the texts have."""
     if pa.types.is_date(kind):
         return pa.int32()
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
@@ -24,10 +25,10 @@ def _simple(kind: pa.DataType) -> pa.DataType:
         return pa.binary()
     if pa.types.is_struct(kind):
         fields = [kind.field(at) for at in range(kind.num_fields)]
-        return pa.struct([pa.field(one.name, _simple(one.type)) for one in fields])
+        return pa.struct([pa.field(one.name, simple(one.type)) for one in fields])
     if pa.types.is_map(kind):
-        return pa.map_(_simple(kind.key_type), _simple(kind.item_type))
-    return pa.list_(_simple(kind.value_type)) if pa.types.is_list(kind) else kind
+        return pa.map_(simple(kind.key_type), simple(kind.item_type))
+    return pa.list_(simple(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
 def _comparable(value: Any, kind: pa.DataType) -> Any:

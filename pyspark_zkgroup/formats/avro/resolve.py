@@ -139,7 +139,7 @@ class _Program:
         if wider_type(reader) is not None:
             return self.read(writer, _plain(of_branch), wanted, path)
         if not isinstance(wanted, Struct):
-            raise _mismatch(writer, reader, wanted, path)
+            raise _mismatch(reader, reader, wanted, path)
         self._check_members(wanted, len(members), path)
         names = [one.name for one in wanted.fields]
         name = f"member{len(members_of(Union(reader.branches[:branch])))}"
@@ -213,6 +213,8 @@ class _Program:
                 return self._add("decimal", [wanted.precision])
             raise _mismatch(writer, reader, wanted, path)
         name = str(wanted)
+        if reader.logical is not None and reader.logical.name == "decimal" and name != "binary":
+            raise _mismatch(writer, reader, wanted, path)  # its bytes are no text
         if logical is not None and (logical.name, name) in _LOGICAL:
             return self._add(_LOGICAL[logical.name, name])
         # A number in another unit than that of the columns would pass unnoticed.
@@ -278,7 +280,7 @@ def _mismatch(writer: Schema, reader: Schema, wanted: Type, path: str) -> Schema
 
 def _shown(schema: Schema) -> str:
     kind = kind_of(schema)
-    article = "an" if kind[0] in "aeiou" else "a"
+    article = "an" if kind[0] in "aeio" else "a"
     name = {"items": "an array", "values": "a map", "null": "null"}.get(kind, f"{article} {kind}")
     if isinstance(schema, Named):
         name = f"the {kind} {schema.name}"

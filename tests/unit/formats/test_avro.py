@@ -276,6 +276,16 @@ def test_framings_name_the_schema() -> None:
     )
 
 
+def test_records_that_name_many_schemas_do_not_harm_others() -> None:
+    good = b"\xc3\x01" + fingerprint(parse('"int"')).to_bytes(8, "little") + b"\2"
+    other = [b"\xc3\x01" + at.to_bytes(8, "little") + b"\2" for at in range(3000)]
+    rows, reasons = parsed(
+        "int", *(one for bad in other for one in (bad, good)), framing="single-object"
+    )
+    assert rows == [None, 1] * 3000
+    assert [reason is None for reason in reasons] == [False, True] * 3000
+
+
 def test_fingerprints_are_those_of_fastavro() -> None:
     chance = random.Random(5)
     for _ in range(50):

@@ -15,6 +15,7 @@ pytest.importorskip(
 
 from pyspark_zkgroup.formats.avro.native import AvroParser
 from pyspark_zkgroup.formats.avro.types import spark_type
+from pyspark_zkgroup.schema import Type
 from tests.harness import drawn_avro
 from tests.harness.equal_rows import of_native
 from tests.harness.evolved_avro import EVOLVED, Evolved, OneSchema
@@ -43,6 +44,25 @@ def test_nanoseconds_are_not_taken_for_another_unit(unit: str) -> None:
         _, (reason,) = read(writer, reader, b"\2")
         assert "which cannot be read as" in str(reason)
     assert read(nanos, "long", b"\2") == ([1], [None])
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "wanted", "reason"),
+    [
+        (
+            {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2},
+            b"\2a",
+            "string",
+            "value is a bytes (decimal(5,2)), which cannot be read as STRING",
+        ),
+        (["int", "string"], b"\0\2", "int", "value is a union, which cannot be read as INT"),
+    ],
+)
+def test_what_a_column_cannot_be_is_named(
+    schema: Any, value: bytes, wanted: Type, reason: str
+) -> None:
+    parser = AvroParser(wanted, "value", "plain", OneSchema(schema, None))
+    assert of_native(parser, [value]) == ([None], [reason])
 
 
 def read(writer: Any, reader: Any, *values: bytes) -> tuple[list[Any], list[str | None]]:

@@ -10,6 +10,9 @@ pub use crate::formats::avro::program::Step;
 use crate::formats::kind::Kind;
 use crate::formats::parsed::{push_empty, rows, Parsed, Parser};
 
+/// Damaged records name any. Beyond this all are forgotten, and asked for again.
+const SCHEMAS_MAX: usize = 1024;
+
 /// What stands before the encoded value, and names the schema it was written with.
 #[derive(Clone, Copy)]
 enum Framing {
@@ -41,6 +44,9 @@ impl AvroParser {
     pub fn add(&mut self, schema: u64, steps: &[Step]) -> bool {
         let program = Program::new(steps);
         let is_one = program.is_some();
+        if self.programs.len() >= SCHEMAS_MAX {
+            self.programs.clear();
+        }
         self.programs.extend(program.map(|program| (schema, program)));
         is_one
     }
@@ -86,7 +92,7 @@ impl Framing {
 
 #[cfg(test)]
 mod tests {
-    use super::{AvroParser, Step};
+    use super::{AvroParser, Step, SCHEMAS_MAX};
     use crate::formats::parsed::Parser;
 
     fn step(name: &str, numbers: &[i64], texts: &[&str]) -> Step {
@@ -121,6 +127,15 @@ mod tests {
         let values: [&[u8]; 2] = [&[0, 0, 0, 0, 1, 2], &[0, 0, 0, 0, 2, 2]];
         let parsed = parser.parse(values.iter().map(|value| Some(*value)));
         assert_eq!((parsed.rows, parsed.unknown), (1, Some(2)));
+    }
+
+    #[test]
+    fn schemas_that_damaged_records_name_are_forgotten() {
+        let mut parser = AvroParser::new(["int"].into_iter(), "single-object").expect("a parser");
+        for schema in 0..5000 {
+            assert!(parser.add(schema, &[step("int", &[], &[])]));
+            assert!(parser.programs.len() <= SCHEMAS_MAX);
+        }
     }
 
     #[test]

@@ -80,9 +80,7 @@ fn moment(text: &[u8], zone: &Zone) -> Time {
     let offset_s = match found.zone {
         Some(name) => offset_of(name),
         None => match zone.offset_s(local_s) {
-            None => {
-                return Time::Refused("a time before 2 January 1970 in the time zone of a region")
-            }
+            None => return Time::Refused("a time before 2 January 1970 in a region's time zone"),
             known => known,
         },
     };

@@ -17,6 +17,9 @@ pub use crate::formats::protobuf::program::Step;
 /// Messages within each other that a record may name.
 const PATH_MAX: i32 = 32;
 
+/// Damaged records name any. Beyond this all are forgotten, and asked for again.
+const FRAMES_MAX: usize = 1024;
+
 /// A schema's id, and a message by its place in the schema, within the message before. Of records
 /// without a frame it is the default.
 pub type Frame = (u32, Vec<i32>);
@@ -72,6 +75,11 @@ impl Parser for ProtobufParser {
             };
             if last.0 != head || last.1 == usize::MAX {
                 let frame = frame(head);
+                if frames.len() >= FRAMES_MAX && !numbers.contains_key(&frame) {
+                    frames.clear();
+                    numbers.clear();
+                    programs.clear();
+                }
                 let number = *numbers.entry(frame).or_insert_with_key(|frame| {
                     frames.push(frame.clone());
                     frames.len() - 1

@@ -1,4 +1,4 @@
-use super::{ProtobufParser, Step};
+use super::{ProtobufParser, Step, FRAMES_MAX};
 use crate::array::Array;
 use crate::formats::parsed::Parser;
 
@@ -102,5 +102,20 @@ fn what_is_no_program_is_refused() {
     ] {
         let mut parser = ProtobufParser::new("struct 1 a int".split(' '), false).expect("one");
         assert!(!parser.add(0, &steps));
+    }
+}
+
+#[test]
+fn frames_that_damaged_records_name_are_forgotten() {
+    let mut parser = ProtobufParser::new("struct 1 a int".split(' '), true).expect("a parser");
+    let steps = [step("int32", &[4], &[]), step("message", &[9, 1, 1, 0, 0, 0, -1], &["a", ""])];
+    for schema in 0u32..3000 {
+        let [a, b, c, d] = schema.to_be_bytes();
+        let value: &[u8] = &[0, a, b, c, d, 0, 8, 1];
+        let number = parser.parse([Some(value)].into_iter()).unknown.expect("a new frame");
+        assert_eq!(parser.frame(number), Some(&(schema, vec![0])));
+        assert!(parser.add(number, &steps));
+        assert_eq!(parser.parse([Some(value)].into_iter()).bad, 0);
+        assert!(parser.frames.len() <= FRAMES_MAX);
     }
 }
