@@ -24,7 +24,7 @@ def missing_topics(
 
 def _similar(topic: str, topics: Collection[str]) -> str:
     """Names of which this one may be a misspelling, as far as the member knows the others."""
-    near = get_close_matches(topic, topics)
+    near = get_close_matches(topic, [name for name in topics if name != topic])
     return f" (similar: {', '.join(near)})" if near else ""
 
 

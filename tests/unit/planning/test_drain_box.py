@@ -93,6 +93,7 @@ def test_nothing_of_it_is_left_when_the_planner_ends(directory: Path) -> None:
     (directory / f"{box.name}.drain").write_text(json.dumps({"finished": {"version": 2}}))
     assert not box.requested()
     assert not box.finished({"version": 2})
+    box.settle(False)
     for act in (box.acknowledge, box.close, lambda: box.settle(True), lambda: box.ask_driver("x")):
         act()
     assert files(directory) == {"drain"}

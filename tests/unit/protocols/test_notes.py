@@ -23,6 +23,7 @@ MEMBERS = {name: Registration(NAMED, "1") for name in ("me", "before")}
         ({"orders": (0,), "refunds": (0,)}, []),
         ({"orders": (0,), "refund": (0,)}, ["topic refunds does not exist yet (similar: refund)"]),
         ({"refunds": (0,)}, ["topic orders does not exist yet"]),
+        ({"orders": (0,), "refunds": ()}, ["topic refunds does not exist yet"]),
     ],
 )
 def test_named_topics_that_are_missing(
