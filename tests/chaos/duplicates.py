@@ -1,9 +1,10 @@
 """What is missing, what came twice, and by which fault. Pure.
 
 A batch may come twice when a hard fault of its member fell into the time in which it was in flight:
-from the log of its plan until its end is committed to the group. Of n deliveries of one record all
-but one must be explained so, whichever came first: a member that is paused in mid-batch delivers it
-after its successor has.
+from the log of its plan until its end is committed to the group. A JVM that is stopped may have its
+plan already, and logs it when it continues: then from the trigger that asked for the plan. Of n
+deliveries of one record all but one must be explained so, whichever came first: a member that is
+paused in mid-batch delivers it after its successor has.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def in_flight(batch: Batch, fault: Fault) -> bool:
         return False
     if fault.batches is not None and (batch.member, batch.number) not in fault.batches:
         return False
-    return fault.at <= batch.committed and fault.until >= batch.began
+    began = batch.began if batch.asked is None or not fault.stops_jvm else batch.asked
+    return fault.at <= batch.committed and fault.until >= began
 
 
 def explain(reads: Sequence[Batch], faults: Sequence[Fault]) -> tuple[tuple[Batch, Fault], ...]:

@@ -33,6 +33,7 @@ class Done:
     ends_claims: bool = False
     grace_s: float | None = None
     calm: bool = False
+    stops_jvm: bool = False
     batches: tuple[tuple[str, int], ...] | None = None
     detail: str = ""
 
@@ -100,7 +101,7 @@ def _pause_jvm(stage: Stage, rng: random.Random, seconds: float, *, hard: bool) 
         stage.pass_time(seconds)
     finally:
         send([jvm], signal.SIGCONT)
-    done = _paused(member, at, seconds, hard=hard)
+    done = replace(_paused(member, at, seconds, hard=hard), stops_jvm=True)
     return replace(done, grace_s=stage.settings.poll_interval_s) if hard else done
 
 
@@ -125,7 +126,7 @@ def _pause_driver(stage: Stage, rng: random.Random, share: float, *, hard: bool)
         stage.pass_time(seconds)
     finally:
         member.resume()
-    return _paused(member, at, seconds, hard=hard)
+    return replace(_paused(member, at, seconds, hard=hard), stops_jvm=True)
 
 
 def _paused(member: Process, at: float, seconds: float, *, hard: bool) -> Done:

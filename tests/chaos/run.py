@@ -149,6 +149,7 @@ class Run:
                 ends_claims=done.ends_claims,
                 grace_s=self.settings.session_s if done.grace_s is None else done.grace_s,
                 calm=done.calm,
+                stops_jvm=done.stops_jvm,
                 batches=batches,
                 healed=healed,
                 settled=settled,
@@ -267,8 +268,10 @@ class Run:
         return unowned(tenures, born, group, watch.silences, ends=self._ends(stage))
 
     def _reads(self, stage: Stage, member: Process) -> list[Read]:
-        stopped = [e["at"] for e in member.look() if e["event"] == "stopped" and e["drained"]]
-        return list(reads_of(member.name, stage.sinks[member.name].deliveries(), stopped))
+        events = list(member.look())
+        stopped = [e["at"] for e in events if e["event"] == "stopped" and e["drained"]]
+        triggers = list(triggers_of(member.name, events))
+        return list(reads_of(member.name, stage.sinks[member.name].deliveries(), stopped, triggers))
 
     def _ends(self, stage: Stage) -> float:
         """From here on no member had to own anything: the first of the last clean stops."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from pyspark_zkgroup.model import TopicPartition
 from tests.chaos.duplicates import committed_at, duplicates, lacking, size, united
 from tests.chaos.values import FOREVER, Batch, Fault, Read
@@ -44,6 +48,22 @@ def test_a_fault_after_the_batch_was_committed_explains_nothing() -> None:
 def test_a_fault_before_the_batch_began_explains_nothing() -> None:
     reads = [Read(P, 0, 9, batch("a", 7, 10.0)), Read(P, 0, 9, batch("b", 3, 25.0, 30.0))]
     assert not duplicates(reads, [fault(9.0, "a")])[0].explained
+
+
+@pytest.mark.parametrize(("stops_jvm", "explained"), [(True, True), (False, False)])
+def test_a_plan_that_waited_in_a_stopped_jvm_is_explained_by_the_stop(
+    stops_jvm: bool, explained: bool
+) -> None:
+    """The planner answers, the JVM stops before it logs the plan, the member gives up, its
+    successor reads; the JVM continues, logs the plan and reads the same. A planner that is stopped
+    alone makes its plan later, or not at all.
+    """
+    asked = replace(batch("a", 7, 60.8), asked=24.0)
+    pause = Fault(1, "paused", "a", 25.0, 60.75, ("a",), hard=True, stops_jvm=stops_jvm)
+    reads = [Read(P, 0, 9, asked), Read(P, 0, 9, batch("b", 3, 58.0, 60.0))]
+    assert duplicates(reads, [pause])[0].explained is explained
+    late = replace(batch("a", 7, 60.8), asked=60.78)
+    assert not duplicates([Read(P, 0, 9, late), reads[1]], [pause])[0].explained
 
 
 def test_a_zombie_that_delivers_after_its_successor_is_the_one_explained() -> None:

@@ -205,6 +205,8 @@ def test_deliveries_become_reads_with_the_time_of_their_commit() -> None:
     ]
     reads = list(reads_of("a", deliveries, []))
     assert [(r.start, r.until, r.batch.committed) for r in reads] == [(0, 5, 20.0), (0, 5, FOREVER)]
+    triggers = [Trigger("a", 2.0, 9.0), Trigger("a", 12.0, 1.0)]
+    assert [r.batch.asked for r in reads_of("a", deliveries, [], triggers)] == [2.0, None]
 
 
 @pytest.mark.parametrize(

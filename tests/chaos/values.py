@@ -17,8 +17,8 @@ class Fault:
     """`members`: those it hit, by name. `hard`: it may repeat a batch of theirs that was in flight;
     with `batches`, (member, number), of these alone. `ends_claims`: it takes longer than a session
     lives, or is permanent; claims may outlive it by `grace_s`. `calm`: no claim may end while it
-    lasts. `injected`: made by the run; otherwise it was found in a member's log. `over`: when the
-    group had settled, or was no longer waited for.
+    lasts. `stops_jvm`: the JVM was suspended. `injected`: made by the run; otherwise it was
+    found in a member's log. `over`: when the group had settled, or was no longer waited for.
     """
 
     number: int
@@ -31,6 +31,7 @@ class Fault:
     ends_claims: bool = False
     grace_s: float = 0.0
     calm: bool = False
+    stops_jvm: bool = False
     batches: tuple[tuple[str, int], ...] | None = None
     injected: bool = True
     healed: float = 0.0
@@ -46,7 +47,8 @@ class Fault:
 @dataclass(frozen=True)
 class Batch:
     """One delivery of one batch to the plain log. In flight from `began` until `committed`: then
-    its member was seen to have committed its end, or never (infinite).
+    its member was seen to have committed its end, or never (infinite). `asked`: when the trigger
+    began in which it was planned, as far as Spark has reported it.
     """
 
     member: str
@@ -54,6 +56,7 @@ class Batch:
     began: float
     delivered: float
     committed: float
+    asked: float | None = None
 
 
 @dataclass(frozen=True)

@@ -83,12 +83,18 @@ class Evidence:
 
 
 def reads_of(
-    member: str, deliveries: Sequence[Delivery], stopped: Sequence[float]
+    member: str,
+    deliveries: Sequence[Delivery],
+    stopped: Sequence[float],
+    triggers: Sequence[Trigger] = (),
 ) -> Iterable[Read]:
     begun = [(d.batch, d.began) for d in deliveries]
     for delivery in deliveries:
         committed = committed_at(delivery.batch, delivery.began, begun, stopped)
-        batch = Batch(member, delivery.batch, delivery.began, delivery.ended, committed)
+        asked = max(
+            (t.began for t in triggers if t.began <= delivery.began <= t.until), default=None
+        )
+        batch = Batch(member, delivery.batch, delivery.began, delivery.ended, committed, asked)
         for partition, ranges in delivery.ranges.items():
             for r in ranges:
                 yield Read(partition, r.start, r.until, batch)
