@@ -109,15 +109,22 @@ def terminate(identity: Identity, deadline_s: float) -> bool:
 def adopt(pid_file: Path, token: str, deadline_s: float) -> Identity | None:
     """The process a killed starter left behind: the id it wrote itself, the token in its command.
 
-    The starter was killed between the fork and its note of the new process. The child continues and
-    writes its id file a moment later, hence the short wait.
+    The starter was killed between the fork and its note of the new process. The child continues:
+    it writes its id file a moment later, and then becomes the program with the token. Hence the
+    short wait for both.
     """
-    wait_for(lambda: _read_pid(pid_file) is not None, deadline_s)
+    wait_for(lambda: _is_settled(pid_file, token), deadline_s)
     pid = _read_pid(pid_file)
     identity = None if pid is None else identify(pid)
     if identity is None or token not in _command_line(identity.pid):
         return None
     return identity if life_of(identity) != "dead" else None
+
+
+def _is_settled(pid_file: Path, token: str) -> bool:
+    """Whether waiting changes nothing: it has the token, or has ended."""
+    pid = _read_pid(pid_file)
+    return pid is not None and (token in _command_line(pid) or identify(pid) is None)
 
 
 def _read_pid(pid_file: Path) -> int | None:

@@ -176,7 +176,9 @@ def test_columns_of_a_new_query_are_pinned(
         "schema.registry.url": registry.url,
     }
     assert chosen_versions(parse(given))["value"].number == 1
-    with pytest.raises(OptionError, match=r"must keep for restarts.*'checkpointLocation'"):
+    with pytest.raises(
+        OptionError, match=r"saved in the checkpoint for restarts.*'checkpointLocation'"
+    ):
         check_can_pin(parse(given), chosen_versions(parse(given)))
 
     options = parse({**given, "checkpointLocation": f"file://{tmp_path}/checkpoint"})

@@ -33,11 +33,11 @@ def test_open_groups_are_named_and_protected_ones_are_not(sandbox: Sandbox) -> N
         closed.client.add_auth("digest", "a:b")
         make(opened, list(OPEN_ACL_UNSAFE))
         make(closed, [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE])
-        named = acls(opened, "--group", opened.name)
+        named = acls(opened, opened.name)
         assert named["state"] == "note"
         assert "[ZKG-215] Any client that reaches ZooKeeper can change" in named["text"]
         assert f"the offsets and owners of group {opened.name}" in named["text"]
         assert "/brokers/ids" in named["text"]
         assert "zookeeper.set.acl" in named["remedy"]
-        assert f"group {closed.name}" not in acls(opened, "--group", closed.name)["text"]
+        assert f"group {closed.name}" not in acls(opened, closed.name)["text"]
         assert acls(opened) == {}
