@@ -23,7 +23,6 @@ again); 2 for wrong usage.
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -44,6 +43,7 @@ from pyspark_zkgroup.jobs.arguments import (
 from pyspark_zkgroup.jobs.batches import counted
 from pyspark_zkgroup.jobs.done_steps import DoneSteps
 from pyspark_zkgroup.jobs.outcome import Job
+from pyspark_zkgroup.noted_signals import noted_signals
 
 MAX_OFFSETS = 1_000_000
 JOB = Job("backfill")
@@ -59,19 +59,18 @@ def _run(arguments: argparse.Namespace) -> int:
     spark = session("zkgroup backfill", JOB.say)
     spark.sparkContext.setLogLevel("WARN")
     told: list[int] = []
-    for signum in (signal.SIGTERM, signal.SIGINT):
-        # After Spark was started, which has its own handler for Ctrl-C.
-        signal.signal(signum, lambda number, _frame: told.append(number))
-    backfill = Backfill(spark, arguments)
-    left = [n for n in range(backfill.steps) if n not in backfill.done]
-    if backfill.done and left:
-        JOB.say(f"continuing: {len(backfill.done)} of {backfill.steps} steps are done")
-    finished = backfill.run(left, told)
-    spark.stop()
+    # After Spark was started, which has its own handler for Ctrl-C.
+    with noted_signals(told.append):
+        backfill = Backfill(spark, arguments)
+        left = [n for n in range(backfill.steps) if n not in backfill.done]
+        if backfill.done and left:
+            JOB.say(f"continuing: {len(backfill.done)} of {backfill.steps} steps are done")
+        finished = backfill.run(left, told)
+        spark.stop()
+    how = "all steps are done" if finished else f"{len(left) - backfill.taken} left: run it again"
     JOB.say(
         f"read {backfill.rows} rows in {counted(backfill.taken, 'step', 'steps')} in "
-        f"{time.monotonic() - began:.1f} s into {arguments.table}; "
-        + ("all steps are done" if finished else f"{len(left) - backfill.taken} left: run it again")
+        f"{time.monotonic() - began:.1f} s into {arguments.table}; {how}"
     )
     return 0 if finished else 1
 

@@ -16,7 +16,6 @@ Exit status: 0 when it is done or was stopped by a signal; 1 when it failed; 2 f
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import threading
 import time
@@ -27,6 +26,7 @@ from pyspark_zkgroup.delta.compacting import Compaction
 from pyspark_zkgroup.jobs.arguments import count, job_parser, seconds
 from pyspark_zkgroup.jobs.batches import counted
 from pyspark_zkgroup.jobs.outcome import Job
+from pyspark_zkgroup.noted_signals import noted_signals
 
 TARGET_MB, FILES_MIN, LONGEST_BATCH_HOURS = 256, 8, 24
 JOB = Job("compact")
@@ -39,20 +39,12 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     stopped = threading.Event()
-
-    def note(_signum: int, _frame: object) -> None:
-        stopped.set()
-
-    before = {s: signal.signal(s, note) for s in (signal.SIGTERM, signal.SIGINT)}
-    try:
+    with noted_signals(lambda _signum: stopped.set()):
         compaction = Compaction(Path(arguments.table))
         while True:
             _round(compaction, arguments, stopped)
             if arguments.every is None or stopped.wait(arguments.every):
                 return 0
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
 
 
 def _round(compaction: Compaction, arguments: argparse.Namespace, stopped: threading.Event) -> None:

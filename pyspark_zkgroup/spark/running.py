@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.noted_signals import noted_signals
 from pyspark_zkgroup.spark.progress import shown_offset
 from pyspark_zkgroup.spark.stopping import apart, asked_from_outside, finished_ends, stop
 
@@ -40,19 +41,11 @@ def run_until_stopped(query: StreamingQuery, say: Say = _say) -> bool:
         is_complete = run_until_stopped(query)
     """
     signals: list[int] = []
-
-    def note(signum: int, _frame: object) -> None:
-        signals.append(signum)
-
-    before = {s: signal.signal(s, note) for s in (signal.SIGTERM, signal.SIGINT)}
-    try:
+    with noted_signals(signals.append):
         while not signals and not asked_from_outside(query):
             if query.awaitTermination(1):
                 return True
         return _drained(query, signals, say)
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
 
 
 def stop_on_sigterm(query: StreamingQuery) -> bool:
