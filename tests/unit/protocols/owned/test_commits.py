@@ -2,49 +2,21 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
-
 import pytest
 
 from pyspark_zkgroup.group.ops import Done, InDoubt, NodeVersion, Outcome, Refused
 from pyspark_zkgroup.group.ownership import Held, Known, OwnerRead
-from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.owned import commits
-from pyspark_zkgroup.protocols.owned.holdings import Holdings
-from pyspark_zkgroup.protocols.owned.member_context import Member, MemberContext
-from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.zk.port import DisconnectedError
-from tests.fakes.still_clock import StillClock
+from tests.fakes.answering_store import SESSION, AnsweringStore, context_of
 
 P0, P1, P2 = (TopicPartition("t", n) for n in range(3))
-SESSION = 7
-
-
-class Store:
-    """Answers each commit with the outcomes that are next."""
-
-    def __init__(self, *outcomes: Outcome) -> None:
-        self.session = SimpleNamespace(id=SESSION)
-        self.outcomes = list(outcomes)
-        self.sent: list[Any] = []
-
-    def commit(self, transactions: list[Any]) -> list[Outcome]:
-        self.sent += transactions
-        found, self.outcomes = self.outcomes[: len(transactions)], []
-        return found
-
-
-def context_of(store: Store) -> MemberContext:
-    clock = cast(Any, StillClock())
-    member = Member(GroupPaths("g"), "me", False, Holdings(), clock, RebalanceCallback())
-    return member.on(cast(Any, store))
 
 
 def test_an_owner_node_whose_deletion_was_not_answered_is_looked_at_again() -> None:
     """And only nodes of this session are deleted."""
-    store = Store(InDoubt(), Done())
+    store = AnsweringStore(InDoubt(), Done())
     context = context_of(store)
     owners = {P0: OwnerRead("me-0", SESSION, 1), P1: OwnerRead("me-0", SESSION, 1)}
     commits.delete_own(context, {**owners, P2: OwnerRead("other-0", SESSION + 1, 1)})
@@ -56,14 +28,14 @@ def test_an_owner_node_whose_deletion_was_not_answered_is_looked_at_again() -> N
 def test_settling_that_was_not_answered_is_a_broken_connection(
     outcomes: tuple[Outcome, ...],
 ) -> None:
-    context = context_of(Store(*outcomes))
+    context = context_of(AnsweringStore(*outcomes))
     context.holdings.known.update({p: Known(NodeVersion(70, 4), 15, 10) for p in (P0, P1)})
     with pytest.raises(DisconnectedError, match="1 commits were not answered"):
         commits._settle(context, {P0: (), P1: ()})
 
 
 def test_what_is_settled_after_a_restart_is_reported(caplog: pytest.LogCaptureFixture) -> None:
-    context = context_of(Store(Done((NodeVersion(70, 5),)), Refused(0, "version")))
+    context = context_of(AnsweringStore(Done((NodeVersion(70, 5),)), Refused(0, "version")))
     context.holdings.known.update({p: Known(NodeVersion(70, 4), 15, 10) for p in (P0, P1)})
     with caplog.at_level("INFO", "pyspark_zkgroup.group"):
         commits._settle(context, {P0: (), P1: ()})
@@ -74,7 +46,7 @@ def test_what_is_settled_after_a_restart_is_reported(caplog: pytest.LogCaptureFi
 
 
 def test_what_is_sent_is_in_doubt_until_it_is_answered() -> None:
-    context = context_of(Store(InDoubt(), Done((NodeVersion(70, 5),))))
+    context = context_of(AnsweringStore(InDoubt(), Done((NodeVersion(70, 5),))))
     holdings = context.holdings
     for partition in (P0, P1):
         holdings.known[partition] = Known(NodeVersion(70, 4), 15, 10)

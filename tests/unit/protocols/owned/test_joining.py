@@ -9,27 +9,19 @@ import pytest
 
 from pyspark_zkgroup.group.ops import Create, Done, NodeVersion
 from pyspark_zkgroup.group.ownership import Known, OffsetRead, OwnerRead, fence_of
-from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.jvm.registration import Registration, Subscription
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.plan import Plan, PlannedRange
 from pyspark_zkgroup.protocols.owned import joining, registrations
 from pyspark_zkgroup.protocols.owned.agenda import Agenda
-from pyspark_zkgroup.protocols.owned.holdings import Holdings
 from pyspark_zkgroup.protocols.owned.joining import Entry, Joining
-from pyspark_zkgroup.protocols.owned.member_context import Member, MemberContext
 from pyspark_zkgroup.protocols.owned.registrations import RegistrationNode
-from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.zk.port import DisconnectedError
+from tests.fakes.answering_store import SESSION, context_of
 from tests.harness.given_options import LEAST
 
 PLAN = Plan("zookeeper", "g", "me")
-
-
-def context_of(store: Any, *, static: bool = False) -> MemberContext:
-    clock = cast(Any, SimpleNamespace(monotonic=lambda: 0.0, time=lambda: 0.0))
-    return Member(GroupPaths("g"), "me", static, Holdings(), clock, RebalanceCallback()).on(store)
 
 
 class Scene:
@@ -90,7 +82,7 @@ class Lagging:
 
     def __init__(self, holder: int, looks: int = 0) -> None:
         self.looks = looks
-        self.session = SimpleNamespace(id=7, negotiated_timeout_s=1.0)
+        self.session = SimpleNamespace(id=SESSION, negotiated_timeout_s=1.0)
         self.holder, self.syncs = holder, 0
         self.sent: list[Any] = []
 
@@ -117,7 +109,7 @@ def test_an_old_registration_at_a_server_that_lags_is_looked_at_again() -> None:
     store = Lagging(holder=6)
     keeper: Any = SimpleNamespace(former=())
     registration = Registration(Subscription("static", (("t", 1),)), "1")
-    RegistrationNode(registration, keeper).register(context_of(cast(Any, store)), None, True)
+    RegistrationNode(registration, keeper).register(context_of(store), None, True)
     assert store.syncs == 1
     ((create,),) = store.sent
     assert isinstance(create, Create)
@@ -125,10 +117,10 @@ def test_an_old_registration_at_a_server_that_lags_is_looked_at_again() -> None:
 
 
 def test_what_this_session_has_registered_is_left_alone() -> None:
-    store = Lagging(holder=7)
+    store = Lagging(holder=SESSION)
     registration = Registration(Subscription("static", (("t", 1),)), "1")
     node = RegistrationNode(registration, cast(Any, SimpleNamespace(former=())))
-    node.register(context_of(cast(Any, store)), None, False)
+    node.register(context_of(store), None, False)
     assert (store.syncs, store.sent) == (0, [])
 
 
@@ -141,7 +133,7 @@ def test_a_session_that_was_given_up_is_waited_for_twice_its_timeout(
     times = iter(n * passed_s for n in range(10))
     waits: list[float] = []
     keeper: Any = SimpleNamespace(former={6}, agenda=SimpleNamespace(wait=waits.append))
-    context = context_of(cast(Any, store))
+    context = context_of(store)
     cast(Any, context.clock).monotonic = lambda: next(times)
     node = RegistrationNode(Registration(Subscription("static", (("t", 1),)), "1"), keeper)
     if expected:

@@ -10,14 +10,10 @@ from typing import Any, cast
 import pytest
 
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.protocols.owned.agenda import Agenda
-from pyspark_zkgroup.protocols.owned.holdings import Holdings
-from pyspark_zkgroup.protocols.owned.member_context import Member
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
-from pyspark_zkgroup.protocols.rebalance_callback import RebalanceCallback
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent
-from tests.fakes.still_clock import StillClock
+from tests.fakes.answering_store import member_of
 
 
 def keeper_of(*ids: int, lease_s: float = 1.0) -> SessionKeeper:
@@ -34,9 +30,7 @@ def keeper_of(*ids: int, lease_s: float = 1.0) -> SessionKeeper:
         )
         return SimpleNamespace(session=session)
 
-    clock = cast(Any, StillClock())
-    member = Member(GroupPaths("g"), "me", False, Holdings(), clock, RebalanceCallback())
-    return SessionKeeper(Agenda(member), open_store)
+    return SessionKeeper(Agenda(member_of()), open_store)
 
 
 def test_each_session_is_named_once_as_describe_shows_it(caplog: pytest.LogCaptureFixture) -> None:
