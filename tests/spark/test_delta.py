@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,12 +11,9 @@ from typing import Any
 
 import pytest
 
-from pyspark_zkgroup.delta.jars import delta_jars
-from zkgroup_sandbox.demo.spark_jobs import SparkJobs
+from tests.spark.driven import driven, printed
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(2000)]
-
-ROOT = Path(__file__).parents[2]
 
 
 # One driver for all of these, and another one for all of those that are too long for every day.
@@ -41,18 +37,11 @@ class Scenes:
     """What the scenes of one driver found."""
 
     def __init__(self, directory: Path, names: tuple[str, ...], within_s: float) -> None:
-        jobs = SparkJobs(directory, "", None, "", "", tuple(delta_jars(print)))
-        shown = subprocess.run(
-            [sys.executable, "-m", "tests.spark.delta_scenes", str(directory / "tables"), *names],
-            # One writer is held up in a task while the other one writes.
-            env={**jobs.environment(cores=2), "PYTHONPATH": str(ROOT)},
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-            timeout=within_s,
+        tables = str(directory / "tables")
+        shown = driven(
+            "tests.spark.delta_scenes", tables, *names, directory=directory, within_s=within_s
         )
-        self._found: dict[str, Found] = json.loads(shown.stdout.splitlines()[-1])
+        self._found: Mapping[str, Found] = printed(shown)
 
     def __getitem__(self, name: str) -> Found:
         found = self._found[name]

@@ -7,8 +7,6 @@ from __future__ import annotations
 import base64
 import json
 import random
-import subprocess
-import sys
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,14 +16,12 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pyspark_zkgroup.delta.jars import delta_jars
+from tests.spark.driven import driven, printed
 from zkgroup_sandbox import Sandbox
-from zkgroup_sandbox.demo.spark_jobs import SparkJobs
 from zkgroup_sandbox.produce import Produced, produce
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
-ROOT = Path(__file__).parents[2]
 PARTITIONS, EVENTS = 3, 1_500
 WITHIN_S = 240.0
 TYPED = "topic STRING, partition INT, offset BIGINT, value STRUCT<event: BIGINT, customer: STRING>"
@@ -72,22 +68,13 @@ class Scene:
         }
         file = self.directory / f"{uuid.uuid4().hex}.json"
         file.write_text(json.dumps(told), "utf-8")
-        jobs = SparkJobs(self.directory, "", None, "", "", tuple(delta_jars(print)))
-        shown = subprocess.run(
-            [sys.executable, "-m", "tests.spark.ingest_driver", str(file)],
-            env={**jobs.environment(cores=2), "PYTHONPATH": f"{ROOT}:{ROOT / 'sandbox'}"},
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-            timeout=WITHIN_S,
+        shown = driven(
+            "tests.spark.ingest_driver", str(file), directory=self.directory, within_s=WITHIN_S
         )
         if crash is not None:
             assert shown.returncode != 0
             return {}
-        assert shown.returncode == 0
-        found: dict[str, Any] = json.loads(shown.stdout.splitlines()[-1])
-        return found
+        return printed(shown)
 
     def table(self, name: str) -> str:
         return str(self.directory / name)
