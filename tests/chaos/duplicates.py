@@ -109,11 +109,21 @@ def size(ranges: Ranges) -> int:
 
 
 def committed_at(
-    number: int, began: float, begun: Sequence[tuple[int, float]], stopped: Sequence[float]
+    number: int,
+    began: float,
+    begun: Sequence[tuple[int, float]],
+    stopped: Sequence[float],
+    unanswered: Sequence[tuple[float, float]] = (),
 ) -> float:
     """When the end of a batch was surely committed: its member's next batch has begun, or its
     member was drained. `begun`: (number, time) of the batches of that same life of the member.
+    `unanswered`: from when until when commits may have got no answer. A batch that begins then
+    proves nothing.
     """
-    later = [at for other, at in begun if other > number and at >= began]
+    later = [
+        at
+        for other, at in begun
+        if other > number and at >= began and not any(a <= at <= z for a, z in unanswered)
+    ]
     later += [at for at in stopped if at >= began]
     return min(later, default=FOREVER)

@@ -32,7 +32,7 @@ from tests.chaos.duplicates import duplicates, lacking, size
 from tests.chaos.faults import Done
 from tests.chaos.kinds import KINDS, kinds_of, may_overlap
 from tests.chaos.process import Process, now
-from tests.chaos.protocols import PROTOCOLS
+from tests.chaos.protocols import BROKERS_GROUP, PROTOCOLS
 from tests.chaos.rightful import Rightful
 from tests.chaos.settings import TOPIC, Settings
 from tests.chaos.stage import Stage, staged
@@ -48,6 +48,7 @@ from tests.chaos.verdict import (
     rebalances,
     sessions_ended,
     triggers_of,
+    unanswered_commits,
     unsettled,
 )
 from tests.harness.waiting import wait_until
@@ -271,7 +272,10 @@ class Run:
         events = list(member.look())
         stopped = [e["at"] for e in events if e["event"] == "stopped" and e["drained"]]
         triggers = list(triggers_of(member.name, events))
-        return list(reads_of(member.name, stage.sinks[member.name].deliveries(), stopped, triggers))
+        to_brokers = BROKERS_GROUP in stage.protocol.also_hits
+        unanswered = unanswered_commits(member.name, self.faults) if to_brokers else []
+        deliveries = stage.sinks[member.name].deliveries()
+        return list(reads_of(member.name, deliveries, stopped, triggers, unanswered))
 
     def _ends(self, stage: Stage) -> float:
         """From here on no member had to own anything: the first of the last clean stops."""

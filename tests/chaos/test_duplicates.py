@@ -127,6 +127,16 @@ def test_a_batch_is_committed_when_the_next_one_begins_or_its_member_has_drained
     assert committed_at(9, 15.0, begun, [4.0, 17.0]) == 17.0
 
 
+def test_a_batch_that_begins_while_no_commit_is_answered_does_not_commit_the_one_before() -> None:
+    """The coordinator of the group dies, the commit of batch 7 gets no answer, batch 8 is planned
+    under the lease, the driver dies: the successor reads both.
+    """
+    begun = [(7, 10.0), (8, 13.0), (9, 15.0)]
+    assert committed_at(7, 10.0, begun, [], [(12.0, 14.0)]) == 15.0
+    assert committed_at(7, 10.0, begun, [], [(12.0, 16.0)]) == FOREVER
+    assert committed_at(7, 10.0, begun, [], [(13.5, 14.0)]) == 13.0
+
+
 def test_a_replay_of_the_batch_does_not_commit_it() -> None:
     begun = [(7, 10.0), (7, 40.0), (8, 43.0)]
     assert committed_at(7, 10.0, begun, []) == 43.0

@@ -28,6 +28,8 @@ from tests.chaos.settings import Settings
 from tests.chaos.table import offsets_in, ranges_of
 from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Span, Trigger, Unowned, Wait
 from tests.chaos.verdict import (
+    BROKER_AWAY,
+    CUT_OFF,
     ENDED,
     GAVE_UP,
     LOST,
@@ -38,6 +40,7 @@ from tests.chaos.verdict import (
     rebalances,
     sessions_ended,
     triggers_of,
+    unanswered_commits,
     unsettled,
 )
 from tests.spark.sink import Delivery
@@ -207,6 +210,19 @@ def test_deliveries_become_reads_with_the_time_of_their_commit() -> None:
     assert [(r.start, r.until, r.batch.committed) for r in reads] == [(0, 5, 20.0), (0, 5, FOREVER)]
     triggers = [Trigger("a", 2.0, 9.0), Trigger("a", 12.0, 1.0)]
     assert [r.batch.asked for r in reads_of("a", deliveries, [], triggers)] == [2.0, None]
+    reads = list(reads_of("a", deliveries, [], (), [(19.0, 21.0)]))
+    assert [r.batch.committed for r in reads] == [FOREVER, FOREVER]
+
+
+def test_commits_have_no_answer_while_a_broker_or_the_member_is_cut_off() -> None:
+    cut = Fault(4, "member cut off shortly", "a", 40.0, 45.0, ("a",))
+    faults = [*OVERLAPPING, cut]
+    assert unanswered_commits("a", faults) == [(12.0, 20.0), (31.0, 35.0), (40.0, 45.0)]
+    assert unanswered_commits("b", faults) == [(12.0, 20.0), (31.0, 35.0)]
+
+
+def test_each_kind_that_silences_brokers_is_a_kind_of_fault() -> None:
+    assert KINDS.keys() >= BROKER_AWAY | CUT_OFF
 
 
 @pytest.mark.parametrize(

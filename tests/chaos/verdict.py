@@ -26,6 +26,10 @@ REBALANCED = re.compile(
 )
 # A query whose planner was killed fails when it next asks it, at the end of its batch.
 DIES_WITHIN_S = 120.0
+BROKER_AWAY = frozenset(
+    {"broker killed", "broker paused", "group coordinator killed", "leaders moved"}
+)
+CUT_OFF = frozenset({"member cut off shortly", "member cut off beyond the session"})
 # After one of these a run of a query begins no batch.
 RUN_ENDS = frozenset({"died", "stopped", "ended", "gone"})
 
@@ -87,10 +91,11 @@ def reads_of(
     deliveries: Sequence[Delivery],
     stopped: Sequence[float],
     triggers: Sequence[Trigger] = (),
+    unanswered: Sequence[tuple[float, float]] = (),
 ) -> Iterable[Read]:
     begun = [(d.batch, d.began) for d in deliveries]
     for delivery in deliveries:
-        committed = committed_at(delivery.batch, delivery.began, begun, stopped)
+        committed = committed_at(delivery.batch, delivery.began, begun, stopped, unanswered)
         asked = max(
             (t.began for t in triggers if t.began <= delivery.began <= t.until), default=None
         )
@@ -98,6 +103,17 @@ def reads_of(
         for partition, ranges in delivery.ranges.items():
             for r in ranges:
                 yield Read(partition, r.start, r.until, batch)
+
+
+def unanswered_commits(member: str, faults: Iterable[Fault]) -> list[tuple[float, float]]:
+    """When a member's commits to the brokers may have got no answer. It still plans then, as long
+    as its lease lasts.
+    """
+    return [
+        (fault.at, fault.until)
+        for fault in faults
+        if fault.kind in BROKER_AWAY or (fault.kind in CUT_OFF and member in fault.members)
+    ]
 
 
 def produced_ranges(produced: Produced) -> dict[TopicPartition, list[tuple[int, int]]]:
