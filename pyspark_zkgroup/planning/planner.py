@@ -203,7 +203,7 @@ class Planner:
         self._standing = self.membership.boundary(done)
         self._run = {}
         now = self._standing.positions
-        if now.keys() - before.keys():
+        if any(before.get(p) != position for p, position in now.items()):
             self._idle = False
         gone = before.keys() - now.keys()
         if gone:

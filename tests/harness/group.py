@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import ge
 from typing import Any, Protocol
 
 from kazoo.client import KazooClient
@@ -170,17 +171,18 @@ def _let_a_millisecond_pass() -> None:
 
 def settle(*queries: Query, deadline_s: float = 20.0) -> None:
     """Trigger in turn until no query waits for a partition and nothing is left to read, twice in a
-    row: an event can wake an idle member before it has asked for the log ends again.
+    row and at new log ends: events can wake an idle member again and again before it asks for them.
     """
-    calm_rounds = 0
+    calm_since: list[list[float]] = []
 
     def calm() -> bool:
-        nonlocal calm_rounds
+        calm_since.append([q.planner.clock.monotonic() for q in queries])
         rows = sum(query.trigger() for query in queries)
         settled = all(q.planner._standing.settled for q in queries)
-        stirred = any(q.membership.stirred() for q in queries)
-        calm_rounds = calm_rounds + 1 if rows == 0 and settled and not stirred else 0
-        return calm_rounds >= 2
+        if rows or not settled or any(q.membership.stirred() for q in queries):
+            calm_since.clear()
+        asked_at = [q.planner._asked_at for q in queries]
+        return len(calm_since) >= 2 and all(map(ge, asked_at, calm_since[0]))
 
     wait_until(calm, deadline_s, "all members to settle", interval_s=0.0)
 

@@ -228,6 +228,18 @@ def test_where_nothing_came_the_start_is_the_answer(d: Desk) -> None:
     assert d.box.said[-1] == "settled"
 
 
+def test_a_partition_that_is_lost_and_claimed_again_at_one_boundary_is_read_at_once(
+    d: Desk,
+) -> None:
+    """Else an idle query asks for the log ends a quarter of a second later, or later still if
+    events keep waking it.
+    """
+    end = d.batch(d.planner.initial_offset())
+    assert d.next(end) is end, "idle from here"
+    d.group.positions[P0] = 7
+    assert ranges(d.next(end)) == {P0: (7, 10), P1: (10, 10)}
+
+
 def test_a_partition_without_records_is_in_the_plan_with_an_empty_range(d: Desk) -> None:
     d.group.positions[P1] = 10
     assert ranges(d.next(d.planner.initial_offset())) == {P0: (5, 10), P1: (10, 10)}
