@@ -51,7 +51,7 @@ def held_back(query: Query, topic: str, waiting: int) -> None:
 def still(query: Query) -> StillClock:
     """The delay's clock stands from now on."""
     clock = StillClock()
-    query.planner.batch_size.clock = clock
+    query.planner.next_plan.batch_size.clock = clock
     return clock
 
 
@@ -300,7 +300,7 @@ def test_threads_are_cut_into_more_tasks_and_a_replay_gives_the_same(group: Grou
     fill(group, topic, 100, 10, 0, 30)
     query = group.query(topic, strategy="range", minPartitions="6")
     query.trigger()
-    tasks = query.planner._tasks
+    tasks = query.planner.boundary.batch.tasks
     # Thread 0 has partitions 0 and 1, thread 1 the others.
     assert [task.thread_id[-1] for task in tasks] == ["0"] * 5 + ["1"]
     assert [sum(len(r.range) for r in task.ranges) for task in tasks] == [22] * 5 + [30]
@@ -318,6 +318,8 @@ def test_threads_are_cut_into_more_tasks_and_a_replay_gives_the_same(group: Grou
     same.crash()
     other = group.query(topic, unfinished, maxRecordsPerPartition="7")
     other.trigger()
-    assert all(sum(len(r.range) for r in task.ranges) <= 7 for task in other.planner._tasks)
-    assert len(other.planner._tasks) == 16 + 5
+    assert all(
+        sum(len(r.range) for r in task.ranges) <= 7 for task in other.planner.boundary.batch.tasks
+    )
+    assert len(other.planner.boundary.batch.tasks) == 16 + 5
     assert sorted(other.rows) == sorted(query.rows)

@@ -31,7 +31,7 @@ def test_a_newcomer_takes_its_share_and_what_stays_is_never_released(group: Grou
     b = group.query(topic)
     b.trigger()
     assert len(b.held) == 0
-    assert "owned by" in next(iter(b.planner._standing.waiting.values()))
+    assert "owned by" in next(iter(b.planner.boundary.standing.waiting.values()))
     settle(a, b)
     assert (len(a.held), len(b.held)) == (6, 6)
     kept = {p.partition for p in a.held}

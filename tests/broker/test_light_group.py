@@ -213,7 +213,7 @@ def test_a_static_member_takes_over_at_once_and_the_older_process_ends(group: Li
 def fenced(query: Query, name: str) -> bool:
     def ended() -> bool:
         try:
-            query.planner._boundary({})
+            query.planner.boundary.cross()
         except FencedError as error:
             return name in str(error)
         return False

@@ -18,7 +18,7 @@ def said(caplog: pytest.LogCaptureFixture, text: str) -> list[str]:
 
 
 def disputes(query: Query) -> bool:
-    return any("They would claim" in note for note in query.planner._standing.notes)
+    return any("They would claim" in note for note in query.planner.boundary.standing.notes)
 
 
 def told_of(named: Query, odd: Query, other: Query, caplog: pytest.LogCaptureFixture) -> str:

@@ -155,7 +155,7 @@ def test_a_log_that_was_cut_and_has_grown_again(
     scene.produce("cut", CUT)
     query.until(read)
     # It has seen the whole log, as it was.
-    assert query.planner._latest[scene.partition] == KEPT + CUT
+    assert query.planner.next_plan.ends.latest[scene.partition] == KEPT + CUT
     scene.exchange(follower, leader)
     new = scene.produce("new", NEW)
     unread = KEPT + CUT - max(read, KEPT)
@@ -202,7 +202,7 @@ def test_a_log_that_is_cut_between_the_plan_and_its_tasks(scene: Scene, fail: st
 
     def cut(step: str) -> None:
         if step == "partitions" and not new:
-            assert query.planner._run[scene.partition].until == KEPT + CUT
+            assert query.planner.boundary.batch.ranges[scene.partition].until == KEPT + CUT
             scene.exchange(follower, leader)
             new.extend(scene.produce("new", NEW))
 

@@ -311,7 +311,9 @@ def settle(*queries: Query, partitions: int, deadline_s: float = 30.0) -> None:
         shares = [len(query.held) for query in queries]
         even = sum(shares) == partitions and max(shares) - min(shares) <= 1
         quiet = all(
-            q.planner._standing.settled and not q.membership.stirred() and not q.planner._run
+            q.planner.boundary.standing.settled
+            and not q.membership.stirred()
+            and not q.planner.boundary.batch.ranges
             for q in queries
         )
         calm_rounds = calm_rounds + 1 if rows == 0 and even and quiet else 0

@@ -178,10 +178,10 @@ def settle(*queries: Query, deadline_s: float = 20.0) -> None:
     def calm() -> bool:
         calm_since.append([q.planner.clock.monotonic() for q in queries])
         rows = sum(query.trigger() for query in queries)
-        settled = all(q.planner._standing.settled for q in queries)
+        settled = all(q.planner.boundary.standing.settled for q in queries)
         if rows or not settled or any(q.membership.stirred() for q in queries):
             calm_since.clear()
-        asked_at = [q.planner._asked_at for q in queries]
+        asked_at = [q.planner.next_plan.ends.asked_at or 0.0 for q in queries]
         return len(calm_since) >= 2 and all(map(ge, asked_at, calm_since[0]))
 
     wait_until(calm, deadline_s, "all members to settle", interval_s=0.0)
@@ -189,7 +189,11 @@ def settle(*queries: Query, deadline_s: float = 20.0) -> None:
 
 def waits_for(query: Query, partition: int) -> str:
     return next(
-        (text for p, text in query.planner._standing.waiting.items() if p.partition == partition),
+        (
+            text
+            for p, text in query.planner.boundary.standing.waiting.items()
+            if p.partition == partition
+        ),
         "",
     )
 

@@ -100,7 +100,9 @@ def settle(*queries: KafkaQuery, deadline_s: float = 30.0) -> None:
     def calm() -> bool:
         nonlocal calm_rounds
         rows = sum(query.trigger() for query in queries)
-        settled = all(q.planner._standing.settled and not q.kafka.stirred() for q in queries)
+        settled = all(
+            q.planner.boundary.standing.settled and not q.kafka.stirred() for q in queries
+        )
         calm_rounds = calm_rounds + 1 if rows == 0 and settled else 0
         return calm_rounds >= 2
 

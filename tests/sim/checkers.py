@@ -133,7 +133,7 @@ class Checkers(LossChecks):
         batch.proved_at = self.world.now if session is None else session.multi_at  # type: ignore[attr-defined]
         for planned in batch.plan.ranges:
             progress = self.of(planned.partition)
-            if planned.partition not in driver.planner.logs.doubted:
+            if planned.partition not in driver.planner.boundary.logs.doubted:
                 progress.unlooked = None
             batch.epochs[planned.partition] = progress.epoch
             # Its own commit may have moved the fence without an answer; so may its twin, which

@@ -16,7 +16,7 @@ class LossChecks(NodeChecks):
     def cut(self, driver: Driver, partition: TopicPartition, at: int, end: int) -> None:
         """This member alone holds it, and must report the loss of what it has seen of the log."""
         self.of(partition).cut(at, end)
-        seen = driver.planner.logs._seen.get(partition)
+        seen = driver.planner.boundary.logs._seen.get(partition)
         if seen is not None and seen.offset > at:
             self.cuts_owed.add((driver.name, partition, at, seen.offset))
 

@@ -57,7 +57,7 @@ def _commit_what_is_planned() -> Patches:
 
     def partitions(self: Planner, start: Any, end: Any) -> list[TaskInput]:
         tasks = real(self, start, end)
-        self.membership.boundary({p: r.until for p, r in self._run.items()})
+        self.membership.boundary(self.boundary.batch.done)
         return tasks
 
     return [put(Planner, "partitions", partitions)]
@@ -286,7 +286,7 @@ def _release_before_the_commit() -> Patches:
 
 
 def _drained_before_the_commit() -> Patches:
-    def drained(self: Planner, start: Any, _done: Any) -> Any:
+    def drained(self: Planner, start: Any) -> Any:
         self.drain.acknowledge()
         return start
 

@@ -38,7 +38,7 @@ def _commit_what_is_planned() -> Patches:
 
     def partitions(self: Planner, start: Any, end: Any) -> list[TaskInput]:
         tasks = real(self, start, end)
-        self.membership.boundary({p: r.until for p, r in self._run.items()})
+        self.membership.boundary(self.boundary.batch.done)
         return tasks
 
     return [put(Planner, "partitions", partitions)]
