@@ -58,7 +58,7 @@ def texts() -> Iterator[tuple[Path, str]]:
     files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*"))]
     files += [path for path in ROOT.iterdir() if path.suffix in {".cfg", ".md", ".toml"}]
     for path in [*files, ROOT / "Makefile"]:
-        if path.is_file() and "__pycache__" not in path.parts:
+        if path.is_file() and not {"__pycache__", "target"}.intersection(path.parts):
             try:
                 yield path, path.read_text(encoding="utf-8")
             except UnicodeDecodeError:

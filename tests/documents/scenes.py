@@ -32,10 +32,11 @@ HAS_MEMBER = (
     "until zkgroup members list billing --zookeeper zk1:2181/kafka --json "
     """| grep -q '"state": "member"'; do sleep 1; done"""
 )
-HAS_TWO_MEMBERS = (
+HAS_ONE_MEMBER, HAS_TWO_MEMBERS = (
     "until zkgroup describe shared --bootstrap-servers broker1:9092 --json "
-    """| python -c 'import json, sys; sys.exit(len(json.load(sys.stdin)["members"]) != 2)'; """
-    "do sleep 1; done"
+    """| python -c 'import json, sys; sys.exit(len(json.load(sys.stdin)["members"]) != """
+    f"{count})'; do sleep 1; done"
+    for count in (1, 2)
 )
 # How scenes see that rows came. The fixed part of it is in story.py.
 _ALL_IN_DELTA = """\
@@ -326,6 +327,7 @@ DELTA_SCENES = (
                 "python -m pip install '.[spark,delta,ingest]'    # in a clone of the repository",
                 "tests/packages installs the wheels",
             ),
+            Shell("python -m pip install --quiet --disable-pip-version-check deltalake"),
             Printed(
                 INGEST,
                 "from pyspark_zkgroup import delta",
@@ -396,6 +398,7 @@ TUTORIAL_SCENES = (
             Printed(FIRST, "zkgroup lag tutorial --bootstrap-servers broker1:9092"),
             NotRun(TWO, "# terminal 1", UNTIL_ENDED),
             Shell(f"{SHARED}-1", beside=True),
+            Shell(HAS_ONE_MEMBER),
             Printed(TWO, "zkgroup describe shared --bootstrap-servers broker1:9092"),
             NotRun(TWO, "# terminal 2", UNTIL_ENDED),
             Shell(f"{SHARED}-2", beside=True),
