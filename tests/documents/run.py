@@ -25,7 +25,8 @@ from tests.documents import places
 from tests.documents.blocks import blocks
 from tests.documents.log import Log
 from tests.documents.running import Line
-from tests.documents.scenes import DEVELOPMENT, INSTALL, PAGES, TRY_IT
+from tests.documents.scenes import PAGES
+from tests.documents.scenes.first_and_last import DEVELOPMENT, INSTALL, TRY_IT
 from tests.documents.stage import TOO_BUSY, Stage
 from tests.documents.steps import NotRun, Printed, Scene, block_of
 from tests.documents.tour import TOUR

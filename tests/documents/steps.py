@@ -78,7 +78,7 @@ def block_of(step: Printed | NotRun, found: list[Block]) -> Block:
     if len(named) != 1:
         raise ValueError(
             f"{step.page} has {len(named)} blocks that begin with {step.opening!r}, expected one: "
-            "see tests/documents/scenes.py"
+            "see tests/documents/scenes"
         )
     return named[0]
 

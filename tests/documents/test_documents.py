@@ -21,7 +21,7 @@ from tests.documents.places import Place, furnish, kept, newcomer
 from tests.documents.reference import EXAMPLE
 from tests.documents.run import SCENES, played, prepared, selected
 from tests.documents.running import Line
-from tests.documents.scenes import INSTALL, TRY_IT
+from tests.documents.scenes.first_and_last import INSTALL, TRY_IT
 from tests.documents.stage import TOO_BUSY, Stage, parts_of
 from tests.documents.stand_ins import TABLE, standing_in
 from tests.documents.steps import NotRun, Printed, Python, Scene, Shell, block_of, program

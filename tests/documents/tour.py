@@ -6,7 +6,7 @@ job or a notebook that is in neither fails a test.
 
 from __future__ import annotations
 
-from tests.documents.scenes import HAS_MEMBER
+from tests.documents.pages import HAS_MEMBER
 from tests.documents.steps import Python, Scene, Shell
 
 AT = "--zookeeper zk1:2181/kafka"

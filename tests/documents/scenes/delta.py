@@ -1,0 +1,71 @@
+"""Tables."""
+
+from __future__ import annotations
+
+from tests.documents.pages import ALL_IN_DELTA, DELTA, INGEST, JOBS, STREAM_WITH_DELTA
+from tests.documents.steps import NotRun, Printed, Scene, Shell
+
+DELTA_SCENES = (
+    Scene(
+        "straight into the table",
+        (
+            NotRun(
+                INGEST,
+                "python -m pip install '.[spark,delta,ingest]'    # in a clone of the repository",
+                "tests/packages installs the wheels",
+            ),
+            Shell("python -m pip install --quiet --disable-pip-version-check deltalake"),
+            Printed(
+                INGEST,
+                "from pyspark_zkgroup import delta",
+                given="spark = story.spark(delta=True)",
+                proof=ALL_IN_DELTA,
+            ),
+            Printed(JOBS, "python jobs/compact.py --table /data/billing --vacuum-hours 168"),
+        ),
+    ),
+    Scene(
+        "the whole writer",
+        (
+            Printed(
+                DELTA,
+                "from pyspark_zkgroup import delta",
+                given=STREAM_WITH_DELTA,
+                proof=ALL_IN_DELTA,
+            ),
+        ),
+    ),
+    Scene(
+        "in foreachBatch",
+        (
+            Printed(
+                DELTA,
+                'append = delta.appender("/data/billing", '
+                'checkpointLocation="/data/checkpoints/billing-1")',
+                given=f"from pyspark_zkgroup import delta\n\n{STREAM_WITH_DELTA}",
+                proof=ALL_IN_DELTA,
+            ),
+        ),
+    ),
+    Scene(
+        "any frame, and a table alone",
+        (
+            Printed(
+                DELTA,
+                'rows = delta.append_once(frame, "/data/billing")',
+                given="""\
+from pyspark_zkgroup import delta
+
+spark = story.spark(delta=True)
+given = {"zookeeper.connect": story.facts()["zookeeper"], "subscribe": "orders"}
+frame = spark.read.format("zkgroup").options(**given).load()""",
+                proof='story.expect(rows, story.records("orders"))',
+            ),
+            Printed(
+                DELTA,
+                'with delta.alone(spark, "/data/billing"):',
+                given="from pyspark_zkgroup import delta\n\nspark = story.spark(delta=True)",
+            ),
+        ),
+    ),
+)

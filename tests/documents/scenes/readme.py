@@ -1,0 +1,61 @@
+"""The blocks of README."""
+
+from __future__ import annotations
+
+from tests.documents.pages import ALL_IN_DELTA, DRAIN, JOBS, README, STREAM_WITH_DELTA
+from tests.documents.steps import Printed, Python, Scene
+
+README_SCENES = (
+    *(
+        Scene(
+            f"the quick start {name}",
+            (
+                Printed(
+                    README,
+                    opening,
+                    given="spark = story.spark()",
+                    proof="""\
+with story.paced("orders"):
+    story.wait_for(lambda: spark.table("billing_events").count() > 0, "rows", query)
+    story.stop(query)
+print("rows:", spark.table("billing_events").count())""",
+                ),
+            ),
+        )
+        for name, opening in {
+            "with KRaft": "# KRaft: the brokers coordinate the group",
+            "with ZooKeeper": "# ZooKeeper: the group uses the nodes of the old consumers",
+        }.items()
+    ),
+    Scene(
+        "the writer of the README",
+        (
+            Printed(
+                README,
+                "from pyspark_zkgroup import delta",
+                given=STREAM_WITH_DELTA,
+                proof=ALL_IN_DELTA,
+            ),
+        ),
+    ),
+    Scene(
+        "the jobs of the README",
+        (
+            Printed(
+                README,
+                "export PYSPARK_PYTHON=$(which python)    # driver and executors use this Python",
+            ),
+            Printed(README, DRAIN),
+            Printed(JOBS, DRAIN),
+            Printed(
+                JOBS,
+                'spark-submit --jars "$(python -m pyspark_zkgroup.delta.jars)" jobs/drain.py \\',
+            ),
+            Python(
+                'spark = story.spark(delta=True)\ntable = story.data("billing")\n'
+                'story.expect(spark.read.format("delta").load(table).count(), story.records())'
+            ),
+        ),
+        in_clone=True,
+    ),
+)
