@@ -23,6 +23,7 @@ DELTA_SCENES = (
             ),
             Printed(JOBS, "python jobs/compact.py --table /data/billing --vacuum-hours 168"),
         ),
+        in_clone=True,
     ),
     Scene(
         "the whole writer",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -27,10 +25,19 @@ from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS, RECORD
 POOL = Release("2.12.0", "", "commons-pool", "org.apache.commons", "commons-pool2")
 
 
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    """As that of the package, of a jar that no machine has to fetch before."""
+    path = tmp_path / "jar_hashes.json"
+    Record(path).add([fill_cache(tmp_path / "published")])
+    return Record(path)
+
+
 def fill_cache(base: Path) -> Path:
-    """With a copy of what this user's cache has: its jars are those on record."""
     directory = base / "zkgroup" / "jars" / POOL.name
-    shutil.copytree(cache_directory(os.environ) / "jars" / POOL.name, directory)
+    directory.mkdir(parents=True)
+    pool_jar(directory).write_bytes(b"what was published")
+    (directory / MANIFEST).write_text(json.dumps(of_jars(directory)))
     return directory
 
 
@@ -46,14 +53,14 @@ def unreachable(work: Path) -> str:
     raise AssertionError(work)
 
 
-def test_a_complete_cache_is_used_without_a_word(tmp_path: Path) -> None:
+def test_a_complete_cache_is_used_without_a_word(tmp_path: Path, record: Record) -> None:
     directory = fill_cache(tmp_path)
     environment = {"XDG_CACHE_HOME": str(tmp_path)}
-    assert kept(POOL, RECORD, unreachable, never, environment) == directory
+    assert kept(POOL, record, unreachable, never, environment) == directory
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut short", "changed", "changed twice", "no manifest"])
-def test_a_damaged_or_changed_cache_is_noticed(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_or_changed_cache_is_noticed(tmp_path: Path, record: Record, damage: str) -> None:
     """Also if the manifest is changed too: the hashes are in the package."""
     directory = fill_cache(tmp_path)
     jar, manifest = pool_jar(directory), directory / MANIFEST
@@ -67,24 +74,28 @@ def test_a_damaged_or_changed_cache_is_noticed(tmp_path: Path, damage: str) -> N
         jar.write_bytes(jar.read_bytes()[:-1] + b"x")
         if damage == "changed twice":
             manifest.write_text(json.dumps(of_jars(directory)))
-    assert not complete(directory, RECORD)
+    assert not complete(directory, record)
 
 
-def test_a_fetched_jar_that_is_not_the_one_on_record_is_not_kept(tmp_path: Path) -> None:
+def test_a_fetched_jar_that_is_not_the_one_on_record_is_not_kept(
+    tmp_path: Path, record: Record
+) -> None:
     lib = fill_cache(tmp_path / "fetched")
     pool_jar(lib).write_bytes(b"not what was published")
     into = tmp_path / lib.name
     with pytest.raises(SandboxError, match=r"commons-pool2-2\.12\.0\.jar has SHA-256 [0-9a-f]{64}"):
-        publish(lib, into, RECORD, never)
+        publish(lib, into, record, never)
     assert not into.exists()
 
 
-def test_a_release_without_a_recorded_hash_is_kept_and_reported(tmp_path: Path) -> None:
+def test_a_release_without_a_recorded_hash_is_kept_and_reported(
+    tmp_path: Path, record: Record
+) -> None:
     lib = fill_cache(tmp_path / "fetched").rename(tmp_path / "fetched" / "lib")
     said: list[str] = []
-    publish(lib, tmp_path / "commons-pool2-9.9", RECORD, said.append)
+    publish(lib, tmp_path / "commons-pool2-9.9", record, said.append)
     assert said == ["no SHA-256 of commons-pool2-9.9 is on record: what came first is kept"]
-    assert complete(tmp_path / "commons-pool2-9.9", RECORD)
+    assert complete(tmp_path / "commons-pool2-9.9", record)
 
 
 def test_jars_of_the_cache_are_added_to_the_recorded_ones(tmp_path: Path) -> None:
@@ -116,11 +127,11 @@ def test_cache_place() -> None:
     )
 
 
-def test_cache_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_cache_that_cannot_be_made_is_named(tmp_path: Path, record: Record) -> None:
     (tmp_path / "file").write_text("")
     environment = {"XDG_CACHE_HOME": str(tmp_path / "file")}
     with pytest.raises(SandboxError, match=r"cache directory .* cannot be made.*XDG_CACHE_HOME"):
-        kept(POOL, RECORD, unreachable, never, environment)
+        kept(POOL, record, unreachable, never, environment)
 
 
 def test_lock_excludes_and_says_that_it_is_busy(tmp_path: Path) -> None:
