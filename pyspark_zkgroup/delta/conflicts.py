@@ -22,12 +22,13 @@ def until_won(
     races: tuple[type[Exception], ...],
     lost: Callable[[Exception], None],
     given_up: Callable[[Exception], DeltaError],
+    attempts_max: int = ATTEMPTS_MAX,
 ) -> T:
     """Return what `attempt` returns once it loses no race. `lost` is called after each lost race;
     after the last attempt the error that `given_up` makes is raised.
     """
     pauses = delays(Random())
-    left = ATTEMPTS_MAX
+    left = attempts_max
     while True:
         try:
             return attempt()

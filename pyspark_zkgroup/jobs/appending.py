@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup import delta
+from pyspark_zkgroup.delta.direct.storage import is_object_store
 from pyspark_zkgroup.errors import DeltaError, DependencyError
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ def add_road(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let Spark write the files, as it does for tables that do not allow the other way",
     )
-    road.add_argument("--direct", action="store_true", help="no effect: this is the default")
+    road.add_argument(
+        "--direct",
+        action="store_true",
+        help="let tasks write the files in object stores too; elsewhere this is the default",
+    )
 
 
 def stream_into(
@@ -30,11 +35,16 @@ def stream_into(
     arguments: argparse.Namespace,
     say: Callable[[str], None],
 ) -> DataStreamWriter:
-    """Return the writer of a query that appends what these options read."""
+    """Return the writer of a query that appends what these options read. In object stores Spark
+    and delta-rs may overwrite each other's commits, so nothing chooses delta-rs but the user.
+    """
     table, checkpoint = arguments.table, arguments.checkpoint
-    if arguments.direct:
+    is_stored = is_object_store(table)
+    if arguments.direct and not is_stored:
         say("--direct has no effect any more: it is the default")
-    if not arguments.through_spark:
+    if is_stored and arguments.direct:
+        return delta.ingest(spark, options, table, checkpointLocation=checkpoint)
+    if not is_stored and not arguments.through_spark:
         try:
             found = delta.ingest(spark, options, table, checkpointLocation=checkpoint)
         except (DeltaError, DependencyError) as error:

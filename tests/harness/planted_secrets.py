@@ -20,6 +20,9 @@ TOKEN = "planted-token-c47e"
 KEY_PASSWORD = "planted-key-password-9a06"
 ZOOKEEPER_PASSWORD = "planted-zookeeper-password-e7b8"
 COORDINATOR_TOKEN = "planted-coordinator-token-71d3"
+STORAGE_SECRET = "planted-storage-secret-b92e"
+"""The key of tests/object_store's S3 server."""
+WRONG_STORAGE_SECRET = "planted-wrong-storage-secret-77d0"
 ZOOKEEPER_LOGIN = secured_zookeeper.USERS["zoe"]
 
 PLANTED = (
@@ -29,6 +32,8 @@ PLANTED = (
     KEY_PASSWORD,
     ZOOKEEPER_PASSWORD,
     COORDINATOR_TOKEN,
+    STORAGE_SECRET,
+    WRONG_STORAGE_SECRET,
     ZOOKEEPER_LOGIN,
 )
 KEY_MARK = "MIGHAgEAMBMGByqGSM49AgEG"

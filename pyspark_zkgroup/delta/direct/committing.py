@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,14 @@ from pyspark_zkgroup.delta.direct.rules import (
     decide,
     unexplained,
 )
+from pyspark_zkgroup.delta.direct.storage import is_object_store
 from pyspark_zkgroup.delta.direct.target import Target
 from pyspark_zkgroup.delta.lock import alone
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import TopicPartition
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _ACCEPTED, _DELETED = "accept_gaps=True allows it", "Kafka no longer has them"
 _log = logging.getLogger("pyspark_zkgroup.delta")
@@ -49,8 +51,13 @@ class Committer:
         read, files = described(rows)
         if read:
             brokers = {address for row in rows for address in (row["brokers"] or "").split(",")}
-            with alone(batch.sparkSession, self.commits.directory):
+            with self._alone(batch.sparkSession):
                 self.commits.commit(read, files, self._earliest(brokers - {""}))
+
+    def _alone(self, spark: SparkSession) -> AbstractContextManager[None]:
+        """Object stores keep writers apart by themselves, and Spark may not be able to open one."""
+        where = self.commits.directory
+        return nullcontext() if is_object_store(where) else alone(spark, where)
 
     def _earliest(self, brokers: set[str]) -> Earliest:
         """Return what asks the brokers that the tasks have read from where logs begin."""
@@ -70,13 +77,13 @@ class Committer:
 
 
 class Commits:
-    """The commits of one query. The caller keeps other writers away."""
+    """The commits of one query. The caller keeps other writers away from tables on disks."""
 
     def __init__(self, target: Target, *, accept_gaps: bool = False) -> None:
         self.directory = target.directory
         self._target = target
         self._accept_gaps = accept_gaps
-        self._position = Position(target.directory, target.epoch, self._check)
+        self._position = Position(target.directory, target.epoch, self._check, target.storage)
 
     def commit(
         self, read: Collection[ReadRange], files: Collection[WrittenFile], earliest: Earliest
@@ -95,9 +102,11 @@ class Commits:
                 "no_commit", where=self.directory, attempts=ATTEMPTS_MAX, error=error
             )
 
-        until_won(
-            lambda: self._attempt(read, files, earliest), (DeltaRsError, OSError), lost, given_up
-        )
+        def attempt() -> None:
+            with self._target.storage.guarded(self.directory, is_repeated=True):
+                self._attempt(read, files, earliest)
+
+        until_won(attempt, (DeltaRsError, OSError), lost, given_up)
 
     def _attempt(
         self, read: Collection[ReadRange], files: Collection[WrittenFile], earliest: Earliest

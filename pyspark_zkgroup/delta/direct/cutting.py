@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 from pyspark_zkgroup.delta.direct import deltars
 from pyspark_zkgroup.delta.direct.files import Files
 from pyspark_zkgroup.delta.direct.rules import Cut, WrittenFile
+from pyspark_zkgroup.delta.direct.storage import files_in
 from pyspark_zkgroup.delta.direct.takeover import KEYS, missing_keys
 from pyspark_zkgroup.delta.direct.target import Target
 from pyspark_zkgroup.errors import DeltaError
@@ -36,7 +36,8 @@ def cut(target: Target, one: Cut, has: pa.Array = NOTHING) -> Iterator[WrittenFi
         return
     schema = arrow_schema(target.file_columns)
     files = Files(target)
-    with pq.ParquetFile(Path(target.directory) / one.file.path) as source:
+    places = files_in(target.directory, target.storage)
+    with places.open(one.file.path) as opened, pq.ParquetFile(opened) as source:
         for batch in source.iter_batches(ROWS):
             offsets = batch[target.offset_column]
             kept = batch.filter(

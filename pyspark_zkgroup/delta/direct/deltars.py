@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark_zkgroup.delta.direct.features import Described
 from pyspark_zkgroup.delta.direct.rules import Log
+from pyspark_zkgroup.delta.direct.storage import LOCAL, Storage
 from pyspark_zkgroup.errors import DependencyError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
@@ -45,12 +46,12 @@ def check_installed() -> None:
         raise DependencyError.of("deltalake_missing")
 
 
-def opened(directory: str) -> DeltaTable | None:
+def opened(directory: str, storage: Storage = LOCAL) -> DeltaTable | None:
     from deltalake import DeltaTable
 
-    if not DeltaTable.is_deltatable(directory):
+    if not DeltaTable.is_deltatable(directory, storage.plain):
         return None
-    return DeltaTable(directory)
+    return DeltaTable(directory, storage_options=storage.plain)
 
 
 def described(table: DeltaTable) -> Described:
@@ -68,16 +69,24 @@ def keeps_marks(table: DeltaTable, found: Described) -> bool:
     return WATERMARKED in found.properties and table.transaction_version(MARKED) is not None
 
 
-def created(directory: str, columns: tuple[Column, ...], partitioned_by: list[str]) -> None:
+def created(
+    directory: str,
+    columns: tuple[Column, ...],
+    partitioned_by: list[str],
+    storage: Storage = LOCAL,
+) -> None:
     """Create the table with the property that it has watermarks."""
     from deltalake import Schema
 
     from pyspark_zkgroup.schema import arrow_schema
 
-    created_as(directory, Schema.from_arrow(arrow_schema(columns)).to_json(), partitioned_by)
+    schema = Schema.from_arrow(arrow_schema(columns)).to_json()
+    created_as(directory, schema, partitioned_by, storage)
 
 
-def created_as(directory: str, schema: str, partitioned_by: list[str]) -> None:
+def created_as(
+    directory: str, schema: str, partitioned_by: list[str], storage: Storage = LOCAL
+) -> None:
     """Create the table with a schema as Delta's log has it."""
     from deltalake import CommitProperties, DeltaTable, Schema
 
@@ -88,6 +97,7 @@ def created_as(directory: str, schema: str, partitioned_by: list[str]) -> None:
         partition_by=partitioned_by,
         configuration={WATERMARKED: VERSION},
         raise_if_key_not_exists=False,
+        storage_options=storage.plain,
         commit_properties=CommitProperties(app_transactions=_transactions({MARKED: 1})),
     )
 

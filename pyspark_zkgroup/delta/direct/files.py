@@ -7,13 +7,13 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyspark_zkgroup.delta.direct.rules import Log, WrittenFile
 from pyspark_zkgroup.delta.direct.statistics import statistics
+from pyspark_zkgroup.delta.direct.storage import files_in
 from pyspark_zkgroup.delta.direct.target import Target
 from pyspark_zkgroup.schema import arrow_schema
 
@@ -53,6 +53,7 @@ class Files:
 
     def __init__(self, target: Target) -> None:
         self._target = target
+        self._places = files_in(target.directory, target.storage)
         self._schema = arrow_schema(target.file_columns)
         self._open: OrderedDict[tuple[Log, Values], _OpenFile] = OrderedDict()
         self._waiting_bytes = 0
@@ -90,9 +91,7 @@ class Files:
         path = "/".join(
             [*(directory_of(name, value) for name, value in values), f"{_name()}.parquet"]
         )
-        place = Path(self._target.directory) / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        sink = pa.OSFile(str(place), "wb")
+        sink = self._places.create(path)
         metadata: list[pq.FileMetaData] = []
         writer = pq.ParquetWriter(
             sink,
@@ -115,6 +114,7 @@ class Files:
         file = self._open.pop(key)
         self._flush(file)
         file.writer.close()
+        size = file.sink.tell()
         file.sink.close()
         return WrittenFile(
             path=file.path,
@@ -122,7 +122,7 @@ class Files:
             first=file.first,
             last=file.last,
             rows=file.rows,
-            bytes=(Path(self._target.directory) / file.path).stat().st_size,
+            bytes=size,
             partition_values=file.values,
             stats=statistics(file.metadata[0], self._target.statistics),
         )

@@ -9,6 +9,7 @@ from pyspark_zkgroup.delta.direct import deltars
 from pyspark_zkgroup.delta.direct.bounds import Marks
 from pyspark_zkgroup.delta.direct.features import Described
 from pyspark_zkgroup.delta.direct.rules import Log
+from pyspark_zkgroup.delta.direct.storage import LOCAL, Storage
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import TopicPartition
 
@@ -22,9 +23,14 @@ class Position:
     """
 
     def __init__(
-        self, directory: str, epoch: int | None, check: Callable[[Described], None]
+        self,
+        directory: str,
+        epoch: int | None,
+        check: Callable[[Described], None],
+        storage: Storage = LOCAL,
     ) -> None:
         self.directory = directory
+        self._storage = storage
         self._epoch = epoch
         self._check = check
         self._table: DeltaTable | None = None
@@ -36,7 +42,7 @@ class Position:
         """Return the table as it is now, and the marks of these logs and their partitions."""
         moved, self._moved = self._moved, {}
         if self._table is None:
-            table = deltars.opened(self.directory)
+            table = deltars.opened(self.directory, self._storage)
             if table is None:
                 raise DeltaError.of("table_gone", where=self.directory)
             self._described(table)

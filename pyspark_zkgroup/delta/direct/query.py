@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,10 +14,17 @@ from pyspark_zkgroup.delta.direct.requirements import (
     names_of_table,
     partition_columns,
 )
-from pyspark_zkgroup.delta.direct.takeover import prepare
+from pyspark_zkgroup.delta.direct.storage import (
+    Storage,
+    checked_location,
+    is_object_store,
+    storage_of,
+)
+from pyspark_zkgroup.delta.direct.takeover import prepare, prepare_stored
 from pyspark_zkgroup.delta.direct.target import DAY, Target, row_columns
 from pyspark_zkgroup.delta.keys import keys
 from pyspark_zkgroup.delta.lock import alone, local_directory
+from pyspark_zkgroup.delta.session import check_has_jvm
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.schema import Column, spark_ddl
 
@@ -27,6 +35,8 @@ if TYPE_CHECKING:
 
 # As the tables that `writer` makes.
 BY_DEFAULT = ("topic", "partition")
+# Spark has one source of a name, and looks it up at load().
+_registering = threading.Lock()
 
 
 def ingest(
@@ -39,6 +49,7 @@ def ingest(
     partition_by: Sequence[str] | None = None,
     epoch: int | None = None,
     accept_gaps: bool = False,
+    storage_options: Mapping[str, str] | None = None,
 ) -> DataStreamWriter:
     """Return the writer of a query that appends topics to the Delta table at `path`, each record
     once. Set its trigger and name, and start it.
@@ -49,7 +60,8 @@ def ingest(
     `spark`: the session. `options` and `schema`: those of `format("zkgroup")`.
     `checkpointLocation`: that of the query. `partition_by`: the table's partition columns, fields
     such as `value.country`, or `day`. `epoch`: a number to write all records once more under.
-    `accept_gaps`: continue after records that the table misses.
+    `accept_gaps`: continue after records that the table misses. `storage_options`: how delta-rs
+    reaches a table in an object store (s3://, abfss:// or gs://), credentials included.
 
     DeltaError or OptionError if the table, the options or the environment do not allow it.
 
@@ -57,23 +69,43 @@ def ingest(
             spark, options, "/data/billing", checkpointLocation="/data/checkpoints/billing-1"
         ).start()
     """
-    from pyspark_zkgroup.delta.direct.source import NAME, FilesSource, given
+    from pyspark_zkgroup.delta.direct.source import NAME, given, source_for
 
     deltars.check_installed()
+    storage = storage_of(storage_options, path)
+    directory = _located(spark, path)
+    asked_epoch = keys(None, epoch).epoch
+    with storage.guarded(directory):
+        row_schema, target = _target(
+            dict(options), directory, schema, partition_by, asked_epoch, storage
+        )
+    _prepare(spark, target)
+    with _registering:
+        spark.dataSource.register(source_for(storage))
+        # Shows the source at a stop that Spark has logged the last batch.
+        reader = spark.readStream.format(NAME).option("checkpointLocation", checkpointLocation)
+        frame = reader.options(**options).options(**given(target, row_schema.json())).load()
+    commit = Committer(Commits(target, accept_gaps=accept_gaps), dict(options))
+    return frame.writeStream.foreachBatch(commit).option("checkpointLocation", checkpointLocation)
+
+
+def _located(spark: SparkSession, path: str) -> str:
+    """Object stores are delta-rs's to open: Spark may have no file system for them."""
+    check_has_jvm(spark)
+    if is_object_store(path):
+        return checked_location(path)
     directory = local_directory(spark, path)
     if directory is None:
         raise DeltaError.of("not_local", where=path)
-    row_schema, target = _target(
-        dict(options), str(directory), schema, partition_by, keys(None, epoch).epoch
-    )
-    with alone(spark, str(directory)):
+    return str(directory)
+
+
+def _prepare(spark: SparkSession, target: Target) -> None:
+    if is_object_store(target.directory):
+        prepare_stored(target)
+        return
+    with alone(spark, target.directory):
         prepare(target)
-    spark.dataSource.register(FilesSource)
-    # Shows the source at a stop that Spark has logged the last batch.
-    reader = spark.readStream.format(NAME).option("checkpointLocation", checkpointLocation)
-    frame = reader.options(**options).options(**given(target, row_schema.json())).load()
-    commit = Committer(Commits(target, accept_gaps=accept_gaps), dict(options))
-    return frame.writeStream.foreachBatch(commit).option("checkpointLocation", checkpointLocation)
 
 
 def _target(
@@ -82,6 +114,7 @@ def _target(
     schema: str | StructType | None,
     partition_by: Sequence[str] | None,
     epoch: int | None,
+    storage: Storage,
 ) -> tuple[StructType, Target]:
     from pyspark.sql.types import StructType as Row
 
@@ -97,7 +130,7 @@ def _target(
     given = _struct(schema) if isinstance(schema, str) else schema
     asked = columns_of(given)
     parsed.columns.shape(asked)
-    table = deltars.opened(directory)
+    table = deltars.opened(directory, storage)
     there = None if table is None else deltars.described(table)
     if partition_by is None and there is not None:
         partition_by = names_of_table(there, row_columns(asked, (DAY,)))
@@ -112,7 +145,7 @@ def _target(
     columns += [one for one in row if one.name in {p.name for p in by} - known]
     if epoch is not None:
         columns.append(Column("epoch", "int"))
-    target = Target(directory, tuple(columns), by, epoch=epoch)
+    target = Target(directory, tuple(columns), by, epoch=epoch, storage=storage)
     indexed = leaves(arrow_schema(target.file_columns))[:INDEXED_COLUMNS]
     target = replace(target, statistics=tuple(indexed))
     if there is not None:

@@ -5,11 +5,13 @@ them.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql.datasource import DataSource
 
 from pyspark_zkgroup.delta.direct.descriptions import COLUMNS
+from pyspark_zkgroup.delta.direct.storage import LOCAL, Storage
 from pyspark_zkgroup.delta.direct.target import Target
 from pyspark_zkgroup.schema import spark_ddl
 
@@ -30,11 +32,13 @@ def given(target: Target, schema: str) -> dict[str, str]:
 class FilesSource(DataSource):
     """`spark.readStream.format("zkgroup_files")`, which `delta.ingest` registers."""
 
+    storage: ClassVar[Storage] = LOCAL
+
     def __init__(self, options: dict[str, str]) -> None:
         from pyspark_zkgroup.spark.source import DefaultSource
 
         super().__init__(options)
-        self._target = Target.of_json(options.get(TARGET, "null"))
+        self._target = replace(Target.of_json(options.get(TARGET, "null")), storage=self.storage)
         self._schema = options[SCHEMA]
         read = {name: value for name, value in options.items() if name not in (SCHEMA, TARGET)}
         self._source = DefaultSource(read)
@@ -54,3 +58,12 @@ class FilesSource(DataSource):
         reader = self._source.streamReader(Row.fromJson(json.loads(self._schema)))
         reader.output = IntoFiles(self._target)
         return reader
+
+
+def source_for(storage: Storage) -> type[FilesSource]:
+    """Return a source whose tasks reach a store. Spark keeps the class, pickled with the storage,
+    and shows of it the name only. Options of the source it would show.
+    """
+    if storage == LOCAL:
+        return FilesSource
+    return type("StoredFilesSource", (FilesSource,), {"storage": storage})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.delta.conflicts import until_won
 from pyspark_zkgroup.delta.direct import deltars
 from pyspark_zkgroup.delta.direct.features import Described
 from pyspark_zkgroup.delta.direct.requirements import check_table
+from pyspark_zkgroup.delta.direct.storage import files_in
 from pyspark_zkgroup.delta.direct.target import Target
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import TopicPartition
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 Names = tuple[str, str, str]
 """Of the columns for topic, partition and offset."""
 KEYS: Names = ("topic", "partition", "offset")
+PREPARED_MAX = 5
+"""Attempts to create a table in an object store or take it over."""
 _WHOLE = ("short", "integer", "long")
 _KEY_TYPES = (("string",), _WHOLE, ("long",))
 
@@ -27,14 +30,31 @@ def prepare(target: Target) -> None:
     """Raise DeltaError unless tasks may write to the table, which exists afterwards and has
     watermarks. The caller keeps other writers away.
     """
-    table = deltars.opened(target.directory)
+    table = deltars.opened(target.directory, target.storage)
     if table is None:
-        _refuse_other_files(target.directory)
+        _refuse_other_files(target)
         partitioned = [one.name for one in target.partition_by]
-        deltars.created(target.directory, target.columns, partitioned)
+        deltars.created(target.directory, target.columns, partitioned, target.storage)
         return
     check_table(deltars.described(table), target)
     take_over(table, KEYS, target.epoch_column, target.directory)
+
+
+def prepare_stored(target: Target) -> None:
+    """Prepare a table in an object store, where no lock keeps others away: of two queries that
+    create the table or take it over, the second one finds what the first one has made. So does a
+    query whose own answer was lost.
+    """
+    from deltalake.exceptions import DeltaError as DeltaRsError
+
+    def attempt() -> None:
+        with target.storage.guarded(target.directory, is_repeated=True):
+            prepare(target)
+
+    def given_up(error: Exception) -> DeltaError:
+        return DeltaError.of("storage_failed", where=target.directory, error=error)
+
+    until_won(attempt, (DeltaRsError, OSError), lambda _: None, given_up, PREPARED_MAX)
 
 
 def take_over(table: DeltaTable, names: Names, epoch_column: str, where: str) -> None:
@@ -78,9 +98,8 @@ def missing_keys(table: Described, names: Names) -> list[str]:
     ]
 
 
-def _refuse_other_files(directory: str) -> None:
+def _refuse_other_files(target: Target) -> None:
     """Names that begin with `_` or `.` do not count: readers of a table ignore them."""
-    place = Path(directory)
-    names = sorted(one.name for one in place.iterdir()) if place.is_dir() else []
+    names = files_in(target.directory, target.storage).names()
     if others := [name for name in names if not name.startswith(("_", "."))]:
-        raise DeltaError.of("other_files", where=directory, files=", ".join(others[:3]))
+        raise DeltaError.of("other_files", where=target.directory, files=", ".join(others[:3]))

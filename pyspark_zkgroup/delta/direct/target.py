@@ -6,8 +6,9 @@ The driver hands it to the source as JSON, in an option.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
+from pyspark_zkgroup.delta.direct.storage import LOCAL, Storage
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.schema import COLUMNS, Column, Struct, Type, column_of
 
@@ -51,9 +52,13 @@ class Target:
     statistics: tuple[str, ...] = ()
     """Paths of the leaf columns that files have statistics of."""
     file_bytes: int = TARGET_FILE_BYTES
+    storage: Storage = LOCAL
+    """Not in the JSON, which Spark shows as an option: it may hold credentials."""
 
     def as_json(self) -> str:
-        return json.dumps(asdict(self), separators=(",", ":"))
+        plain = asdict(replace(self, storage=LOCAL))
+        del plain["storage"]
+        return json.dumps(plain, separators=(",", ":"))
 
     @classmethod
     def of_json(cls, text: str) -> Target:

@@ -30,13 +30,16 @@ class IntoFiles:
         ids = {r.partition: r.mark.topic_id for r in task.ranges}
         files = Files(self.target)
         written: list[WrittenFile] = []
+        storage, where = self.target.storage, self.target.directory
         for whole in batches:
             for part in of_one_partition(whole):
                 at = part["topic"][0].as_py(), part["partition"][0].as_py()
                 log = Log(*at, ids[at])  # type: ignore[index]
                 for values, rows in shared_out(part, self.target):
-                    written += files.add(log, values, rows)
-        written += files.finish()
+                    with storage.guarded(where):
+                        written += files.add(log, values, rows)
+        with storage.guarded(where):
+            written += files.finish()
         read = [ReadRange(Log(*r.partition, r.mark.topic_id), r.range) for r in task.ranges]
         yield descriptions.batch(read, written, settings.bootstrap)
 

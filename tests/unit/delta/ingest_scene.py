@@ -117,7 +117,8 @@ def prepared(directory: Path, **given: object) -> Target:
 def offsets(into: Target) -> dict[int, list[int]]:
     """Return the offsets of each partition, in their order, as delta-rs reads the table."""
     found: dict[int, list[int]] = {}
-    rows = DeltaTable(into.directory).to_pyarrow_table(columns=["partition", "offset"])
+    table = DeltaTable(into.directory, storage_options=into.storage.plain)
+    rows = table.to_pyarrow_table(columns=["partition", "offset"])
     for row in rows.to_pylist():
         found.setdefault(row["partition"], []).append(row["offset"])
     return {partition: sorted(values) for partition, values in found.items()}
