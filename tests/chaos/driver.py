@@ -12,16 +12,18 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from pyspark_zkgroup.delta import append_once, appender, session
 from pyspark_zkgroup.spark.stopping import stop
+from tests.chaos import direct
 from tests.chaos.job import Job
 from tests.spark.driver import COLUMNS, Events
 from tests.spark.sink import deliver
@@ -62,7 +64,9 @@ class Member:
     def __init__(self, spark: SparkSession, job: Job, events: Events) -> None:
         self.spark, self.job, self.events = spark, job, events
         self.asked = threading.Event()
-        self._append = appender(str(job.table), checkpointLocation=str(job.checkpoint))
+        self._append: Callable[[DataFrame, int], None] | None = None
+        if not job.direct:
+            self._append = appender(str(job.table), checkpointLocation=str(job.checkpoint))
 
     def run(self) -> None:
         while True:
@@ -86,14 +90,17 @@ class Member:
         return True
 
     def _start(self) -> StreamingQuery:
-        frame = self.spark.readStream.format("zkgroup").options(**self.job.options).load()
-        writer = frame.writeStream.foreachBatch(self._take)
-        writer = writer.option("checkpointLocation", str(self.job.checkpoint))
+        writer = direct.writer(self.spark, self.job) if self.job.direct else self._writer()
         # What Spark has not logged as finished is the first batch of this run.
         replays = self.job.unlogged()[-1:]
         query = writer.trigger(processingTime=f"{self.job.trigger_s} seconds").start()
         self.events.add("started", run=str(query.runId), replays=replays)
         return query
+
+    def _writer(self) -> DataStreamWriter:
+        frame = self.spark.readStream.format("zkgroup").options(**self.job.options).load()
+        writer = frame.writeStream.foreachBatch(self._take)
+        return writer.option("checkpointLocation", str(self.job.checkpoint))
 
     def _take(self, batch: DataFrame, number: int) -> None:
         began = time.time()
@@ -104,19 +111,21 @@ class Member:
         try:
             columns = [c.to_pylist() for c in batch.select(*COLUMNS).toArrow().columns]
             deliver(self.job.sink, number, began, time.time(), zip(*columns, strict=True))
+            assert self._append is not None
             self._append(batch, number)
         finally:
             batch.unpersist()
         self.events.add("appended", batch=number)
 
 
-def warm_up(spark: SparkSession, directory: Path) -> None:
+def warm_up(spark: SparkSession, job: Job) -> None:
     """The first jobs and the first Delta commit of a JVM take seconds. They belong to the start,
     not to a batch.
     """
     rows = spark.range(3).selectExpr("'t' AS topic", "0 AS partition", "id AS offset")
     rows.toArrow()
-    append_once(rows, str(directory / f"warm-{os.getpid()}"))
+    if not job.direct:
+        append_once(rows, str(job.scratch / f"warm-{os.getpid()}"))
 
 
 def main() -> None:
@@ -125,12 +134,15 @@ def main() -> None:
     asked = threading.Event()
     signal.signal(signal.SIGUSR1, lambda *_: asked.set())
     threading.Thread(target=_end_with_starter, daemon=True).start()
-    spark = session(f"zkgroup chaos {job.name}", print)
+    name = f"zkgroup chaos {job.name}"
+    spark = direct.session(name) if job.direct else session(name, print)
+    if job.direct:
+        direct.report_commits(job, events)
     spark.sparkContext.setLogLevel("WARN")
     context = spark.sparkContext
     assert context._jvm is not None
     jvm = int(context._jvm.java.lang.ProcessHandle.current().pid())
-    warm_up(spark, job.scratch)
+    warm_up(spark, job)
     spark.streams.addListener(Listener(events))
     events.add("ready", jvm=jvm, python=os.getpid())
     member = Member(spark, job, events)

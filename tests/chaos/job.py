@@ -9,13 +9,17 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Job:
-    """One member of the group: its query continues where it was, however often it is started."""
+    """One member of the group: its query continues where it was, however often it is started.
+    `direct`: it writes with `delta.ingest`. `cores`: how many tasks it runs at a time.
+    """
 
     name: str
     directory: Path
     table: Path
     options: dict[str, str]
     trigger_s: float
+    direct: bool = False
+    cores: int = 1
 
     @property
     def checkpoint(self) -> Path:

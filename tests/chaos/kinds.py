@@ -15,12 +15,14 @@ from tests.chaos.protocols import BROKERS, BROKERS_GROUP, COORDINATORS, MEMBERS,
 class Kind:
     """`on`: what it is done to. `hits`: what else must be whole meanwhile, so that it can be undone
     in time. `alone`: nothing else may come before it is over, as its judge wants clean ends.
+    `leaves_gaps`: no member reads what it has read, which `delta.ingest` refuses as a gap.
     """
 
     inflict: Inflict
     on: str = MEMBERS
     hits: frozenset[str] = frozenset()
     alone: bool = False
+    leaves_gaps: bool = False
 
 
 # A broker that starts while ZooKeeper is hurt ends again: its session is short.
@@ -57,14 +59,20 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "group coordinator killed": Kind(
             server_faults.kill_group_coordinator, BROKERS_GROUP, frozenset({BROKERS})
         ),
-        "plain consumer joined and left": Kind(server_faults.plain_consumer, BROKERS_GROUP),
+        "plain consumer joined and left": Kind(
+            server_faults.plain_consumer, BROKERS_GROUP, leaves_gaps=True
+        ),
     }
 )
 
 
-def kinds_of(protocol: Protocol) -> tuple[str, ...]:
+def kinds_of(protocol: Protocol, *, direct: bool = False) -> tuple[str, ...]:
     there = {MEMBERS, BROKERS, *protocol.also_hits}
-    return tuple(name for name, kind in KINDS.items() if kind.on in there)
+    return tuple(
+        name
+        for name, kind in KINDS.items()
+        if kind.on in there and not (direct and kind.leaves_gaps)
+    )
 
 
 def may_overlap(one: str, other: str) -> bool:

@@ -93,10 +93,10 @@ class Process:
             "spark.python.unix.domain.socket.dir": scratch,
         }
         flags = [
-            # One core. As in every cluster, a task may fail three times before its query does.
-            *("--master", "local[1,4]"),
+            # As in every cluster, a task may fail three times before its query does.
+            *("--master", f"local[{self.job.cores},4]"),
             *("--driver-memory", f"{HEAP_MB}m"),
-            *("--jars", ",".join(map(str, self._jars))),
+            *(("--jars", ",".join(map(str, self._jars))) if self._jars else ()),
             *(word for k, v in settings.items() for word in ("--conf", f"{k}={v}")),
             "pyspark-shell",
         ]

@@ -26,6 +26,7 @@ def content(
     judges_gaps = PROTOCOLS[settings.protocol].judges_gaps
     return {
         "protocol": settings.protocol,
+        "direct": settings.direct,
         "produced": evidence.produced,
         "read": evidence.read,
         "missing": evidence.missing,
@@ -88,7 +89,8 @@ def write(path: Path, report: dict[str, Any]) -> None:
 def lines(report: dict[str, Any]) -> Iterator[str]:
     counts, unowned = report["counts"], report["unowned"]
     yield (
-        f"protocol {report['protocol']}: produced {report['produced']} "
+        f"protocol {report['protocol']}{', delta.ingest' if report['direct'] else ''}: "
+        f"produced {report['produced']} "
         f"({counts['transactions_aborted']} transactions aborted), read {report['read']}, "
         f"{counts['read_by_plain_consumers']} by plain consumers; missing {report['missing']}, "
         f"read again {counts['duplicate_records']} "

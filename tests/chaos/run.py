@@ -67,12 +67,14 @@ class Run:
         self.faults: list[Fault] = []
         self.errors: list[str] = []
         self._doing = "starting"
-        self._kinds = settings.kinds or kinds_of(PROTOCOLS[settings.protocol])
+        protocol = PROTOCOLS[settings.protocol]
+        self._kinds = settings.kinds or kinds_of(protocol, direct=settings.direct)
 
     def run(self) -> dict[str, Any]:
         self.say(
-            f"protocol {self.settings.protocol}, seed {self.settings.seed}, at least "
-            f"{self.settings.minutes:g} minutes and "
+            f"protocol {self.settings.protocol}"
+            f"{', delta.ingest' if self.settings.direct else ''}, seed {self.settings.seed}, "
+            f"at least {self.settings.minutes:g} minutes and "
             f"{self.settings.faults_wanted} faults; all logs in {self.directory}"
         )
         with staged(self.settings, self.directory) as stage:
@@ -310,6 +312,7 @@ def main(given: Sequence[str] | None = None) -> int:
         faults=arguments.faults,
         kinds=tuple(arguments.kind),
         per_second=arguments.per_second,
+        direct=arguments.direct,
     )
     try:
         found = play(settings, arguments.report, keep=arguments.keep)
@@ -353,10 +356,14 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     add("--seed", type=int, default=random.randrange(10_000), help="of the faults; else by chance")
     add("--faults", type=int, metavar="N", help="how many at least; by default 4 in 3 minutes")
     add("--kind", action="append", default=[], choices=sorted(KINDS), help="only such faults")
+    add("--direct", action="store_true", help="the members write with delta.ingest")
     add("--per-second", type=float, default=1000.0, help="records produced (1000)")
     add("--report", type=Path, default=REPORT, metavar="FILE", help=f"({REPORT})")
     add("--keep", action="store_true", help="keep logs and table of a run that went well, too")
-    return parser.parse_args(given)
+    found = parser.parse_args(given)
+    if refused := [kind for kind in found.kind if found.direct and KINDS[kind].leaves_gaps]:
+        parser.error(f"delta.ingest refuses the gaps that this leaves: {', '.join(refused)}")
+    return found
 
 
 if __name__ == "__main__":

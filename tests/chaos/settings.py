@@ -15,7 +15,8 @@ FAULTS_PER_MINUTE = 4 / 3
 class Settings:
     """`faults`: at least so many are injected, however long it takes (see `minutes_max`); by
     default as many as the minutes ask for. `kinds`: only these. `overlapping`: the share of faults
-    after which another one comes before the group has settled.
+    after which another one comes before the group has settled. `direct`: the members write with
+    `delta.ingest`.
     """
 
     protocol: str = "zookeeper"
@@ -24,6 +25,7 @@ class Settings:
     faults: int | None = None
     kinds: tuple[str, ...] = ()
     overlapping: float = 0.25
+    direct: bool = False
     members: tuple[str, ...] = ("a", "b", "c")
     zookeepers: int = 3
     brokers: int = 3

@@ -224,7 +224,7 @@ def staged(settings: Settings, directory: Path) -> Iterator[Stage]:
         cuts = _roads(settings, sandbox, coordinators)
         for cut in cuts.values():
             stack.callback(cut.close)
-        jars = delta_jars(print)
+        jars = [] if settings.direct else delta_jars(print)
         members = {}
         for name, cut in cuts.items():
             given = Given(name, cut.addresses, sandbox.bootstrap_servers, settings)
@@ -312,4 +312,4 @@ def _job(given: Given, directory: Path) -> Job:
         "kafka.isolation.level": "read_committed",
         "checkpointLocation": str(home / "checkpoint"),
     }
-    return Job(given.name, home, directory / "table", options, settings.trigger_s)
+    return Job(given.name, home, directory / "table", options, settings.trigger_s, settings.direct)
