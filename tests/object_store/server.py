@@ -15,7 +15,6 @@ import re
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -35,6 +34,7 @@ class Front:
         # moto looks whether a key exists, and then puts it. S3 does both at once.
         self._one_at_a_time = threading.Lock()
         self._setting = threading.Lock()
+        self._ended = threading.Event()
         self._faults: list[dict[str, Any]] = []
         self._requests: list[str] = []
 
@@ -52,7 +52,7 @@ class Front:
             return _refused(start, 403, "SignatureDoesNotMatch")
         kind = fault.get("kind")
         if kind == "slow":
-            time.sleep(fault["seconds"])
+            self._ended.wait(fault["seconds"])
         if kind == "error":
             return _refused(start, fault["status"], fault["code"])
         with self._one_at_a_time:
@@ -61,6 +61,10 @@ class Front:
             environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
             raise ConnectionResetError
         return answer
+
+    def end(self) -> None:
+        """Let slow answers go at once."""
+        self._ended.set()
 
     def _set(self, environ: dict[str, Any], start: Start) -> Iterable[bytes]:
         given = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
@@ -101,6 +105,7 @@ def main() -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.port, flush=True)
     sys.stdin.read()
+    front.end()
 
 
 if __name__ == "__main__":
