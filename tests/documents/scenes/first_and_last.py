@@ -41,8 +41,8 @@ DEVELOPMENT = Scene(
                 "make chaos MINUTES=30": "make chaos MINUTES=3",
                 "make fuzz MINUTES=10": "make fuzz MINUTES=1",
                 "make fuzz-formats MINUTES=10": "make fuzz-formats MINUTES=1",
-                "python -m tests.security.fuzz --seconds 600": (
-                    "python -m tests.security.fuzz --seconds 60"
+                ".venv/bin/python -m tests.security.fuzz --seconds 600": (
+                    ".venv/bin/python -m tests.security.fuzz --seconds 60"
                 ),
             },
             left_out={
