@@ -30,7 +30,7 @@ from collections.abc import Sequence
 
 from pyspark_zkgroup import stop_on_sigterm
 from pyspark_zkgroup.delta import session
-from pyspark_zkgroup.jobs.appending import add_road, stream_into
+from pyspark_zkgroup.jobs.appending import add_write_path, stream_into
 from pyspark_zkgroup.jobs.arguments import (
     add_follow,
     add_member,
@@ -86,7 +86,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     add_member(parser)
     add_topics(parser)
     add_table(parser)
-    add_road(parser)
+    add_write_path(parser)
     add_follow(parser, None, "do not exit: look for new records every SECONDS, until SIGTERM")
     return checked(parser, given, "stream")
 

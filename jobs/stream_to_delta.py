@@ -27,7 +27,7 @@ import time
 from collections.abc import Sequence
 
 from pyspark_zkgroup import delta, stop_on_sigterm
-from pyspark_zkgroup.jobs.appending import add_road, stream_into
+from pyspark_zkgroup.jobs.appending import add_write_path, stream_into
 from pyspark_zkgroup.jobs.arguments import (
     add_follow,
     add_member,
@@ -86,7 +86,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     add_member(parser)
     add_topics(parser)
     add_table(parser)
-    add_road(parser)
+    add_write_path(parser)
     how = parser.add_mutually_exclusive_group()
     add_follow(how, FOLLOW_S, "look for new records every SECONDS (1), until SIGTERM")
     how.add_argument(

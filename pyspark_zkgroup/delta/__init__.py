@@ -9,9 +9,9 @@ which the table has no row (direct/bounds.py). A batch that begins there is appe
 rows below it only those are appended that the table does not have, and a commit of another writer
 meanwhile makes the batch look again. Ownership plays no part: it is the table that refuses.
 
-Where the bounds cannot be kept, each batch is joined with the table, inside the very write (road.py
-decides that). Delta remembers what the write has read, and fails it where another has appended to
-the same Kafka partitions meanwhile.
+Where the bounds cannot be kept, each batch is joined with the table, inside the very write
+(write_path.py decides that). Delta remembers what the write has read, and fails it where another
+has appended to the same Kafka partitions meanwhile.
 
 `ingest` is for queries that transform nothing: tasks write the files, and the table's watermarks
 decide (direct/rules.py).

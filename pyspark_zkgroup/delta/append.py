@@ -20,7 +20,6 @@ from pyspark_zkgroup.delta.lock import alone
 from pyspark_zkgroup.delta.planned import planned
 from pyspark_zkgroup.delta.ranges import Box, boxes
 from pyspark_zkgroup.delta.replay_tasks import few_replay_tasks
-from pyspark_zkgroup.delta.road import Road, check_existing, road
 from pyspark_zkgroup.delta.session import check_session
 from pyspark_zkgroup.delta.table import (
     Table,
@@ -29,6 +28,7 @@ from pyspark_zkgroup.delta.table import (
     may_add_columns,
     table,
 )
+from pyspark_zkgroup.delta.write_path import WritePath, check_existing, write_path
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
@@ -52,7 +52,7 @@ _STRANGERS_REMEDY = (
 
 
 # Appends of this process, by application, table, keys, columns, and whether batches have a plan.
-_roads: dict[tuple[str, Table, Keys, str, bool], Road] = {}
+_write_paths: dict[tuple[str, Table, Keys, str, bool], WritePath] = {}
 
 
 def append_once(
@@ -205,9 +205,9 @@ def _append(
     known = (application, target, by, batch.schema.json(), logs is not None)
 
     def attempt() -> None:
-        taken = _roads.get(known)
+        taken = _write_paths.get(known)
         if taken is None or taken.batches >= CHECKED_AGAIN_AFTER_BATCHES:
-            taken = road(batch, target, by, has_plan=logs is not None)
+            taken = write_path(batch, target, by, has_plan=logs is not None)
         if taken.bounded is not None:
             taken.bounded.append(batch, ranges, logs or (), fresh_rows)
         else:
@@ -216,11 +216,11 @@ def _append(
                     raise LostCommitError("another writer has given the table bounds")
                 target.append(fresh_rows(batch, target, by, boxes(ranges)))
         taken.batches += 1
-        _roads[known] = taken
+        _write_paths[known] = taken
 
     def lost(error: Exception) -> None:
         # The change may concern the table's own columns.
-        _roads.pop(known, None)
+        _write_paths.pop(known, None)
         _log.info("An append to %s is tried again: %s", target, error)
 
     def given_up(error: Exception) -> DeltaError:

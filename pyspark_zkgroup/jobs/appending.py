@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
-def add_road(parser: argparse.ArgumentParser) -> None:
-    road = parser.add_mutually_exclusive_group()
-    road.add_argument(
+def add_write_path(parser: argparse.ArgumentParser) -> None:
+    path = parser.add_mutually_exclusive_group()
+    path.add_argument(
         "--through-spark",
         action="store_true",
         help="let Spark write the files, as it does for tables that do not allow the other way",
     )
-    road.add_argument(
+    path.add_argument(
         "--direct",
         action="store_true",
         help="let tasks write the files in object stores too; elsewhere this is the default",

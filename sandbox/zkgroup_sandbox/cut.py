@@ -1,4 +1,4 @@
-"""One client's road to some servers, which can be cut without touching client or servers.
+"""One client's route to some servers, which can be cut without touching client or servers.
 
     with Cut(["127.0.0.1:2181", "127.0.0.1:2182"]) as cut:
         ... a client of cut.addresses, and of nothing else ...
@@ -6,7 +6,7 @@
         cut.refuse()     # connections are closed and refused: a firewall that answers
         cut.heal()
 
-What was under way when the road fell silent arrives after it is healed, as TCP sends it again: a
+What was under way when the route fell silent arrives after it is healed, as TCP sends it again: a
 request may so reach a server long after it was sent, and the end of a connection that a server has
 closed meanwhile is learned then.
 """

@@ -1,4 +1,4 @@
-"""A road between a client and its server that falls silent, is refused, and is healed."""
+"""A route between a client and its server that falls silent, is refused, and is healed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_bytes_pass_both_ways(echo: str) -> None:
         assert said(client, much) == much
 
 
-def test_on_a_silent_road_nothing_passes_until_it_is_healed(echo: str) -> None:
+def test_on_a_silent_route_nothing_passes_until_it_is_healed(echo: str) -> None:
     with Cut([echo]) as cut, connected(cut) as client:
         assert said(client, b"before") == b"before"
         cut.silence()
@@ -79,7 +79,7 @@ def test_on_a_silent_road_nothing_passes_until_it_is_healed(echo: str) -> None:
         assert said(client, b"after") == b"after"
 
 
-def test_on_a_silent_road_a_newcomer_connects_and_hears_nothing(echo: str) -> None:
+def test_on_a_silent_route_a_newcomer_connects_and_hears_nothing(echo: str) -> None:
     with Cut([echo]) as cut:
         cut.silence()
         with connected(cut) as client:
@@ -92,7 +92,7 @@ def test_on_a_silent_road_a_newcomer_connects_and_hears_nothing(echo: str) -> No
             assert client.recv(65536) == b"hello"
 
 
-def test_a_refused_road_closes_what_is_open_and_admits_no_client(echo: str) -> None:
+def test_a_refused_route_closes_what_is_open_and_admits_no_client(echo: str) -> None:
     with Cut([echo]) as cut:
         with connected(cut) as client:
             assert said(client, b"before") == b"before"

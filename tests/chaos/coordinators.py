@@ -1,6 +1,6 @@
 """Two processes of `zkgroup coordinator`, as an operator runs them: one in office, one waiting.
 
-Each has a separate road to ZooKeeper. They end with the process that started them.
+Each has a separate route to ZooKeeper. They end with the process that started them.
 """
 
 from __future__ import annotations

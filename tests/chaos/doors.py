@@ -1,5 +1,5 @@
-"""A separate listener of the brokers for each member. It advertises the member's road, so that the
-addresses that the member learns lead over that road too, and it alone can be cut off.
+"""A separate listener of the brokers for each member. It advertises the member's route, so that the
+addresses that the member learns lead over that route too, and it alone can be cut off.
 By the brokers' dynamic configuration, which they keep in ZooKeeper: it outlives their restarts.
 """
 
@@ -19,15 +19,15 @@ DEADLINE_S = 60.0
 
 
 def opened(sandbox: Sandbox, names: Sequence[str]) -> dict[str, Cut]:
-    """The road of each of these members; the caller closes them."""
+    """The route of each of these members; the caller closes them."""
     brokers = sandbox.brokers
     ports = {name: free_ports(len(brokers)) for name in names}
-    roads = {name: Cut([f"{LOOPBACK}:{port}" for port in ports[name]]) for name in names}
+    routes = {name: Cut([f"{LOOPBACK}:{port}" for port in ports[name]]) for name in names}
     admin = KafkaAdminClient(bootstrap_servers=[b.address for b in brokers])
     try:
         for at, broker in enumerate(brokers):
             inside = {name: f"{LOOPBACK}:{ports[name][at]}" for name in names}
-            outside = {name: roads[name].addresses.split(",")[at] for name in names}
+            outside = {name: routes[name].addresses.split(",")[at] for name in names}
             config = {
                 "listener.security.protocol.map": ",".join(
                     f"{_door(name)}:PLAINTEXT" for name in ("PLAINTEXT", *names)
@@ -40,14 +40,14 @@ def opened(sandbox: Sandbox, names: Sequence[str]) -> dict[str, Cut]:
     finally:
         admin.close()
     # The brokers take it up one after the other, and learn of each other's doors later still.
-    for name, road in roads.items():
-        wait_until(lambda road=road: _leads(road), DEADLINE_S, f"the doors of {name}")  # type: ignore[misc]
-    return roads
+    for name, route in routes.items():
+        wait_until(lambda route=route: _leads(route), DEADLINE_S, f"the doors of {name}")  # type: ignore[misc]
+    return routes
 
 
-def _leads(road: Cut) -> bool:
+def _leads(route: Cut) -> bool:
     """Every door is open, and all the others are known behind it."""
-    addresses = sorted(road.addresses.split(","))
+    addresses = sorted(route.addresses.split(","))
     for address in addresses:
         view = broker_view(int(address.rpartition(":")[2]))
         known = [] if view is None else [f"{host}:{port}" for host, port in view.brokers.values()]

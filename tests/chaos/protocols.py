@@ -1,4 +1,4 @@
-"""How the protocols differ in a chaos run: a member's road, its options, the servers that run,
+"""How the protocols differ in a chaos run: a member's route, its options, the servers that run,
 where the group is observed, and what the run may judge.
 """
 
@@ -20,10 +20,10 @@ BROKERS_GROUP = "group of the brokers"
 
 @dataclass(frozen=True)
 class Given:
-    """`road`: the addresses that lead over the member's road; `bootstrap`: those of the brokers."""
+    """`route`: the addresses of the member's route; `bootstrap`: those of the brokers."""
 
     name: str
-    road: str
+    route: str
     bootstrap: str
     settings: Settings
 
@@ -34,7 +34,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Protocol:
-    """`road`: the servers at the end of each member's road. `also_hits`: what faults hit in
+    """`route`: the servers at the end of each member's route. `also_hits`: what faults hit in
     addition to members and brokers. `paths`: the group's nodes; None if the brokers keep the group.
     `judges_gaps`: whether the rule of unowned.py holds: members have owner nodes, and the
     registrations decide the right to a partition. If it does not hold, each fault must be followed
@@ -42,7 +42,7 @@ class Protocol:
     """
 
     name: str
-    road: str
+    route: str
     paths: GroupPaths | None
     options: Callable[[Given], dict[str, str]]
     also_hits: frozenset[str] = frozenset()
@@ -51,7 +51,7 @@ class Protocol:
 
 def _zookeeper(given: Given) -> dict[str, str]:
     return {
-        "zookeeper.connect": given.road + CHROOT,
+        "zookeeper.connect": given.route + CHROOT,
         "zookeeper.session.timeout.ms": given.session_ms,
         # A member starts again while its ZooKeeper may still be hurt.
         "zookeeper.connection.timeout.ms": "60000",
@@ -65,7 +65,7 @@ def _coordinator(given: Given) -> dict[str, str]:
 def _light(given: Given) -> dict[str, str]:
     return {
         "protocol": "light",
-        "coordinator.addresses": given.road,
+        "coordinator.addresses": given.route,
         "coordinator.token": COORDINATOR_TOKEN,
         "kafka.bootstrap.servers": given.bootstrap,
         "session.timeout.ms": given.session_ms,
@@ -75,7 +75,7 @@ def _light(given: Given) -> dict[str, str]:
 def _kafka(given: Given) -> dict[str, str]:
     return {
         "protocol": "kafka",
-        "kafka.bootstrap.servers": given.road,
+        "kafka.bootstrap.servers": given.route,
         "session.timeout.ms": given.session_ms,
         "metadata.refresh.ms": "2000",
         # By this the brokers tell which member is which.

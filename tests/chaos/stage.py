@@ -1,5 +1,5 @@
-"""All there is in a chaos run: servers, three members with a road each to what keeps their session,
-producers, and what watches the group.
+"""All there is in a chaos run: servers, three members, each with a route to what keeps its
+session, producers, and what watches the group.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def staged(settings: Settings, directory: Path) -> Iterator[Stage]:
                 settings.coordinator_session_s,
             )
             stack.callback(coordinators.close)
-        cuts = _roads(settings, sandbox, coordinators)
+        cuts = _routes(settings, sandbox, coordinators)
         for cut in cuts.values():
             stack.callback(cut.close)
         jars = [] if settings.direct else delta_jars(print)
@@ -275,14 +275,14 @@ def _servers(settings: Settings, directory: Path) -> Iterator[Sandbox]:
         sandbox.kill()
 
 
-def _roads(
+def _routes(
     settings: Settings, sandbox: Sandbox, coordinators: Coordinators | None
 ) -> dict[str, Cut]:
-    road = PROTOCOLS[settings.protocol].road
-    if road == BROKERS:
+    route = PROTOCOLS[settings.protocol].route
+    if route == BROKERS:
         return opened(sandbox, settings.members)
     servers = [server.address for server in sandbox.zookeepers]
-    if road == COORDINATORS:
+    if route == COORDINATORS:
         assert coordinators is not None
         servers = coordinators.addresses
     return {name: Cut(servers) for name in settings.members}

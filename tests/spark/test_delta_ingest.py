@@ -140,7 +140,7 @@ def test_a_pipeline_moves_to_the_other_writer_and_back(scene: Scene) -> None:
     assert places(scene.by_delta_rs("t")) == sorted(expected)
 
 
-ROADS = {True: ("staged", "before", "after", "writing"), False: ("before", "after", "writing")}
+ROUTES = {True: ("staged", "before", "after", "writing"), False: ("before", "after", "writing")}
 
 
 @pytest.mark.long
@@ -150,7 +150,7 @@ def test_kills_at_each_step_of_both_writers(scene: Scene, seed: int) -> None:
     """Both write to one table in turn, by two checkpoints that each of them uses."""
     chance = random.Random(seed)
     expected: set[tuple[str, int, int]] = set()
-    steps = [(road, step) for road, names in ROADS.items() for step in names]
+    steps = [(route, step) for route, names in ROUTES.items() for step in names]
     chance.shuffle(steps)
     for through_spark, step in steps:
         expected |= set(scene.produce(EVENTS // 3).offsets())

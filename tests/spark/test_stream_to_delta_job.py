@@ -37,12 +37,12 @@ def python_of_the_job() -> int:
 
 
 @pytest.mark.parametrize(
-    "road", [("--through-spark",), ("--direct",)], ids=["through Spark", "direct"]
+    "route", [("--through-spark",), ("--direct",)], ids=["through Spark", "direct"]
 )
 def test_it_streams_until_sigterm_and_another_continues_and_ends(
-    scene: JobScene, road: tuple[str, ...]
+    scene: JobScene, route: tuple[str, ...]
 ) -> None:
-    group = ("--group", "streaming", *road)
+    group = ("--group", "streaming", *route)
     command = scene.submitted(
         JOB, *group, *scene.into("first"), "--follow", "0", "--max-offsets", "300"
     )

@@ -1,5 +1,5 @@
 """ZooKeeper alone is out of a member's reach: its brokers are not, and the others' ZooKeeper is
-there. The road is silent: connections stay open, and nothing passes.
+there. The route is silent: connections stay open, and nothing passes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def cut(sandbox: Sandbox) -> Iterator[Cut]:
 
 
 def two_members(scene: Scene, cut: Cut, topic: str) -> tuple[Member, Member]:
-    """a reaches ZooKeeper by the road that can be cut."""
+    """a reaches ZooKeeper by the route that can be cut."""
     session = {"zookeeper.session.timeout.ms": str(int(SESSION_S * 1000))}
     a = scene.member("a", topic, **session, **{"zookeeper.connect": cut.addresses + CHROOT})
     b = scene.member("b", topic, **session)
@@ -104,7 +104,7 @@ def test_after_twice_its_session_without_zookeeper_others_read_and_it_had_stoppe
     healed = time.time()
     cut.heal()
     scene.wait_shares(topic, {"a": 4, "b": 4}, "a to be back")
-    print(f"a was back {time.time() - healed:.2f} s after the road was healed")
+    print(f"a was back {time.time() - healed:.2f} s after the route was healed")
     # What a had planned and could not commit; nothing that it planned later.
     in_flight: set[Record] = set()
     for number, at in planned_at(a).items():

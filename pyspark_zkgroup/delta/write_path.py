@@ -31,7 +31,7 @@ _log = logging.getLogger("pyspark_zkgroup.delta")
 
 
 @dataclass(slots=True)
-class Road:
+class WritePath:
     """`bounded` is None where Spark commits. `files` counts the table's, for Delta's replay."""
 
     location: str
@@ -40,7 +40,7 @@ class Road:
     batches: int = 0
 
 
-def road(batch: DataFrame, target: Table, by: Keys, *, has_plan: bool) -> Road:
+def write_path(batch: DataFrame, target: Table, by: Keys, *, has_plan: bool) -> WritePath:
     """Make the table where there is none, and check the one there is. Only batches that have a plan
     give a table bounds: they begin where the bounds are.
     """
@@ -69,7 +69,7 @@ def road(batch: DataFrame, target: Table, by: Keys, *, has_plan: bool) -> Road:
         is_bounded = not reasons
     if reasons or not is_bounded:
         return _through_spark(spark, target, by, location, reasons)
-    return Road(location, bounded=BoundedTable(directory, by, batch))
+    return WritePath(location, bounded=BoundedTable(directory, by, batch))
 
 
 def check_existing(spark: SparkSession, target: Table, by: Keys) -> None:
@@ -104,7 +104,7 @@ def _opened(directory: Path | None) -> tuple[DeltaTable | None, list[str]]:
 
 def _through_spark(
     spark: SparkSession, target: Table, by: Keys, location: str, reasons: list[str]
-) -> Road:
+) -> WritePath:
     if target.has_watermarks(spark):
         raise DeltaError.of("unsuited", where=target, found=", ".join(reasons))
     facts = target.facts(spark)
@@ -113,7 +113,7 @@ def _through_spark(
         _log.info(
             "Comparing each batch with the rows of %s, because of %s", target, ", ".join(reasons)
         )
-    return Road(location, int(facts["numFiles"] or 0))
+    return WritePath(location, int(facts["numFiles"] or 0))
 
 
 def _check(target: Table, found: Described, by: Keys) -> None:
