@@ -4,8 +4,9 @@ python -m tests.spark.driver EVENTS_FILE
 
 It runs the jobs that come as lines on its input, one after the other: a job ends at SIGTERM by
 draining, at the line `stop` by a bare query.stop(), or by itself. At the line `progress` it reports
-its query's place in the group. Events are added to EVENTS_FILE as JSON lines; the metrics are in a
-file next to it. The end of the input ends the process.
+its query's place in the group; from the line `metrics` on, it serves metrics and writes them to a
+file next to EVENTS_FILE. Events are added to EVENTS_FILE as JSON lines. The end of the input ends
+the process.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryListener
+from pyspark.sql.streaming.listener import JStreamingQueryListener, StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
@@ -67,13 +68,34 @@ class Listener(StreamingQueryListener):
         self.events.add("started", query=str(event.id), run=str(event.runId))
 
     def onQueryProgress(self, event: Any) -> None:
-        self.events.add("progress", progress=json.loads(event.progress.json))
+        raise AssertionError("PlainProgress takes these events")
 
     def onQueryIdle(self, event: Any) -> None:
         self.events.add("idle")
 
     def onQueryTerminated(self, event: Any) -> None:
         self.events.add("terminated", run=str(event.runId), error=event.exception)
+
+
+class PlainProgress(JStreamingQueryListener):
+    """PySpark makes some hundred calls into the JVM for each progress. On a loaded machine they
+    take longer than a batch, so that what the tests hear of falls ever further behind.
+    """
+
+    def __init__(self, listener: Listener) -> None:
+        super().__init__(listener)
+        self.events = listener.events
+
+    def onQueryProgress(self, jevent: Any) -> None:
+        self.events.add("progress", progress=json.loads(jevent.progress().json()))
+
+
+def listen_to(spark: SparkSession, events: Events) -> None:
+    listener = Listener(events)
+    assert spark.sparkContext._jvm is not None
+    package = spark.sparkContext._jvm.org.apache.spark.sql.streaming
+    listener._jlistenerobj = package.PythonStreamingQueryListenerWrapper(PlainProgress(listener))
+    spark.streams.addListener(listener)
 
 
 def holds(holder: Path, number: int) -> bool:
@@ -161,12 +183,18 @@ class Driver:
         self.spark, self.events = spark, events
         self.jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self.query: StreamingQuery | None = None
+        self.metrics: ProgressListener | None = None
 
     def listen(self) -> None:
         """In a separate thread: the main one waits for the query, and for SIGTERM."""
         for line in sys.stdin:
             word = line.strip()
-            if word not in ("stop", "progress"):
+            if word == "metrics":
+                file = Path(sys.argv[1]).with_suffix(".prom")
+                self.metrics = ProgressListener(file=file, port=0)
+                self.spark.streams.addListener(self.metrics)
+                self.events.add("metrics", port=self.metrics.port)
+            elif word not in ("stop", "progress"):
                 self.jobs.put(Job.from_json(word))
             elif self.query is not None and word == "progress":
                 rows = [row.asDict() for row in progress_frame(self.query, self.spark).collect()]
@@ -198,18 +226,17 @@ def main() -> None:
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN")
-    spark.streams.addListener(Listener(events))
-    metrics = ProgressListener(file=Path(sys.argv[1]).with_suffix(".prom"), port=0)
-    spark.streams.addListener(metrics)
+    listen_to(spark, events)
     context = spark.sparkContext
     assert context._jvm is not None
     jvm = int(context._jvm.java.lang.ProcessHandle.current().pid())
     warm_up(spark)
     driver = Driver(spark, events)
     threading.Thread(target=driver.listen, daemon=True).start()
-    events.add("ready", jvm=jvm, python=os.getpid(), metrics_port=metrics.port)
+    events.add("ready", jvm=jvm, python=os.getpid())
     driver.run()
-    metrics.close()
+    if driver.metrics is not None:
+        driver.metrics.close()
     spark.stop()
 
 

@@ -57,7 +57,7 @@ class Driver:
                 stderr=log,
                 start_new_session=True,
             )
-        self.jvm = self.metrics_port = 0
+        self.jvm = 0
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -92,7 +92,6 @@ class Driver:
             return self.events("ready")
 
         said = wait_until(ready, START_DEADLINE_S, f"{self.name} to start")[0]
-        self.metrics_port = int(said["metrics_port"])
         self.jvm = int(said["jvm"])
 
     @property
@@ -134,6 +133,12 @@ class Driver:
             return self.events("asked")[before:]
 
         return wait_until(answered, END_DEADLINE_S, "the driver to tell its progress")[0]
+
+    def serve_metrics(self) -> int:
+        """Returns the port that they are served at."""
+        self._say("metrics")
+        said = wait_until(lambda: self.events("metrics"), END_DEADLINE_S, "the port of metrics")
+        return int(said[0]["port"])
 
     @property
     def metrics_file(self) -> Path:

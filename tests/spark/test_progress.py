@@ -36,7 +36,7 @@ def test_progress_of_a_member(scene: Scene) -> None:
     assert {(row["topic"], row["group"]) for row in answer["rows"]} == {(topic, scene.group)}
 
     label = f'group="{scene.group}"'
-    url = f"http://127.0.0.1:{driver.metrics_port}/metrics"
+    url = f"http://127.0.0.1:{driver.serve_metrics()}/metrics"
 
     def served() -> str:
         with urllib.request.urlopen(url, timeout=10) as got:
