@@ -192,14 +192,14 @@ class KafkaMembers:
 
     def lose(self, query: Query) -> None:
         kafka = next(known for known in self.made.queries if known is query)
-        keeper = kafka.kafka.keeper
-        life = keeper.member.life
+        kept = kafka.kafka.kept
+        life = kept.member.life
         coordinator = kafka.connect()
-        request = member_wire.leave_request(keeper.who(keeper.member), "expelled by a test")
+        request = member_wire.leave_request(kept.who(kept.member), "expelled by a test")
         assert coordinator.ask(request, timeout_s=5.0) is not None
         coordinator.close()
         wait_until(
-            lambda: keeper.member.life != life, 10, "a heartbeat to be refused", clock=query.clock
+            lambda: kept.member.life != life, 10, "a heartbeat to be refused", clock=query.clock
         )
 
     def committed(self, topic: str) -> dict[int, int]:

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from pyspark_zkgroup.protocols.kafka.kept_member import KeptMember
 from tests.contract.memberships import KINDS, Members, settle
 from tests.harness.group import twice
 from tests.harness.waiting import wait_until
@@ -128,8 +129,8 @@ def test_who_leaves_closes_its_connection(members: Members) -> None:
 
 def test_the_lease_is_three_quarters_of_the_session(members: Members) -> None:
     _, query = settled(members)
-    keeper = query.membership.keeper
-    assert keeper.lease_ends - keeper.heard_at == pytest.approx(4.5)  # session.timeout.ms=6000
+    kept = query.membership.kept
+    assert kept.lease_ends - kept.heard_at == pytest.approx(4.5)  # session.timeout.ms=6000
 
 
 def test_the_last_commit_of_a_membership_that_is_lost_is_not_tried(members: Members) -> None:
@@ -137,7 +138,7 @@ def test_the_last_commit_of_a_membership_that_is_lost_is_not_tried(members: Memb
     membership = query.membership
     tries: list[Any] = []
     membership.claims.commit_finished = tries.append
-    membership.keeper.give_up("a test")
+    membership.kept.give_up("a test")
     began = query.clock.monotonic()
     assert membership._commit_last()
     assert (tries, query.clock.monotonic() - began < 1.0) == ([], True)
@@ -173,7 +174,8 @@ def test_a_coordinator_that_cannot_answer_now_is_not_asked_without_a_pause(
         Any,
         SimpleNamespace(clock=None, threads=None, new_condition=lambda: changed),
     )
-    keeper = GroupKeeper("g", None, cast(Any, None), 0, cast(Any, None), environment)
+    kept = KeptMember("g", None, 6000, environment)
+    keeper = GroupKeeper(kept, cast(Any, None), 0, cast(Any, None), environment.threads)
     coordinator = cast(Any, SimpleNamespace(forget=lambda: forgets.append(True)))
     keeper._rest(coordinator, step)
     assert (len(forgets), changed.waits) == (forgotten, waits)

@@ -32,9 +32,9 @@ def die(query: KafkaQuery, step: str) -> None:
 
 def expel(query: KafkaQuery) -> None:
     """As an admin removes a member: it finds out by its next request."""
-    member = query.kafka.keeper.member
+    member = query.kafka.kept.member
     coordinator = query.connect()
-    request = member_wire.leave_request(query.kafka.keeper.who(member), "expelled by a test")
+    request = member_wire.leave_request(query.kafka.kept.who(member), "expelled by a test")
     assert coordinator.ask(request, timeout_s=5.0) is not None
     coordinator.close()
 
@@ -118,7 +118,7 @@ def test_a_member_that_is_expelled_joins_again_and_settles(group: KafkaGroup) ->
     group.produce(topic, 5)
     assert query.trigger() == 10 or query.trigger() == 10
     expel(query)
-    wait_until(lambda: query.kafka.keeper.member.life == 1, 5, "the loss to be noticed")
+    wait_until(lambda: query.kafka.kept.member.life == 1, 5, "the loss to be noticed")
     group.produce(topic, 5)
     settle(query)
     assert len(query.held) == 2
@@ -173,7 +173,7 @@ def test_a_slow_peer_does_not_hold_up_a_boundary(group: KafkaGroup) -> None:
         began = time.monotonic()
         wait_until(lambda: bool(quick.trigger()), 10, "rows of the quick one")
         assert time.monotonic() - began < 8
-    assert quick.kafka.keeper.member.phase == "rebalancing"
+    assert quick.kafka.kept.member.phase == "rebalancing"
     assert len(quick.held) == 2
     settle(quick, slow, newcomer)
     assert missing(group, all_rows(quick, slow, newcomer)) == []

@@ -133,7 +133,7 @@ def test_eager_members_hold_nothing_while_they_join(group: KafkaGroup) -> None:
 
     def joining() -> bool:
         first.trigger()
-        return first.kafka.keeper.member.phase == "rebalancing"
+        return first.kafka.kept.member.phase == "rebalancing"
 
     wait_until(joining, 10, "the first one to join again")
     assert first.held == set()

@@ -205,7 +205,7 @@ class KafkaClaims:
     def _log_skipped(self, written: Iterable[TopicPartition]) -> None:
         """Of first positions that are now the group's: another member may have written others."""
         records = {p: self._skipped[p] for p in written if p in self._skipped}
-        log_skipped(self.requests.keeper.group, records)
+        log_skipped(self.requests.kept.group, records)
         self._skipped.clear()
 
     def _first_positions(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:

@@ -28,6 +28,7 @@ from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
 from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings, Tokens
 from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from pyspark_zkgroup.protocols.kafka.kept_member import KeptMember
 from pyspark_zkgroup.protocols.kafka.refusals import refused
 from pyspark_zkgroup.protocols.kafka.replay import KafkaReplay
 from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
@@ -71,17 +72,12 @@ class KafkaMembership:
         self.losses = Losses(
             lambda p: f"the offset of {p} {place}", fail=options.fetch.fail_on_data_loss
         )
+        group = options.group
+        self.kept = KeptMember(group.id, group.member_id, settings.session_timeout_ms, environment)
         self.keeper = GroupKeeper(
-            *(
-                options.group.id,
-                options.group.member_id,
-                settings,
-                options.group.max_poll_interval_ms,
-            ),
-            connect,
-            environment,
+            self.kept, settings, group.max_poll_interval_ms, connect, environment.threads
         )
-        self.requests = GroupRequests(self.keeper, connect)
+        self.requests = GroupRequests(self.kept, connect)
         # The name ends in what makes it unique; the host before it may be longer than a token.
         tokens = Tokens("-".join(name.split("-")[-2:]))
         self.claims = KafkaClaims(
@@ -123,7 +119,7 @@ class KafkaMembership:
         return KafkaReplay(self, plan).run()
 
     def stirred(self) -> bool:
-        member, now = self.keeper.member, self.clock.monotonic()
+        member, now = self.kept.member, self.clock.monotonic()
         if member.fatal or member.life != self.holdings.life or member.needs_join:
             return True
         if self.topics.is_due(self.claims.unknown_to_brokers):
@@ -144,7 +140,7 @@ class KafkaMembership:
         except ServerError as error:
             # In a new query a wrong address is the user's to correct; else it is the network.
             is_first = self._new_query and not self._ever_joined
-            if is_first or self.keeper.member.fatal:
+            if is_first or self.kept.member.fatal:
                 raise
             now = self.clock.monotonic()
             if not self._notes or now - self._told_at >= _REPEATED_S:
@@ -156,17 +152,17 @@ class KafkaMembership:
         return self._standing()
 
     def prove(self) -> bool:
-        member = self.keeper.member
+        member = self.kept.member
         if member.life != self.holdings.life or not member.may_commit:
             return False
         meaning = codes.meaning_of("heartbeat", self.requests.heartbeat(member))
-        if meaning is Meaning.OLD_GENERATION and self.keeper.member.life == member.life:
+        if meaning is Meaning.OLD_GENERATION and self.kept.member.life == member.life:
             # The next generation has begun while we join, and our join lists what we hold. But was
             # it lost, a static member is passed over, and others are given what it holds.
             return self._has_lease()
         if meaning in (Meaning.DONE, Meaning.REBALANCE):
-            return self.keeper.member.life == member.life
-        self._check(self.keeper.member)
+            return self.kept.member.life == member.life
+        self._check(self.kept.member)
         return self._has_lease()
 
     def touched(self) -> bool:
@@ -180,7 +176,7 @@ class KafkaMembership:
 
     def give_up(self) -> int:
         held = len(self.holdings.held)
-        self.keeper.give_up("the driver has not called for longer than max.poll.interval.ms")
+        self.kept.give_up("the driver has not called for longer than max.poll.interval.ms")
         return held
 
     def subscribed(self) -> Collection[TopicPartition]:
@@ -189,7 +185,7 @@ class KafkaMembership:
         ]
 
     def wait(self, timeout_s: float) -> None:
-        self.keeper.await_change(self.keeper.member, timeout_s)
+        self.kept.await_change(self.kept.member, timeout_s)
 
     def leave(self, done: Mapping[TopicPartition, int]) -> None:
         """A static member does not leave: its share waits for it, for a session timeout."""
@@ -206,10 +202,10 @@ class KafkaMembership:
             _log.info("Left group %s as %s", self.options.group.id, self.consumer)
 
     def status(self) -> dict[str, Any]:
-        member = self.keeper.member
+        member = self.kept.member
         return {
             "member": self.consumer,
-            "members": self.keeper.led.members,
+            "members": self.kept.led.members,
             "memberId": member.id,
             "state": member.phase.upper(),
             "generation": member.generation,
@@ -225,11 +221,11 @@ class KafkaMembership:
 
     def step(self, wait_until: float) -> bool:
         """One round: whether there is nothing left to do at this boundary."""
-        member = self.keeper.member
+        member = self.kept.member
         self._check(member)
         committed = self.claims.commit_finished(member)
         self._notice_topics(member)
-        member = self.keeper.member
+        member = self.kept.member
         if member.life != self.holdings.life:
             # The answer to the commit said so. A join from here would list what we have just lost,
             # and its leader wait for us to give it back.
@@ -238,10 +234,10 @@ class KafkaMembership:
             if self.claims.is_put_off and not self.settings.is_cooperative:
                 return False
             self._begin_join(member)
-        if self.keeper.member.phase == "rebalancing":
+        if self.kept.member.phase == "rebalancing":
             self._await_join(wait_until)
         self._renew_lease()
-        member = self.keeper.member
+        member = self.kept.member
         if member.life != self.holdings.life or member.needs_join:
             return False
         adopted = self._adopted == (member.life, member.generation)
@@ -253,11 +249,11 @@ class KafkaMembership:
 
     def rejoin(self) -> Member:
         """For a replay: join whatever rebalance there is, and look a little later."""
-        member = self.keeper.member
+        member = self.kept.member
         self._check(member)
         if member.needs_join:
             self._begin_join(member)
-        return self.keeper.member
+        return self.kept.member
 
     @property
     def _join_wait_s(self) -> float:
@@ -275,13 +271,13 @@ class KafkaMembership:
         """While the group is given its assignment commits are refused for a moment."""
         until = self.clock.monotonic() + _JOIN_WAIT_S
         while True:
-            member = self.keeper.member
+            member = self.kept.member
             lost = member.life != self.holdings.life or bool(member.fatal)
             if lost or self.claims.commit_finished(member):
                 return not self.holdings.unsettled
             if self.clock.monotonic() >= until:
                 return False
-            self.keeper.await_change(member, _COMMIT_AGAIN_S)
+            self.kept.await_change(member, _COMMIT_AGAIN_S)
 
     def _check(self, member: Member) -> None:
         if member.fatal:
@@ -301,15 +297,15 @@ class KafkaMembership:
 
     def _notice_topics(self, member: Member) -> None:
         """The leader assigns what it knows of: it looks after the topics of all members."""
-        if tuple(self.topics.own()) != self.keeper.joined_topics:
-            self.keeper.ask_to_join("the topics that match the subscription have changed")
-        led = self.keeper.led.topics
+        if tuple(self.topics.own()) != self.kept.joined_topics:
+            self.kept.ask_to_join("the topics that match the subscription have changed")
+        led = self.kept.led.topics
         if (
             member.leads
             and led is not None
             and any(self.topics.numbers.get(t, ()) != numbers for t, numbers in led.items())
         ):
-            self.keeper.ask_to_join("partitions have appeared or gone")
+            self.kept.ask_to_join("partitions have appeared or gone")
 
     def _begin_join(self, member: Member) -> None:
         """What is not settled by now stays known, and settles what comes back untouched."""
@@ -322,17 +318,17 @@ class KafkaMembership:
     def _await_join(self, wait_until: float) -> None:
         """The same join is waited for once; then boundaries continue with what is held."""
         until = min(wait_until, self._join_until)
-        while (member := self.keeper.member).phase == "rebalancing" and not member.fatal:
+        while (member := self.kept.member).phase == "rebalancing" and not member.fatal:
             left_s = until - self.clock.monotonic()
             if left_s <= 0:
                 return
-            self.keeper.await_change(member, left_s)
+            self.kept.await_change(member, left_s)
 
     def _renew_lease(self) -> None:
         """While a join or a sync is pending no heartbeats are sent: a boundary with nothing to
         commit would find the lease run out, and one whose join was lost, nothing for minutes.
         """
-        member = self.keeper.member
+        member = self.kept.member
         if member.may_commit and not self._has_lease():
             self.requests.heartbeat(member)
 
@@ -347,7 +343,7 @@ class KafkaMembership:
             return True
         for partition in moving:
             self.holdings.give_back(partition)
-        led = self.claims.lead(member, self.keeper.led.ours)
+        led = self.claims.lead(member, self.kept.led.ours)
         self.claims.claim(member, member.assigned - self.holdings.held)
         now = self.clock.monotonic()
         if led and not self.holdings.waiting:
@@ -360,20 +356,20 @@ class KafkaMembership:
         if now - self._incomplete_since > self.settings.session_timeout_ms / 1000.0:
             # Perhaps the leader is a static member that came back and leads no more.
             self._incomplete_since = float("inf")
-            self.keeper.ask_to_join("some partitions cannot be claimed under this leader")
+            self.kept.ask_to_join("some partitions cannot be claimed under this leader")
         if moving:
-            self.keeper.ask_to_join(f"{len(moving)} partitions were given back")
+            self.kept.ask_to_join(f"{len(moving)} partitions were given back")
             return False
         return True
 
     # -- how it stands
 
     def _has_lease(self) -> bool:
-        member = self.keeper.member
-        return member.life == self.holdings.life and self.clock.monotonic() < self.keeper.lease_ends
+        member = self.kept.member
+        return member.life == self.holdings.life and self.clock.monotonic() < self.kept.lease_ends
 
     def _standing(self) -> Standing:
-        member = self.keeper.member
+        member = self.kept.member
         may_plan = self._has_lease()
         known = self.holdings.known
         positions = {
@@ -392,9 +388,9 @@ class KafkaMembership:
 
     def _all_notes(self) -> tuple[str, ...]:
         said = list(self._notes)
-        member = self.keeper.member
+        member = self.kept.member
         if member.phase == "rebalancing":
             said.append("the group is rebalancing")
-        if self._ever_joined and self.clock.monotonic() >= self.keeper.lease_ends:
+        if self._ever_joined and self.clock.monotonic() >= self.kept.lease_ends:
             said.append(f"the group coordinator is silent: {self.requests.trouble}")
         return tuple(said)

@@ -20,7 +20,7 @@ from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan, PlannedRange
 from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
 from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings
-from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from pyspark_zkgroup.protocols.kafka.kept_member import KeptMember
 from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
 from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupOffset, GroupProgress, replayed
 from pyspark_zkgroup.protocols.kafka.rules.member import Member
@@ -39,7 +39,7 @@ class ReplayingMember(Protocol):
     holdings: KafkaHoldings
     claims: KafkaClaims
     requests: GroupRequests
-    keeper: GroupKeeper
+    kept: KeptMember
 
     def refresh_topics(self) -> None: ...
     def rejoin(self) -> Member: ...
@@ -126,7 +126,7 @@ class KafkaReplay:
             self.holdings.known.pop(partition, None)
             self.open[partition] = ranges[partition]
         if lost:
-            self.membership.keeper.ask_to_join(f"{len(lost)} partitions were given back")
+            self.membership.kept.ask_to_join(f"{len(lost)} partitions were given back")
 
     def _say(self, what: str) -> None:
         now = self.clock.monotonic()

@@ -13,7 +13,7 @@ from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.member_wire import Write
 from pyspark_zkgroup.kafka.wire import BrokerError
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from pyspark_zkgroup.protocols.kafka.kept_member import KeptMember
 from pyspark_zkgroup.protocols.kafka.rules.commit_verdict import judge_commit
 from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupOffset
 from pyspark_zkgroup.protocols.kafka.rules.member import Member
@@ -24,8 +24,8 @@ _WRITES_MAX = 1000
 
 
 class GroupRequests:
-    def __init__(self, keeper: GroupKeeper, connect: Callable[[], GroupCoordinator]) -> None:
-        self.keeper = keeper
+    def __init__(self, kept: KeptMember, connect: Callable[[], GroupCoordinator]) -> None:
+        self.kept = kept
         self._connect = connect
         self._coordinator: GroupCoordinator | None = None
 
@@ -39,13 +39,13 @@ class GroupRequests:
             return {}
         coordinator = self._connected()
         response = coordinator.ask(
-            group_wire.fetch_request(self.keeper.group, partitions), timeout_s=_TIMEOUT_S
+            group_wire.fetch_request(self.kept.group, partitions), timeout_s=_TIMEOUT_S
         )
         answer = None if response is None else group_wire.fetch_answer(response)
         if answer is None or isinstance(answer, BrokerError):
             coordinator.trouble = coordinator.trouble or f"the offsets are not told: {answer}"
             code = coordinator.unanswered if answer is None else answer.code
-            self.keeper.offsets_refused(code, "")
+            self.kept.offsets_refused(code, "")
             coordinator.forget()
             return {}
         found: dict[TopicPartition, GroupOffset] = {}
@@ -54,7 +54,7 @@ class GroupRequests:
                 found[partition] = GroupOffset(None)
             elif isinstance(stored, BrokerError):
                 coordinator.trouble = f"the offset of {partition} is not told: {stored}"
-                self.keeper.offsets_refused(stored.code, f" {partition}")
+                self.kept.offsets_refused(stored.code, f" {partition}")
                 if codes.meaning_of("offset fetch", stored.code) is Meaning.LOOK_UP:
                     coordinator.forget()
             else:
@@ -69,15 +69,15 @@ class GroupRequests:
         found = dict.fromkeys(names, Meaning.UNSENT)
         for at in range(0, len(names), _WRITES_MAX):
             part = {p: writes[p] for p in names[at : at + _WRITES_MAX]}
-            sent_at = self.keeper.clock.monotonic()
+            sent_at = self.kept.clock.monotonic()
             coordinator = self._connected()
             response = coordinator.ask(
-                member_wire.commit_request(self.keeper.who(member), part), timeout_s=_TIMEOUT_S
+                member_wire.commit_request(self.kept.who(member), part), timeout_s=_TIMEOUT_S
             )
             answer = None if response is None else member_wire.commit_answer(response)
             verdict = judge_commit(part, answer, coordinator.unanswered)
             found |= verdict.outcomes
-            self.keeper.commit_answered(member, verdict, sent_at)
+            self.kept.commit_answered(member, verdict, sent_at)
             if codes.meaning_of("heartbeat", verdict.code) is Meaning.LOOK_UP:
                 coordinator.forget()
             if not verdict.goes_on:
@@ -85,17 +85,17 @@ class GroupRequests:
         return found
 
     def heartbeat(self, member: Member) -> int:
-        sent_at = self.keeper.clock.monotonic()
+        sent_at = self.kept.clock.monotonic()
         coordinator = self._connected()
         response = coordinator.ask(
-            member_wire.heartbeat_request(self.keeper.who(member)), timeout_s=_TIMEOUT_S
+            member_wire.heartbeat_request(self.kept.who(member)), timeout_s=_TIMEOUT_S
         )
         code = coordinator.unanswered
         if response is not None:
             code = member_wire.heartbeat_answer(response)
         if codes.meaning_of("heartbeat", code) is Meaning.LOOK_UP:
             coordinator.forget()
-        self.keeper.beat_answered(member, code, sent_at)
+        self.kept.beat_answered(member, code, sent_at)
         return code
 
     def close(self) -> None:

@@ -77,7 +77,7 @@ class GroupChecks(Checkers):
         holds, and no commit of the generation before was taken any more.
         """
         driver = self.drivers[client]
-        member = brokered(driver).keeper.member
+        member = brokered(driver).kept.member
         if member.may_commit and self.coordinator.group.generation > member.generation + 1:
             self.counts["a generation was missed"] += 1
             self.fault(driver, "it has missed a generation")
@@ -177,7 +177,7 @@ class GroupChecks(Checkers):
 
     def boundary(self, driver: Driver, offset: object) -> None:
         self.counts["boundary"] += 1
-        self.counts[f"boundary: {brokered(driver).keeper.member.phase}"] += 1
+        self.counts[f"boundary: {brokered(driver).kept.member.phase}"] += 1
 
     def planned(self, driver: Driver, plan: Plan) -> None:
         self.counts["plan"] += 1

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark_zkgroup.protocols.kafka import claims as kafka_claims
-from pyspark_zkgroup.protocols.kafka import keeper as kafka_keeper
+from pyspark_zkgroup.protocols.kafka import kept_member
 from pyspark_zkgroup.protocols.kafka import replay as kafka_replay
 from tests.sim.coverage import counts
 
@@ -50,7 +50,7 @@ def watch() -> None:
     _wrap(kafka_replay, "replayed", lambda found, _: f"replayed: {found}")
     _wrap(kafka_claims, "position", _position)
     for step in ("join_answered", "sync_answered", "heartbeat_answered"):
-        _wrap(kafka_keeper, step, lambda found, _: f"phase: {found.member.phase}")
+        _wrap(kept_member, step, lambda found, _: f"phase: {found.member.phase}")
 
 
 def missing(total: Counter[str], rare: bool) -> list[str]:

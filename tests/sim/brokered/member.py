@@ -164,11 +164,11 @@ class BrokeredDriver(Driver):
             if self.process.access.paused:
                 self.world.after(0.5, look)
                 return
-            keeper = brokered(self).keeper
-            life = keeper.member.life
+            kept = brokered(self).kept
+            life = kept.member.life
             with self.threads.standing_still():
                 following_s = silence.look()
-            if keeper.member.life != life:
+            if kept.member.life != life:
                 self.judge.fault(self, "it has given up: its batch takes too long")
             # Not at once: rounded, no time might pass at all.
             self.world.after(max(0.01, following_s / self.process.clock.rate), look)

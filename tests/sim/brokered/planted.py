@@ -17,7 +17,7 @@ from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols import start_lookup
 from pyspark_zkgroup.protocols.kafka import claims as kafka_claims
-from pyspark_zkgroup.protocols.kafka import keeper as kafka_keeper
+from pyspark_zkgroup.protocols.kafka import kept_member
 from pyspark_zkgroup.protocols.kafka import replay as kafka_replay
 from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
 from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings
@@ -99,7 +99,7 @@ def _join_first() -> Patches:
     real = KafkaMembership.step
 
     def step(self: KafkaMembership, wait_until: float) -> bool:
-        member = self.keeper.member
+        member = self.kept.member
         self._check(member)
         if member.needs_join:
             self._begin_join(member)
@@ -112,7 +112,7 @@ def _a_lease_without_end() -> Patches:
     """The member believes it until an answer says otherwise."""
 
     def has_lease(self: KafkaMembership) -> bool:
-        return self.keeper.member.life == self.holdings.life
+        return self.kept.member.life == self.holdings.life
 
     return [put(KafkaMembership, "_has_lease", has_lease)]
 
@@ -162,7 +162,7 @@ def _deaf_heartbeat() -> Patches:
     def heartbeat_answered(member: Member, *_args: Any, **_named: Any) -> Turn:
         return Turn(member, "rest")
 
-    return [put(kafka_keeper, "heartbeat_answered", heartbeat_answered)]
+    return [put(kept_member, "heartbeat_answered", heartbeat_answered)]
 
 
 def _leave_at_once() -> Patches:

@@ -11,10 +11,10 @@ from typing import Any, Final
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.model import Fence, TopicPartition
-from pyspark_zkgroup.protocols.kafka import keeper as kafka_keeper
+from pyspark_zkgroup.protocols.kafka import kept_member
 from pyspark_zkgroup.protocols.kafka import requests as kafka_requests
 from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
-from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
+from pyspark_zkgroup.protocols.kafka.kept_member import KeptMember
 from pyspark_zkgroup.protocols.kafka.rules.commit_verdict import CommitVerdict, judge_commit
 from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupProgress
 from pyspark_zkgroup.protocols.kafka.rules.member import Member, Turn, heartbeat_answered
@@ -71,8 +71,8 @@ def _a_refused_right_is_a_success() -> Patches:
 
     return [
         put(kafka_requests, "judge_commit", judge),
-        put(kafka_keeper, "heartbeat_answered", answered),
-        put(GroupKeeper, "offsets_refused", lambda _self, _code, _of: None),
+        put(kept_member, "heartbeat_answered", answered),
+        put(KeptMember, "offsets_refused", lambda _self, _code, _of: None),
     ]
 
 

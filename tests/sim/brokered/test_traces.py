@@ -110,7 +110,7 @@ def test_a_member_without_its_group_right_ends_and_another_reads_on() -> None:
         trace.go_until_gone(first)
         trace.go(20.0)
         assert trace.counts["query failed: AccessError"] + trace.counts["fatal: AccessError"] > 0
-        refusal = brokered(first).keeper.member
+        refusal = brokered(first).kept.member
         assert refusal.refusal == codes.GROUP_AUTHORIZATION_FAILED
 
 
@@ -122,7 +122,7 @@ def test_a_refusal_for_good_ends_the_query_whatever_it_answers(word: str) -> Non
         trace.go(3.0)
         trace.produce_each(5)
         trace.go_until_gone(first)
-        error = refused(brokered(first).keeper.member, "g")
+        error = refused(brokered(first).kept.member, "g")
         assert isinstance(error, AccessError)
         assert "GROUP_AUTHORIZATION_FAILED (30)" in error.what
 
@@ -133,10 +133,10 @@ def test_what_one_partition_is_refused_for_hides_nothing_of_the_member() -> None
     """
     with BrokeredTrace(partitions=2) as trace:
         first = begin_first_batch(trace)
-        life = brokered(first).keeper.member.life
+        life = brokered(first).kept.member.life
         trace.coordinator.refusals.unknown.add(FIRST)
         answer(trace, first, Odd("commit", codes.UNKNOWN_MEMBER_ID, picks=lambda p: p == SECOND))
-        trace.go_until(lambda: brokered(first).keeper.member.life > life)
+        trace.go_until(lambda: brokered(first).kept.member.life > life)
         assert not brokered(first).holdings.held
         trace.coordinator.refusals.unknown.clear()
 
@@ -146,7 +146,7 @@ def test_a_topic_that_may_not_be_read_any_more_ends_the_query() -> None:
         first = begin_first_batch(trace)
         trace.coordinator.refusals.topics.add((first.number, TOPIC))
         trace.go_until_gone(first)
-        assert "may not read t0-0" in brokered(first).keeper.member.fatal
+        assert "may not read t0-0" in brokered(first).kept.member.fatal
 
 
 def test_what_was_not_sent_any_more_is_in_no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
