@@ -205,7 +205,7 @@ class KafkaMembers:
     def committed(self, topic: str) -> dict[int, int]:
         query = self.made.queries[-1]
         partitions = [TopicPartition(topic, n) for n in query.brokers.partitions()[topic]]
-        found = query.kafka.requests.read(partitions)
+        found = query.kafka.lease.requests.read(partitions)
         return {p.partition: at.offset for p, at in found.items() if at.offset is not None}
 
     def set_offset(self, topic: str, partition: int, value: int) -> bool:

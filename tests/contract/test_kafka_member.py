@@ -57,8 +57,9 @@ def test_a_boundary_says_whether_all_that_is_finished_is_committed(members: Memb
     """A stop drains: only what is committed may be called so."""
     _, query = settled(members)
     membership = query.membership
-    assert membership._commit_last()
-    membership._finish({p: at.done + 1 for p, at in membership.holdings.known.items()})
+    departure = membership.departure
+    assert departure.commit_last()
+    membership.holdings.finish({p: at.done + 1 for p, at in membership.holdings.known.items()})
     assert membership.unsettled
     tries: list[float] = []
 
@@ -67,8 +68,8 @@ def test_a_boundary_says_whether_all_that_is_finished_is_committed(members: Memb
         assert len(tries) < 100, "asked again and again without a pause"
         return False
 
-    membership.claims.commit_finished = refused
-    assert not membership._commit_last()
+    departure.claims.commit_finished = refused
+    assert not departure.commit_last()
     assert len(tries) > 1
 
 
@@ -83,7 +84,7 @@ def test_a_first_position_is_marked_as_such(members: Members) -> None:
         written.append(writes)
         return {}
 
-    query.membership.claims.requests.write = write
+    query.membership.lease.requests.write = write
     for _ in range(5):
         query.trigger()
     (first, *_) = [writes for writes in written if writes]
@@ -103,7 +104,7 @@ def test_what_waited_for_an_answer_does_not_wait_after_it(members: Members) -> N
     topic = members.made.topic(2)
     members.made.produce(topic, EACH)
     query: Any = members.query(topic)
-    requests = query.membership.requests
+    requests = query.membership.lease.requests
     read, requests.read = requests.read, lambda _partitions: {}
     for _ in range(5):
         query.trigger()
@@ -115,7 +116,7 @@ def test_what_waited_for_an_answer_does_not_wait_after_it(members: Members) -> N
 
 def test_who_leaves_closes_its_connection(members: Members) -> None:
     _, query = settled(members)
-    coordinator = query.membership.requests._coordinator
+    coordinator = query.membership.lease.requests._coordinator
     closed, close = [], coordinator.close
 
     def noted() -> None:
@@ -137,10 +138,10 @@ def test_the_last_commit_of_a_membership_that_is_lost_is_not_tried(members: Memb
     _, query = settled(members)
     membership = query.membership
     tries: list[Any] = []
-    membership.claims.commit_finished = tries.append
+    membership.departure.claims.commit_finished = tries.append
     membership.kept.give_up("a test")
     began = query.clock.monotonic()
-    assert membership._commit_last()
+    assert membership.departure.commit_last()
     assert (tries, query.clock.monotonic() - began < 1.0) == ([], True)
 
 
@@ -174,7 +175,7 @@ def test_a_coordinator_that_cannot_answer_now_is_not_asked_without_a_pause(
         Any,
         SimpleNamespace(clock=None, threads=None, new_condition=lambda: changed),
     )
-    kept = KeptMember("g", None, 6000, environment)
+    kept = KeptMember("g", None, 6.0, environment)
     keeper = GroupKeeper(kept, cast(Any, None), 0, cast(Any, None), environment.threads)
     coordinator = cast(Any, SimpleNamespace(forget=lambda: forgets.append(True)))
     keeper._rest(coordinator, step)

@@ -27,8 +27,8 @@ class KafkaQuery(Query):
     def crash(self) -> None:
         """Stop without notice; the coordinator finds out by the session's timeout."""
         self.planner.silence.ended.set()
-        self.kafka.requests.close()
-        self.kafka.keeper.close(leave=False)
+        self.kafka.lease.requests.close()
+        self.kafka.departure.keeper.close(leave=False)
         self.brokers.close()
 
     def connect(self) -> GroupCoordinator:

@@ -41,7 +41,7 @@ def expel(query: KafkaQuery) -> None:
 
 def committed(query: KafkaQuery, topic: str, partitions: int) -> dict[int, int | None]:
     names = [TopicPartition(topic, n) for n in range(partitions)]
-    return {p.partition: at.offset for p, at in query.kafka.requests.read(names).items()}
+    return {p.partition: at.offset for p, at in query.kafka.lease.requests.read(names).items()}
 
 
 @pytest.mark.parametrize("member_id", ["", "one"])
@@ -228,7 +228,7 @@ def test_an_outage_is_logged_once_and_the_next_one_again(
     settle(query)
     for _ in range(2):
         with monkeypatch.context() as patch:
-            patch.setattr(query.kafka, "refresh_topics", away)
+            patch.setattr(query.kafka.rounds, "refresh_topics", away)
             for _ in range(5):
                 query.kafka.boundary({})
         query.kafka.boundary({})

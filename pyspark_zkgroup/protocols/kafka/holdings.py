@@ -4,8 +4,8 @@ writes bear.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from pyspark_zkgroup.model import Fence, TopicPartition
@@ -29,6 +29,13 @@ class KafkaHoldings:
     @property
     def unsettled(self) -> bool:
         return any(self.known[p].unsettled for p in self.held)
+
+    def finish(self, done: Mapping[TopicPartition, int]) -> None:
+        """Note up to where the planner's batches are done."""
+        for partition, until in done.items():
+            at = self.known.get(partition)
+            if at is not None and until > at.done:
+                self.known[partition] = replace(at, done=until)
 
     def lose(self, life: int) -> None:
         """Membership is lost: what we know stays, and settles what comes back untouched."""

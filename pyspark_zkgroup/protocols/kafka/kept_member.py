@@ -39,7 +39,7 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 class KeptMember:
     def __init__(
-        self, group: str, instance: str | None, session_timeout_ms: int, environment: Environment
+        self, group: str, instance: str | None, session_timeout_s: float, environment: Environment
     ) -> None:
         self.group = group
         self.clock = environment.clock
@@ -49,7 +49,7 @@ class KeptMember:
         self.joined_topics: tuple[str, ...] = ()
         """What the newest join has subscribed to."""
         self.join_reason = ""
-        self._session_timeout_s = session_timeout_ms / 1000.0
+        self._session_timeout_s = session_timeout_s
         self._changed = environment.new_condition()
         self._member = Member(instance=instance)
         self._farewell: Member | None = None

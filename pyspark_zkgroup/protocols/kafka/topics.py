@@ -30,6 +30,10 @@ class KafkaTopics:
         """Those of the subscription."""
         return sorted(self._threads())
 
+    def subscribed(self) -> list[TopicPartition]:
+        """All partitions of the subscription."""
+        return [TopicPartition(t, n) for t in self.own() for n in self.numbers.get(t, ())]
+
     def missing(self) -> list[str]:
         """What the subscription names and the brokers do not have, in words."""
         return missing_topics(self.options.topics.subscription, self.own, self.numbers)

@@ -243,7 +243,7 @@ class GroupChecks(Checkers):
         return None
 
     def _believes(self, driver: Driver) -> bool:
-        return brokered(driver)._has_lease()
+        return brokered(driver).lease.is_valid
 
     def number_of(self, driver: Driver) -> int:
         return int(driver.number)  # type: ignore[attr-defined]

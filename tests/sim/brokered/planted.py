@@ -20,10 +20,12 @@ from pyspark_zkgroup.protocols.kafka import claims as kafka_claims
 from pyspark_zkgroup.protocols.kafka import kept_member
 from pyspark_zkgroup.protocols.kafka import replay as kafka_replay
 from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
+from pyspark_zkgroup.protocols.kafka.departure import KafkaDeparture
 from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings
 from pyspark_zkgroup.protocols.kafka.keeper import GroupKeeper
-from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
+from pyspark_zkgroup.protocols.kafka.lease import KafkaLease
 from pyspark_zkgroup.protocols.kafka.requests import GroupRequests
+from pyspark_zkgroup.protocols.kafka.rounds import KafkaRounds
 from pyspark_zkgroup.protocols.kafka.rules import assignors
 from pyspark_zkgroup.protocols.kafka.rules.assignors import GroupMember
 from pyspark_zkgroup.protocols.kafka.rules.fencing import GroupOffset, GroupProgress, Outcome
@@ -96,25 +98,22 @@ def _commit_what_was_voided() -> Patches:
 
 def _join_first() -> Patches:
     """What is finished is committed after it."""
-    real = KafkaMembership.step
+    real = KafkaRounds.step
 
-    def step(self: KafkaMembership, wait_until: float) -> bool:
-        member = self.kept.member
-        self._check(member)
-        if member.needs_join:
-            self._begin_join(member)
+    def step(self: KafkaRounds, wait_until: float) -> bool:
+        self.rejoin()
         return real(self, wait_until)
 
-    return [put(KafkaMembership, "step", step)]
+    return [put(KafkaRounds, "step", step)]
 
 
 def _a_lease_without_end() -> Patches:
     """The member believes it until an answer says otherwise."""
 
-    def has_lease(self: KafkaMembership) -> bool:
+    def is_valid(self: KafkaLease) -> bool:
         return self.kept.member.life == self.holdings.life
 
-    return [put(KafkaMembership, "_has_lease", has_lease)]
+    return [put(KafkaLease, "is_valid", property(is_valid))]
 
 
 def _a_refused_commit_is_done() -> Patches:
@@ -166,7 +165,7 @@ def _deaf_heartbeat() -> Patches:
 
 
 def _leave_at_once() -> Patches:
-    return [put(KafkaMembership, "_commit_last", lambda _self: True)]
+    return [put(KafkaDeparture, "commit_last", lambda _self: True)]
 
 
 def _claim_without_reading() -> Patches:

@@ -24,21 +24,26 @@ PLAN = Plan(
 )
 
 
-class Member:
-    """One that is assigned what a test says. Each wait takes its time."""
+class Rounds:
+    """Of a member that is assigned what a test says. Each wait takes its time."""
 
     def __init__(self, *assigned: TopicPartition) -> None:
         self.now = 0.0
         self.token = OURS
         self.outages = self.rebalances = 0
-        self.options = SimpleNamespace(group=SimpleNamespace(id="g", rebalance_wait_ms=1000))
-        self.settings = SimpleNamespace(session_timeout_ms=2000)
-        self.clock = SimpleNamespace(monotonic=lambda: self.now)
         self.holdings = KafkaHoldings()
-        self.requests = SimpleNamespace(read=self._read)
-        self.claims = SimpleNamespace(move_fence=self._move)
+        self.claims = SimpleNamespace(
+            move_fence=self._move, requests=SimpleNamespace(read=self._read)
+        )
+        self.lease = SimpleNamespace(prove=lambda: True)
         self.member = SimpleNamespace(
             life=self.holdings.life, phase="stable", assigned=frozenset(assigned)
+        )
+        self.kept = SimpleNamespace(
+            group="g",
+            clock=SimpleNamespace(monotonic=lambda: self.now),
+            member=self.member,
+            await_change=self._wait,
         )
 
     def refresh_topics(self) -> None:
@@ -51,10 +56,7 @@ class Member:
         self.member.phase = "stable" if self.rebalances < 0 else "rebalancing"
         return self.member
 
-    def prove(self) -> bool:
-        return True
-
-    def wait(self, timeout_s: float) -> None:
+    def _wait(self, _seen: object, timeout_s: float) -> None:
         self.now += timeout_s
 
     def _read(self, partitions: list[TopicPartition]) -> dict[TopicPartition, GroupOffset]:
@@ -66,34 +68,34 @@ class Member:
 
 
 def test_what_is_still_assigned_to_us_is_read_again_at_once() -> None:
-    member: Any = Member(P0)
-    assert KafkaReplay(member, PLAN).run() == {P0}
-    assert (member.now, member.holdings.held) == (0.0, {P0})
+    rounds: Any = Rounds(P0)
+    assert KafkaReplay(rounds, PLAN, patience_s=3.0).run() == {P0}
+    assert (rounds.now, rounds.holdings.held) == (0.0, {P0})
 
 
 def test_another_members_partition_is_waited_for_and_then_left_out(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It may have died without having read anything: for a session and a rebalance."""
-    member: Any = Member()
-    assert KafkaReplay(member, PLAN).run() == frozenset()
-    assert member.now == pytest.approx(3.0, abs=0.3)
-    assert member.token == MOVED
+    rounds: Any = Rounds()
+    assert KafkaReplay(rounds, PLAN, patience_s=3.0).run() == frozenset()
+    assert rounds.now == pytest.approx(3.0, abs=0.3)
+    assert rounds.token == MOVED
     assert "ZKG-167" in caplog.text
 
 
 def test_what_the_replay_waits_for_is_logged_now_and_then(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    member: Any = Member(P0)
-    member.outages = 300
-    KafkaReplay(member, PLAN).run()
+    rounds: Any = Rounds(P0)
+    rounds.outages = 300
+    KafkaReplay(rounds, PLAN, patience_s=3.0).run()
     said = sum("ZKG-166" in message for message in caplog.messages)
     assert 1 < said < 10
 
 
 def test_an_assignment_is_waited_for_with_pauses() -> None:
-    member: Any = Member(P0)
-    member.rebalances = 10
-    assert KafkaReplay(member, PLAN).run() == {P0}
-    assert 1.0 <= member.now <= 10.0
+    rounds: Any = Rounds(P0)
+    rounds.rebalances = 10
+    assert KafkaReplay(rounds, PLAN, patience_s=3.0).run() == {P0}
+    assert 1.0 <= rounds.now <= 10.0
