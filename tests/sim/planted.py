@@ -28,6 +28,7 @@ from pyspark_zkgroup.protocols.owned.claims import Claiming, Moved
 from pyspark_zkgroup.protocols.owned.group_view import GroupReader, GroupView, read_owners
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
+from pyspark_zkgroup.protocols.owned.rebalancing import rebalance
 from pyspark_zkgroup.protocols.owned.rules import outcomes
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.protocols.owned.tenure import OwnerNodes
@@ -276,7 +277,7 @@ def _release_before_the_commit() -> Patches:
 
     def step(self: OwnedMembership, context: MemberContext) -> None:
         if self.agenda.joined and self.agenda.stirred():
-            self.rebalance(context)
+            rebalance(context, self.joining, self.waiting)
         real(self, context)
 
     return [

@@ -21,13 +21,13 @@ from pyspark_zkgroup.protocols import notes
 from pyspark_zkgroup.protocols.losses import Losses
 from pyspark_zkgroup.protocols.owned import replays
 from pyspark_zkgroup.protocols.owned.agenda import LOOK_BACKOFF_S, Agenda
-from pyspark_zkgroup.protocols.owned.decider import Decider, Look, Outlook
+from pyspark_zkgroup.protocols.owned.decider import Decider, Outlook
 from pyspark_zkgroup.protocols.owned.holdings import Holdings
 from pyspark_zkgroup.protocols.owned.joining import Joining
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.offset_watch import OffsetWatch
+from pyspark_zkgroup.protocols.owned.rebalancing import rebalance
 from pyspark_zkgroup.protocols.owned.requests import Requests
-from pyspark_zkgroup.protocols.owned.rules.causes import events
 from pyspark_zkgroup.protocols.owned.session_keeper import SessionKeeper
 from pyspark_zkgroup.protocols.owned.tenure import Tenure
 from pyspark_zkgroup.protocols.port import Standing
@@ -227,38 +227,9 @@ class OwnedMembership:
         if self.holdings.doubtful:
             self.agenda.stir("a claim or its end was not answered")
         if self.agenda.is_due():
-            self.rebalance(context)
+            rebalance(context, self.joining, self.waiting)
             self.joining.copy.write(context, has_lease=self.keeper.may_plan)
         self.decider.conclude(context, self.waiting.reasons)
-
-    def rebalance(self, context: MemberContext) -> None:
-        clock, target, before = context.clock, self.decider.target, self.decider.snapshot
-        began = clock.monotonic()
-        causes = self.agenda.take_causes()
-        try:
-            look = self.decider.look(context)
-            if look is Look.UNREGISTERED:
-                self.joining.join_again(context)
-                return
-            self.agenda.trouble = ""
-            if look is Look.UNDECIDED:
-                return
-            target = self.decider.target
-            mine = {p: t.number for p, t in target.items() if t.consumer == self.member}
-            moved = self.decider.move(context, mine)
-        except BaseException:
-            for cause in causes:
-                self.agenda.stir(cause)
-            raise
-        self.waiting.note(moved.waiting)
-        self.agenda.follow_up(again=moved.again, later=moved.later)
-        if moved.claimed or moved.released or moved.lost:
-            _log.info(
-                "Rebalanced group %s: %s, holding %d of %d; cause: %s; took %.0f ms",
-                *(context.paths.group, moved, len(self.holdings.held), len(target)),
-                events(causes, context.paths, self.member, before, self.decider.snapshot),
-                (clock.monotonic() - began) * 1000,
-            )
 
     @property
     def _may_plan(self) -> bool:
