@@ -9,7 +9,7 @@ import pytest
 
 from pyspark_zkgroup.clock import SystemClock
 from pyspark_zkgroup.errors import AssignmentError, ServerError
-from pyspark_zkgroup.protocols.owned import first_offsets
+from pyspark_zkgroup.protocols.owned import lost_offsets
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from tests.harness.group import Group, known, missing, settle, twice, waits_for
 from tests.harness.kept_offsets import keep, kept, live_consumer
@@ -206,7 +206,7 @@ def test_lost_nodes_are_restored_from_the_copy(
     held = watcher.membership.holdings
     group.client.delete(f"/consumers/{group.name}/offsets", recursive=True)
     # Another member was the last to read, and does not come back.
-    monkeypatch.setattr(first_offsets, "_RESTORE_S", 0.0)
+    monkeypatch.setattr(lost_offsets, "_RESTORE_S", 0.0)
     for partition in list(held.held):
         held.hand_on(partition)
     held.remembered.clear()

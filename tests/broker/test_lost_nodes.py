@@ -132,7 +132,7 @@ def test_what_no_member_restores_starts_at_its_beginning_after_a_while(
         f"that read the partition last may restore it within "
     )
     assert group.offsets(topic) == {}
-    monkeypatch.setattr("pyspark_zkgroup.protocols.owned.first_offsets._RESTORE_S", 0.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.owned.lost_offsets._RESTORE_S", 0.0)
     spare.until(10)
     assert rebuilt(caplog) == [
         f"Restored the group's offset of {topic}-{p} from the log start, as no other source is "
@@ -208,7 +208,7 @@ def test_a_memory_that_another_member_has_outrun_is_the_last_resort(
     assert missing(group, rows) == [] == twice(rows)
     b.crash()
     lose_everything(group)
-    monkeypatch.setattr("pyspark_zkgroup.protocols.owned.first_offsets._RESTORE_S", 0.0)
+    monkeypatch.setattr("pyspark_zkgroup.protocols.owned.lost_offsets._RESTORE_S", 0.0)
     settle(a, deadline_s=30)
     # Better than the log's beginning.
     assert (

@@ -7,18 +7,16 @@ at a different place.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping
 
-from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.group import obstacle
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt, NodeVersion
 from pyspark_zkgroup.group.ownership import OffsetRead
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
 from pyspark_zkgroup.protocols.losses import Losses
 from pyspark_zkgroup.protocols.owned.commits import present_offsets, read_offsets
 from pyspark_zkgroup.protocols.owned.kafka_copy import KafkaCopy
+from pyspark_zkgroup.protocols.owned.lost_offsets import LostOffsets
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.protocols.start_lookup import log_skipped, look_up_starts
@@ -26,20 +24,16 @@ from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.ranges.positions import Starting, StartingTimes, first_positions, skipped
 from pyspark_zkgroup.zk.port import DisconnectedError
 
-# How long to leave a partition whose offset node was lost to the member that read it last: a
-# running member restores it at its next boundary, a stopped one when it is started again.
-_RESTORE_S = 60.0
 # One transaction must stay below the server's packet limit of 1 MiB.
 _CREATES_MAX = 3000
 _ROUNDS_MAX = 3
 _FIRST = NodeVersion(czxid=0, version=0)
-_log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class FirstOffsets:
     """`fresh` are the topics of the first look of a new query. startingOffsets applies to them
-    alone, and only until the group has offsets of them. `seen` are partitions that had an offset
-    node once. `made_anew` are topics whose positions count the records of an earlier life.
+    alone, and only until the group has offsets of them. `made_anew` are topics whose positions
+    count the records of an earlier life.
     """
 
     def __init__(
@@ -56,9 +50,8 @@ class FirstOffsets:
         self.lives: Mapping[str, int] = {}
         self.topics: Mapping[str, tuple[int, ...]] = {}
         self.fresh: frozenset[str] = frozenset()
-        self.seen: set[TopicPartition] = set()
         self.made_anew: set[str] = set()
-        self._lost_since: dict[TopicPartition, float] = {}
+        self.lost = LostOffsets()
 
     def see(self, topics: Mapping[str, tuple[int, ...]], lives: Mapping[str, int]) -> None:
         """Note the topics. A topic may be deleted and recreated between two looks while we hold it:
@@ -94,7 +87,7 @@ class FirstOffsets:
         offsets: dict[TopicPartition, OffsetRead] = {}
         for _ in range(_ROUNDS_MAX):
             present = present_offsets(context, {p.topic for p in partitions})
-            self._note(context, present)
+            self.lost.note(context.holdings, present, self.topics)
             missing = [p for p in partitions if p not in present]
             written: dict[TopicPartition, OffsetRead] = {}
             if missing:
@@ -109,7 +102,7 @@ class FirstOffsets:
                     partitions = [p for p in partitions if p in present]
             offsets = read_offsets(context, [p for p in partitions if p not in written])
             offsets.update((p, written[p]) for p in partitions if p in written)
-            partitions = [p for p in partitions if p not in self._lost_since]
+            partitions = [p for p in partitions if not self.lost.is_awaited(p)]
             if len(offsets) == len(partitions):
                 break
         return offsets
@@ -162,17 +155,9 @@ class FirstOffsets:
         If their nodes are lost later, `startingOffsets` must not skip what the other members have
         not read yet.
         """
-        fresh = self.fresh - {p.topic for p in self.seen}
+        fresh = self.fresh - {p.topic for p in self.lost.seen}
         if fresh:
-            self._note(context, present_offsets(context, fresh))
-
-    def _note(self, context: MemberContext, present: Collection[TopicPartition]) -> None:
-        self.seen.update(present)
-        for partition in present:
-            self._lost_since.pop(partition, None)
-        for topic in list(context.holdings.lost_topics):
-            if all(TopicPartition(topic, n) in present for n in self.topics.get(topic, (0,))):
-                context.holdings.lost_topics.discard(topic)
+            self.lost.note(context.holdings, present_offsets(context, fresh), self.topics)
 
     def _write(
         self,
@@ -184,7 +169,7 @@ class FirstOffsets:
         """Return the nodes that we have created, which need not be read: their version is 0. The
         claim shows which life of the node it is.
         """
-        read_already = {p.topic for p in self.seen}
+        read_already = {p.topic for p in self.lost.seen}
         wanted = {t: [TopicPartition(t, n) for n in self.topics.get(t, ())] for t in topics}
         every = [p for partitions in wanted.values() for p in partitions]
         stored = self._stored([p for p in every if p not in present])
@@ -211,7 +196,7 @@ class FirstOffsets:
             )
             missing = [p for p in partitions if p in positions and p not in present]
             positions.update((p, stored[p].offset) for p in missing if p in stored)
-            missing = self._rebuild(context, positions, missing, earliest, stored, waiting)
+            missing = self.lost.rebuild(context, positions, missing, earliest, stored, waiting)
             for at in range(0, len(missing), _CREATES_MAX):
                 part = {p: b"%d" % positions[p] for p in missing[at : at + _CREATES_MAX]}
                 requests.append(
@@ -258,54 +243,3 @@ class FirstOffsets:
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, StoredOffset]:
         return {} if self.in_kafka is None else self.in_kafka.stored(partitions)
-
-    def _rebuild(
-        self,
-        context: MemberContext,
-        positions: dict[TopicPartition, int],
-        missing: list[TopicPartition],
-        earliest: Mapping[TopicPartition, int],
-        stored: Mapping[TopicPartition, StoredOffset],
-        waiting: dict[TopicPartition, str],
-    ) -> list[TopicPartition]:
-        """Return what to write now if the group's nodes were lost.
-
-        The position of this query is more accurate than any option. Partitions of another query are
-        left to it for a while.
-        """
-        holdings, now = context.holdings, context.clock.monotonic()
-        for partition in holdings.held.keys() & set(missing):
-            # The fence that it is held under is gone with the node. If a new one were created, and
-            # the connection broke before the proof, its own replay would refuse the plan. An
-            # existing owner node is found as one of ours at the next look.
-            holdings.lose_node(partition)
-            holdings.doubtful.add(partition)
-        holdings.lost_topics |= {p.topic for p in missing if holdings.position_of(p) is not None}
-        written: list[TopicPartition] = []
-        for partition in missing:
-            position = holdings.position_of(partition)
-            if position is None or partition in holdings.stale:
-                if partition not in self.seen and partition.topic not in holdings.lost_topics:
-                    written.append(partition)
-                    continue
-                left_s = self._lost_since.setdefault(partition, now) + _RESTORE_S - now
-                if left_s > 0:
-                    waiting[partition] = obstacle.lost_offset(
-                        context.paths.offset(partition), left_s
-                    )
-                    continue
-            self._lost_since.pop(partition, None)
-            if partition in stored and (position is None or partition in holdings.stale):
-                source, position = "Kafka", max(stored[partition].offset, position or 0)
-            elif position is None:
-                source, position = "the log start, as no other source is known", earliest[partition]
-            elif partition in holdings.stale:
-                source = "this query's progress before other members took over"
-            else:
-                source = "this query's progress"
-            positions[partition] = position
-            written.append(partition)
-            _log.warning(
-                catalogue.warning("ZKG-102", partition=partition, source=source, offset=position)
-            )
-        return written
