@@ -24,18 +24,16 @@ from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.protocols.owned.member_context import MemberContext
 from pyspark_zkgroup.protocols.owned.rules import kafka_copy
 from pyspark_zkgroup.protocols.owned.rules.kafka_copy import Copied
+from pyspark_zkgroup.protocols.owned.setbacks import Setbacks
 from pyspark_zkgroup.protocols.port import OffsetsInKafka
 
 _START_S = 10.0
 _NAME_S = 3.0
 _WRITE_S_MAX = 2.0
-_PAUSE_S_MIN, _PAUSE_S_MAX = 1.0, 60.0
 _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class KafkaCopy:
-    """`trouble` is why the copy is behind; empty if it is not."""
-
     def __init__(self, options: Options, store: OffsetsInKafka | None, clock: EventClock) -> None:
         self.beside = store
         if options.group.offsets_storage != "kafka":
@@ -46,19 +44,16 @@ class KafkaCopy:
         self.dual = options.group.dual_commit
         self.group = options.group.id
         self.clock = clock
-        self.trouble = ""
         # A third of the session: waiting for the brokers must not end it.
         self._write_s = min(_WRITE_S_MAX, options.zookeeper.timeout_ms / 3000)
         self._copied: dict[TopicPartition, Copied] = {}
         self._compared: set[TopicPartition] = set()
-        self._refused: frozenset[TopicPartition] = frozenset()
-        self._silent = False
-        self._paused_until = float("-inf")
-        self._pause_s = _PAUSE_S_MIN
+        self.setbacks = Setbacks(clock)
 
     @property
     def notes(self) -> list[str]:
-        return [f"the offsets in Kafka are behind: {self.trouble}"] if self.trouble else []
+        trouble = self.setbacks.trouble
+        return [f"the offsets in Kafka are behind: {trouble}"] if trouble else []
 
     def refuse_live_group(self) -> None:
         """Refuse to start next to a live group of this name in Kafka, if offsets are copied there.
@@ -146,11 +141,9 @@ class KafkaCopy:
         certain = {p: known[p] for p in held if p in known and known[p].doubt is None}
         committed = {p: k.value for p, k in certain.items() if k.value != UNREAD}
         due = kafka_copy.due(committed, self._copied, now)
-        if now < self._paused_until and not last:
-            # Partitions that were refused individually do not delay the others.
-            due = {} if self._silent else {p: n for p, n in due.items() if p not in self._refused}
-        if due:
-            self._write(self.store, context, due)
+        allowed = due if last else self.setbacks.allowed(due, now)
+        if allowed:
+            self._write(self.store, context, allowed)
 
     def _write(
         self, store: OffsetsInKafka, context: MemberContext, due: Mapping[TopicPartition, int]
@@ -160,27 +153,12 @@ class KafkaCopy:
                 due, kafka_copy.note_of(context.consumer), timeout_s=self._write_s
             )
         except ServerError as error:
-            self._silent = True
-            self._failed(error.what)
+            self.setbacks.unanswered(error.what)
             return
         now = self.clock.monotonic()
         self._copied.update((p, Copied(n, now)) for p, n in due.items() if p not in refused)
-        self._silent = refused.keys() == due.keys()
-        self._refused = (
-            (self._refused & context.holdings.held.keys()) - due.keys()
-        ) | refused.keys()
-        if refused:
-            self._failed(_refusal(store, refused, self._write_s))
-        elif self.trouble and not self._refused:
-            _log.info("The offsets in Kafka are up to date again")
-            self.trouble, self._pause_s, self._paused_until = "", _PAUSE_S_MIN, float("-inf")
-
-    def _failed(self, reason: str) -> None:
-        self._paused_until = self.clock.monotonic() + self._pause_s
-        self._pause_s = min(_PAUSE_S_MAX, 2 * self._pause_s)
-        if reason != self.trouble:
-            _log.warning(catalogue.warning("ZKG-104", reason=reason))
-        self.trouble = reason
+        reason = _refusal(store, refused, self._write_s) if refused else ""
+        self.setbacks.answered(due.keys(), refused.keys(), context.holdings.held, reason)
 
 
 def _refusal(

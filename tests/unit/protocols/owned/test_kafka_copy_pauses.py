@@ -83,16 +83,16 @@ def scene() -> Scene:
 def test_what_is_refused_for_itself_does_not_hold_up_the_rest(scene: Scene) -> None:
     scene.store.refuses = {P}
     scene.write()
-    assert scene.copy.trouble == "No (29) for t-0"
+    assert scene.copy.setbacks.trouble == "No (29) for t-0"
     scene.commit({P: 5, Q: 5})
     scene.write()
     assert scene.store.asked == [{P, Q}, {Q}]
-    assert scene.copy.trouble
+    assert scene.copy.setbacks.trouble
     scene.clock.now += 1.0
     scene.store.refuses = set()
     scene.write()
     assert scene.store.asked[-1] == {P}
-    assert (scene.store.taken, scene.copy.trouble) == ({P: 5, Q: 5}, "")
+    assert (scene.store.taken, scene.copy.setbacks.trouble) == ({P: 5, Q: 5}, "")
 
 
 def test_pauses_grow_to_a_minute_and_restart(scene: Scene) -> None:
@@ -109,7 +109,7 @@ def test_pauses_grow_to_a_minute_and_restart(scene: Scene) -> None:
     scene.store.is_away = False
     scene.clock.now += 60.0
     scene.write()
-    assert scene.copy.trouble == ""
+    assert scene.copy.setbacks.trouble == ""
     scene.store.is_away = True
     scene.commit({P: 9})
     scene.write()
