@@ -13,6 +13,8 @@ from pyspark_zkgroup.protocols.owned.membership import OwnedMembership
 from pyspark_zkgroup.protocols.owned.registrations import RegistrationNode
 from pyspark_zkgroup.protocols.port import Brokers, OffsetsInKafka
 from pyspark_zkgroup.protocols.zookeeper.computed_target import ComputedTarget
+from pyspark_zkgroup.protocols.zookeeper.other_members import OtherMembers
+from pyspark_zkgroup.protocols.zookeeper.unread import UnreadPartitions
 
 
 def zookeeper_membership(
@@ -33,6 +35,8 @@ def zookeeper_membership(
         static_id=options.group.member_id is not None,
     )
     reader = GroupReader(paths, options.topics.subscription, base.topic_reader())
-    decider = ComputedTarget(options, registration, base.agenda, reader, base.first)
+    unread = UnreadPartitions(options.group.strategy, options.group.order, environment.clock)
+    others = OtherMembers(registration, unread)
+    decider = ComputedTarget(options, others, base.agenda, reader, base.first)
     entry = Entry(RegistrationNode(registration, keeper).register)
     return base.membership("zookeeper", keeper, decider, entry)
