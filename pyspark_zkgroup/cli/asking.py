@@ -1,4 +1,8 @@
-"""Asks members of a group for something, and waits until they have answered or the time is up."""
+"""Asks members of a group for something, and waits until they have answered or the time is up.
+
+Members of groups in ZooKeeper. `brokered_asking` does the same where the brokers coordinate the
+group.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyspark_zkgroup.cli.reach import facts_of
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.requests import Kind, Request, is_over
-from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow
+from pyspark_zkgroup.inspect.report import report
+from pyspark_zkgroup.inspect.rows import GroupReport
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.inspect.member_nodes import MemberState
@@ -60,10 +66,29 @@ def chosen(seen: GroupReport, asked: Collection[str], more: Collection[str] = ()
 def refuse_others(seen: GroupReport, consumers: Collection[str]) -> None:
     """Only our own members look for requests."""
     for member in seen.members:
-        if member.consumer in consumers and member.kind != "zkgroup":
-            raise OptionError.of(
-                "foreign_member", consumer=member.consumer, kind=member.kind, session=member.session
-            )
+        if member.consumer not in consumers or member.kind == "zkgroup":
+            continue
+        if member.session is None:
+            where = f"{member.client} at {member.host.lstrip('/')}"
+            raise OptionError.of("foreign_client", consumer=member.consumer, where=where)
+        raise OptionError.of(
+            "foreign_member", consumer=member.consumer, kind=member.kind, session=member.session
+        )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A group before it is asked. `outside`: by consumer id, what members that live outside of the
+    group were asked, empty for one that is about to join again. `asked`: all with a request.
+    """
+
+    report: GroupReport
+    outside: Mapping[str, str]
+    asked: Collection[str]
+
+
+def asker() -> str:
+    return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
 class Asking:
@@ -75,12 +100,23 @@ class Asking:
         self._now = now
         self._rested: set[str] = set()
 
+    def look(self) -> Seen:
+        from pyspark_zkgroup.inspect.member_nodes import read_asked
+
+        asked = read_asked(self._store, self._group)
+        outside = {
+            consumer: "" if at.request is None or at.is_registered else f"{at.request}"
+            for consumer, at in self._states(asked).items()
+            if at.rests
+        }
+        return Seen(report(facts_of(self._store, self._group), {}), outside, asked)
+
     def send(self, kind: Kind, consumers: Sequence[str]) -> None:
         from pyspark_zkgroup.inspect import member_nodes
 
         self._tidy()
         at_ms = int(time.time() * 1000)
-        by = f"{getpass.getuser()}@{socket.gethostname()}"
+        by = asker()
         wanted = {}
         for consumer, at in self._states(consumers).items():
             session = at.session or at.rests
@@ -202,7 +238,3 @@ def outcome_values(outcomes: Collection[Outcome]) -> list[dict[str, Any]]:
 
 def status_of(outcomes: Collection[Outcome]) -> int:
     return 0 if all(one.is_done for one in outcomes) else PENDING
-
-
-def by_consumer(seen: GroupReport) -> Mapping[str, MemberRow]:
-    return {member.consumer: member for member in seen.members}

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
+from pyspark_zkgroup.cli.asking import Asking
+from pyspark_zkgroup.cli.brokered_asking import BrokeredAsking
 from pyspark_zkgroup.cli.brokered_live import BrokeredLive
-from pyspark_zkgroup.cli.counted import listed
 from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.reach import LogEnds, access_given, check_places, checked_group, store_of
 from pyspark_zkgroup.errors import OptionError, ZkgroupError
-from pyspark_zkgroup.inspect.rows import GroupReport
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.zk.store import Store
@@ -58,20 +58,21 @@ def found_group(
 
 
 @contextmanager
-def store_with_requests(connect: str, bootstrap: str, group: str) -> Iterator[Store]:
-    """ZooKeeper, where members look for what they are asked. The brokers keep no such thing: there
-    the command is refused, with the processes to end by hand.
-    """
+def asking_members(connect: str, bootstrap: str, group: str) -> Iterator[Asking | BrokeredAsking]:
     with found_group(connect, bootstrap, group) as live:
         if isinstance(live, BrokeredLive):
-            raise no_requests(live.look())
+            yield BrokeredAsking(live)
+        else:
+            yield Asking(live.store, group)
+
+
+@contextmanager
+def store_of_members(connect: str, bootstrap: str, group: str) -> Iterator[Store]:
+    """ZooKeeper, where any client can delete what a member has. Brokers are refused."""
+    with found_group(connect, bootstrap, group) as live:
+        if isinstance(live, BrokeredLive):
+            raise OptionError.of("brokered_eviction", group=group)
         yield live.store
-
-
-def no_requests(seen: GroupReport) -> OptionError:
-    hosts = sorted({f"{m.client} at {m.host.lstrip('/')}" for m in seen.members})
-    where = f" ({listed(hosts)})" if hosts else ""
-    return OptionError.of("brokered_members", group=seen.group, where=where)
 
 
 def is_brokered(store: Store, group: str, brokers: LogEnds) -> bool:

@@ -18,10 +18,11 @@ from pyspark_zkgroup.cli.asking import (
     refuse_others,
     status_of,
 )
+from pyspark_zkgroup.cli.brokered_asking import BrokeredAsking
 from pyspark_zkgroup.cli.brokered_live import BrokeredLive
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
-from pyspark_zkgroup.cli.found import found_group, store_with_requests
+from pyspark_zkgroup.cli.found import asking_members, found_group, store_of_members
 from pyspark_zkgroup.cli.reach import (
     facts_of,
     json_option,
@@ -29,10 +30,12 @@ from pyspark_zkgroup.cli.reach import (
 )
 from pyspark_zkgroup.cli.stop import timeout_option
 from pyspark_zkgroup.cli.wide import console
-from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.errors import OptionError, ServerError
+from pyspark_zkgroup.group.noted_requests import NotedRequest
 from pyspark_zkgroup.group.ops import Done
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.group.paths import GroupPaths
+from pyspark_zkgroup.group.requests import Request
 from pyspark_zkgroup.inspect.age import age
 from pyspark_zkgroup.inspect.eviction import Belongings, deletions, has_moved, why_not
 from pyspark_zkgroup.inspect.report import report
@@ -40,7 +43,6 @@ from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.listing import counted
 
 if TYPE_CHECKING:
-    from pyspark_zkgroup.inspect.member_nodes import MemberState
     from pyspark_zkgroup.zk.store import Store
 
 _group = click.argument("group", shell_complete=complete_group)
@@ -65,7 +67,7 @@ def list_(group: str, connect: str, bootstrap: str, as_json: bool) -> None:
     """
     with found_group(connect, bootstrap, group) as live:
         if isinstance(live, BrokeredLive):
-            rows = brokered_rows(live.look())
+            rows = _brokered_rows(live)
         else:
             rows = _rows(live.store, report(live.facts(), {}))
     if as_json:
@@ -73,36 +75,66 @@ def list_(group: str, connect: str, bootstrap: str, as_json: bool) -> None:
         return
     table = Table(title=table_title(f"group {group}: {counted(len(rows), 'member')}"))
     is_brokered = isinstance(live, BrokeredLive)
-    titles = ("client", "host") if is_brokered else ("state", "since", "session", "asked")
-    for title in ("member", "kind", *titles):
+    titles = ("client", "host") if is_brokered else ("state", "since", "session")
+    for title in ("member", "kind", *titles, "asked"):
         table.add_column(title, overflow="fold")
     table.add_column("owns", justify="right")
     now_ms = time.time() * 1000
     for row in rows:
         cells = (row["client"], row["host"]) if is_brokered else _standing(row, now_ms)
-        add_row(table, row["consumer"], row["kind"], *cells, str(row["owns"]))
+        asked = row["request"]
+        said = "" if asked is None else f"{asked['kind']} by {asked['by']}"
+        add_row(table, row["consumer"], row["kind"], *cells, said, str(row["owns"]))
     console().print(table)
 
 
 def _standing(row: Mapping[str, Any], now_ms: float) -> tuple[str, ...]:
     since = "" if row["since_ms"] is None else age(now_ms - row["since_ms"])
-    asked = row["request"]
-    said = "" if asked is None else f"{asked['kind']} by {asked['by']}"
-    return (row["state"], since, row["session"], said)
+    return (row["state"], since, row["session"])
 
 
-def brokered_rows(seen: GroupReport) -> list[dict[str, Any]]:
-    return [
+def _brokered_rows(live: BrokeredLive) -> list[dict[str, Any]]:
+    seen = live.look()
+    try:
+        requests = BrokeredAsking(live).requests()
+    except ServerError as error:
+        say(f"What members were asked is not known: {error}", err=True)
+        requests = {}
+    rows: list[dict[str, Any]] = [
         {
             "consumer": member.consumer,
             "kind": member.kind,
+            "state": "asked" if member.consumer in requests else "member",
             "client": member.client,
             "host": member.host.lstrip("/"),
             "owns": member.owns,
             "static": member.static,
+            "request": _asked(requests.get(member.consumer)),
         }
         for member in seen.members
     ]
+    present = {member.consumer for member in seen.members}
+    rows += [
+        {
+            "consumer": member,
+            "kind": "zkgroup",
+            "state": "drained",
+            "client": "",
+            "host": "",
+            "owns": 0,
+            "static": None,
+            "request": _asked(request),
+        }
+        for member, request in requests.items()
+        if member not in present and request.kind == "drain"
+    ]
+    return rows
+
+
+def _asked(request: Request | NotedRequest | None) -> dict[str, Any] | None:
+    if request is None:
+        return None
+    return {"kind": request.kind, "by": request.by, "at_ms": request.at_ms}
 
 
 @members.command("drain")
@@ -119,33 +151,25 @@ def drain(
     It finishes its batch first; other members take over its partitions.
 
     Its process keeps running: stop it, or let it join again with `zkgroup members resume`. Exit
-    status 0 when it has left, 4 when it has not left yet: then the request remains. For groups in
-    ZooKeeper.
+    status 0 when it has left, 4 when it has not left yet: then the request remains.
 
     Example: zkgroup members drain billing vm1-7f3a --zookeeper zk1:2181/kafka
     """
-    from pyspark_zkgroup.inspect.member_nodes import read_asked, read_standings
-
-    with store_with_requests(connect, bootstrap, group) as store:
-        seen = report(facts_of(store, group), {})
-        standings = read_standings(store, group, read_asked(store, group))
-        resting = {consumer: at for consumer, at in standings.items() if at.rests}
-        wanted = chosen(seen, [member], resting)
-        refuse_others(seen, wanted)
-        outcomes = [one for c, at in resting.items() if c in wanted for one in _outside(c, at)]
+    with asking_members(connect, bootstrap, group) as asking:
+        seen = asking.look()
+        wanted = chosen(seen.report, [member], seen.outside)
+        refuse_others(seen.report, wanted)
+        # Nothing of one whose request was withdrawn just now: it is about to join again.
+        outcomes = [
+            Outcome(consumer, "drained", f"outside of the group already: {asked}")
+            for consumer, asked in seen.outside.items()
+            if consumer in wanted and asked
+        ]
         if not outcomes:
-            asking = Asking(store, group)
             asking.send("drain", wanted)
             outcomes = asking.wait("drain", wanted, timeout_s)
     _say(outcomes, as_json)
     raise SystemExit(status_of(outcomes))
-
-
-def _outside(consumer: str, at: MemberState) -> list[Outcome]:
-    """Nothing of one whose request was withdrawn just now: it is about to join again."""
-    if at.request is None or at.is_registered:
-        return []
-    return [Outcome(consumer, "drained", f"outside of the group already: {at.request}")]
 
 
 @members.command("resume")
@@ -158,12 +182,10 @@ def resume(group: str, member: str, connect: str, bootstrap: str, as_json: bool)
 
     Example: zkgroup members resume billing vm1-7f3a --zookeeper zk1:2181/kafka
     """
-    from pyspark_zkgroup.inspect.member_nodes import read_asked
-
-    with store_with_requests(connect, bootstrap, group) as store:
-        seen = report(facts_of(store, group), {})
-        (consumer,) = chosen(seen, [member], read_asked(store, group))
-        withdrawn = Asking(store, group).resume(consumer)
+    with asking_members(connect, bootstrap, group) as asking:
+        seen = asking.look()
+        (consumer,) = chosen(seen.report, [member], seen.asked)
+        withdrawn = asking.resume(consumer)
     text = "it joins at its next boundary" if withdrawn else "nothing was asked of it"
     _say([Outcome(consumer, "withdrawn" if withdrawn else "untouched", text)], as_json)
 
@@ -196,7 +218,7 @@ def evict(
     """
     from pyspark_zkgroup.inspect.member_nodes import read_belongings
 
-    with store_with_requests(connect, bootstrap, group) as store:
+    with store_of_members(connect, bootstrap, group) as store:
         facts = facts_of(store, group)
         seen = report(facts, {})
         owners = {consumer_of(o.data.decode("utf-8", "replace")) for o in facts.owners.values()}
@@ -279,9 +301,7 @@ def _rows(store: Store, seen: GroupReport) -> list[dict[str, Any]]:
                 "since_ms": None if member is None else member.since_ms,
                 "owns": 0 if member is None else member.owns,
                 "static": None if member is None else member.static,
-                "request": None
-                if asked is None
-                else {"kind": asked.kind, "by": asked.by, "at_ms": asked.at_ms},
+                "request": _asked(asked),
             }
         )
     return rows

@@ -12,6 +12,7 @@ import click
 from pyspark_zkgroup.cli.config_file import Access, read_access
 from pyspark_zkgroup.cli.counted import similar_names
 from pyspark_zkgroup.errors import OptionError, ServerError
+from pyspark_zkgroup.group.noted_requests import is_requests_group
 from pyspark_zkgroup.inspect.report import GroupFacts
 from pyspark_zkgroup.inspect.reset import LogSpan
 from pyspark_zkgroup.listing import first_few
@@ -257,10 +258,11 @@ class LogEnds:
         return self._group(group).commit(offsets, note, timeout_s=_ANSWER_S)
 
     def groups(self, names: Collection[str] | None) -> tuple[BrokeredGroup, ...]:
-        """These groups as far as the brokers coordinate them, or all that they coordinate."""
+        """These groups as far as the brokers coordinate them, or all that consumers are in."""
         from pyspark_zkgroup.kafka import brokered_groups
 
-        return brokered_groups.look(self._connected(), names, timeout_s=_ANSWER_S)
+        found = brokered_groups.look(self._connected(), names, timeout_s=_ANSWER_S)
+        return tuple(one for one in found if names or not is_requests_group(one.group))
 
     def group_members(self, group: str) -> Collection[BrokerMember]:
         """Consumers in a group of that name that the brokers coordinate."""

@@ -7,21 +7,11 @@ from collections.abc import Sequence
 
 import click
 
-from pyspark_zkgroup.cli.asking import (
-    Asking,
-    chosen,
-    outcome_values,
-    refuse_others,
-    status_of,
-)
+from pyspark_zkgroup.cli.asking import chosen, outcome_values, refuse_others, status_of
 from pyspark_zkgroup.cli.cells import say
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
-from pyspark_zkgroup.cli.found import store_with_requests
-from pyspark_zkgroup.cli.reach import (
-    facts_of,
-    json_option,
-    place_options,
-)
+from pyspark_zkgroup.cli.found import asking_members
+from pyspark_zkgroup.cli.reach import json_option, place_options
 from pyspark_zkgroup.listing import counted
 
 timeout_option = click.option(
@@ -57,29 +47,23 @@ def stop(
     """Stop queries of GROUP after their batch is committed.
 
     Exit status 0 when they have stopped, 4 when one has not stopped yet: then the request remains,
-    and `zkgroup members resume` withdraws it. For groups in ZooKeeper.
+    and `zkgroup members resume` withdraws it.
 
     Example: zkgroup stop billing vm1-7f3a --zookeeper zk1:2181/kafka
     """
-    from pyspark_zkgroup.inspect.member_nodes import read_asked, read_standings
-    from pyspark_zkgroup.inspect.report import report
-
     if bool(members) == every_member:
         raise click.UsageError("name members (`zkgroup members list`), or give --all")
-    with store_with_requests(connect, bootstrap, group) as store:
-        seen = report(facts_of(store, group), {})
-        standings = read_standings(store, group, read_asked(store, group))
-        resting = [consumer for consumer, at in standings.items() if at.rests]
+    with asking_members(connect, bootstrap, group) as asking:
+        seen = asking.look()
         if every_member:
-            ours = [m.consumer for m in seen.members if m.kind == "zkgroup"]
-            wanted = sorted({*ours, *resting})
+            ours = [m.consumer for m in seen.report.members if m.kind == "zkgroup"]
+            wanted = sorted({*ours, *seen.outside})
             if wanted and not yes and (as_json or not _confirmed(group, wanted)):
                 say("Nothing was changed: give --yes to stop all members", err=True)
                 raise SystemExit(1)
         else:
-            wanted = chosen(seen, members, resting)
-            refuse_others(seen, wanted)
-        asking = Asking(store, group)
+            wanted = chosen(seen.report, members, seen.outside)
+            refuse_others(seen.report, wanted)
         asking.send("stop", wanted)
         outcomes = asking.wait("stop", wanted, timeout_s)
     if as_json:

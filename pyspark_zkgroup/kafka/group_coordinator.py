@@ -31,6 +31,10 @@ class GroupCoordinator:
         """
         self._node: int | None = None
 
+    def of(self, group: str) -> GroupCoordinator:
+        """Return the coordinator of another group, asked over the same connections."""
+        return GroupCoordinator(self.cluster, group)
+
     def forget(self) -> None:
         """It has moved, or does not answer: look it up before the next request."""
         self._node = None

@@ -6,6 +6,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
+from pyspark_zkgroup.errors import StoppedError
+from pyspark_zkgroup.planning import planner
 from tests.harness.waiting import wait_until
-from tests.kafka.members import KafkaGroup, kafka_group_of, settle
+from tests.kafka.members import KafkaGroup, KafkaQuery, kafka_group_of, settle
 from tests.kafka.plain_consumers import PythonConsumer
 from zkgroup_sandbox import Sandbox
 
@@ -165,16 +168,101 @@ def test_doctor_looks_at_all_groups_of_the_brokers(group: KafkaGroup) -> None:
     assert f"{group.name}: group" in {finding["thing"] for finding in json.loads(said.stdout)}
 
 
-@pytest.mark.parametrize("command", [("stop",), ("members", "drain"), ("members", "evict")])
-def test_requests_to_members_are_refused_with_the_processes_to_end(
-    group: KafkaGroup, command: tuple[str, ...]
+@contextmanager
+def triggered(*queries: KafkaQuery) -> Iterator[list[StoppedError]]:
+    """Trigger the queries in turn, each until it ends; the list has the errors with which they
+    did.
+    """
+    over, ends = threading.Event(), []
+
+    def turn() -> None:
+        running = list(queries)
+        while running and not over.is_set():
+            for query in list(running):
+                try:
+                    query.trigger()
+                except StoppedError as error:
+                    ends.append(error)
+                    running.remove(query)
+
+    thread = threading.Thread(target=turn)
+    thread.start()
+    try:
+        yield ends
+    finally:
+        over.set()
+        thread.join()
+
+
+def states(group: KafkaGroup) -> list[tuple[str, str | None]]:
+    members = value(group, "members", "list", group.name)["members"]
+    return sorted((m["state"], m["request"] and m["request"]["kind"]) for m in members)
+
+
+def test_a_member_is_drained_comes_back_and_is_stopped(
+    group: KafkaGroup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(planner, "_DRIVER_STOPS_S", 0.5)
+    topic = group.topic(2)
+    group.produce(topic, EACH)
+    first, second = group.query(topic), group.query(topic)
+    settle(first, second)
+    members = {m["consumer"]: m for m in value(group, "members", "list", group.name)["members"]}
+    member = first.kafka.kept.member.id
+    assert members[member]["state"] == "member"
+    with triggered(first, second) as ends:
+        said = run(group, "members", "drain", group.name, member).stdout
+        assert said == f"{member}: left the group, and stays outside\n"
+        assert states(group) == [("drained", "drain"), ("member", None)]
+        assert "drain by" in run(group, "members", "list", group.name).stdout
+        again = run(group, "members", "drain", group.name, member).stdout
+        assert "outside of the group already: drain, asked by" in again
+        wait_until(lambda: len(second.held) == 2, 30, "the other to take over")
+        group.produce(topic, EACH)
+        wait_until(lambda: offsets_of(group) == {"0": 40, "1": 40}, 30, "the rest to be read")
+        run(group, "members", "resume", group.name, member)
+        wait_until(lambda: len(first.held) == 1, 30, "it to come back")
+        run(group, "stop", group.name, "--all", "--yes")
+        wait_until(lambda: len(ends) == 2, 30, "both queries to end")
+    assert states(group) == []
+    rows = [(topic, p, n) for p in range(2) for n in range(2 * EACH)]
+    assert sorted([*first.rows, *second.rows]) == rows
+    listed = {row["group"] for row in value(group, "groups")}
+    assert group.name in listed
+    assert not any(name.endswith("requests") for name in listed)
+
+
+def test_a_member_that_does_not_get_to_a_boundary_is_asked_until_it_does(group: KafkaGroup) -> None:
+    topic = group.topic(1)
+    group.produce(topic, EACH)
+    query = group.query(topic)
+    settle(query)
+    asked = ("members", "drain", group.name, group.name, "--timeout", "1")
+    assert "no answer yet" in run(group, *asked, status=4).stdout
+    assert states(group) == [("asked", "drain")]
+    with triggered(query):
+        wait_until(lambda: states(group) == [("drained", "drain")], 30, "it to leave")
+
+
+def test_a_plain_consumer_cannot_be_asked(group: KafkaGroup) -> None:
+    topic = group.topic(1)
+    consumer = PythonConsumer(group.sandbox.bootstrap_servers, group.name, topic)
+    try:
+        wait_until(lambda: consumer.held == 1, 30, "the consumer's share")
+        said = " ".join(run(group, "stop", group.name, "plain", status=1).stderr.split())
+    finally:
+        consumer.close()
+    assert "is not a zkgroup member (plain-python at 127.0.0.1)" in said
+    assert "does not accept requests" in said
+
+
+def test_eviction_is_refused(group: KafkaGroup) -> None:
     topic = group.topic(1)
     group.produce(topic, EACH)
     settle(group.query(topic))
-    said = " ".join(run(group, *command, group.name, group.name, status=1).stderr.split())
-    assert "do not accept requests: the brokers coordinate it" in said
-    assert f"Send SIGTERM to their jobs ({group.name} at 127.0.0.1)" in said
+    evict = ("members", "evict", group.name, group.name, "--yes")
+    said = " ".join(run(group, *evict, status=1).stderr.split())
+    assert "cannot be evicted: the brokers coordinate it" in said
 
 
 def test_top_shows_shares_and_what_has_moved(group: KafkaGroup) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from pyspark_zkgroup.group.noted_requests import is_requests_group
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.broker_group import GroupMember, Reply, Stored
@@ -34,6 +35,8 @@ class FakeGroupCoordinator(GroupRounds):
         self.kafka = kafka
         self.node = 1
         self.offsets: dict[TopicPartition, Stored] = {}
+        self.notes: dict[TopicPartition, Stored] = {}
+        """Offsets of the group without members in whose notes operators ask members."""
         self.late = False
         """The request was sent long ago: no client waits for its answer."""
         self.refusals = Refusals()
@@ -63,7 +66,9 @@ class FakeGroupCoordinator(GroupRounds):
     def ask(self, client: int, node: int, request: Any, reply: Reply) -> None:
         """At once, or, for a join and a sync, when others have done their part."""
         kind, word = type(request).__name__, word_of(request)
-        odd = self.refusals.take(client, word)
+        # What is asked of members concerns no answer that a test has prepared.
+        is_noted = is_requests_group(request.group_id)
+        odd = None if is_noted else self.refusals.take(client, word)
         code = codes.NONE
         if client in self.refusals.groups:
             code = codes.GROUP_AUTHORIZATION_FAILED
@@ -76,6 +81,8 @@ class FakeGroupCoordinator(GroupRounds):
         if code and (word != "commit" or code == codes.GROUP_AUTHORIZATION_FAILED):
             self._told(client, word, code)
             reply(refused(kind, request, code))
+        elif word == "commit" and is_noted:
+            reply(committed(request, self._write_note))
         elif word == "commit":
             self._commit(client, request, reply, refused=code, odd=odd)
         elif odd is not None:
@@ -259,6 +266,11 @@ class FakeGroupCoordinator(GroupRounds):
             self._told(client, "commit" if len(told) == 1 else "part of a commit", each)
         reply(response)
 
+    def _write_note(self, topic: str, one: Any) -> int:
+        stored = Stored(one.committed_offset, one.committed_metadata)
+        self.notes[TopicPartition(topic, one.partition_index)] = stored
+        return codes.NONE
+
     def _of_partition(self, client: int, partition: TopicPartition) -> int:
         is_there = partition in self.kafka.logs
         return self.refusals.of_partition(client, partition, is_there=is_there)
@@ -279,7 +291,8 @@ class FakeGroupCoordinator(GroupRounds):
         denied = {topic for one, topic in self.refusals.topics if one == client}
         if any(topic.name in denied for topic in request.topics):
             self._told(client, "fetch", codes.TOPIC_AUTHORIZATION_FAILED)
-        reply(fetched(request, self.offsets, denied))
+        offsets = self.notes if is_requests_group(request.group_id) else self.offsets
+        reply(fetched(request, offsets, denied))
 
     # -- what all of them do
 

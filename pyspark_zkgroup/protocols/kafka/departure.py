@@ -35,6 +35,22 @@ class KafkaDeparture:
             self.keeper.close(leave=not self.is_static)
             _log.info("Left group %s as %s", self.keeper.kept.group, self.consumer)
 
+    def step_out(self) -> None:
+        """On an operator's request. What cannot be committed now keeps the member in the group, and
+        is tried again at the next boundary.
+        """
+        kept, holdings = self.keeper.kept, self.claims.holdings
+        if kept.member.life != holdings.life:
+            holdings.lose(kept.member.life)
+        if kept.member.phase == "unjoined" or not self.commit_last():
+            return
+        held = len(holdings.held)
+        for partition in list(holdings.held):
+            holdings.give_back(partition)
+        kept.step_out()
+        holdings.lose(kept.member.life)
+        _log.info("Left group %s, released %d partitions", kept.group, held)
+
     def commit_last(self) -> bool:
         """While the group is given its assignment commits are refused for a moment."""
         kept, holdings = self.keeper.kept, self.claims.holdings

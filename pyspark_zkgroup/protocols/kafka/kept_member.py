@@ -30,6 +30,7 @@ from pyspark_zkgroup.protocols.kafka.rules.member import (
     join_answered,
     membership_given_up,
     offsets_refused,
+    stepped_out,
     sync_answered,
 )
 
@@ -108,6 +109,14 @@ class KeptMember:
             if self._member.phase != "unjoined":
                 self._farewell = self._member
                 self._note(membership_given_up(self._member, why))
+
+    def step_out(self) -> None:
+        """Leave, with everything committed, and stay outside until the next join."""
+        with self._changed:
+            if self._member.phase != "unjoined":
+                self._farewell, self._member = self._member, stepped_out(self._member)
+                self.heard_at = float("-inf")
+                self._changed.notify_all()
 
     def close(self, *, leave: bool) -> None:
         with self._changed:

@@ -18,6 +18,7 @@ from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan
 from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.kafka.adoption import KafkaAdoption
+from pyspark_zkgroup.protocols.kafka.asked import Asked
 from pyspark_zkgroup.protocols.kafka.claims import KafkaClaims
 from pyspark_zkgroup.protocols.kafka.departure import KafkaDeparture
 from pyspark_zkgroup.protocols.kafka.holdings import KafkaHoldings, Tokens
@@ -84,6 +85,7 @@ class KafkaMembership:
         self.departure = KafkaDeparture(
             keeper, claims, self.member, is_static=group.member_id is not None
         )
+        self.asked = Asked(group.id, requests.connected, clock)
         self._replay_patience_s = session_s + wait_s
 
     @property
@@ -104,11 +106,16 @@ class KafkaMembership:
         return KafkaReplay(self.rounds, plan, self._replay_patience_s).run()
 
     def stirred(self) -> bool:
-        return self.rounds.is_due()
+        return self.asked.is_due() or (not self._is_outside and self.rounds.is_due())
 
     def boundary(self, done: Mapping[TopicPartition, int]) -> Standing:
         self.holdings.finish(done)
-        self.rounds.run()
+        self.asked.look(self.kept.member.id, self.topics.noted(self.kept.joined_topics))
+        if self.asked.request is None:
+            self.rounds.run()
+        else:
+            self.lease.check(self.kept.member)
+            self.departure.step_out()
         self.waiting.note(self.holdings.waiting)
         self.waiting.say(len(self.holdings.held))
         return self._standing()
@@ -159,6 +166,10 @@ class KafkaMembership:
 
     def _standing(self) -> Standing:
         member = self.kept.member
+        request = self.asked.request
+        if request is not None:
+            ended = request.by if request.kind == "stop" and self._is_outside else ""
+            return Standing(notes=self._notes(), ended=ended)
         may_plan = self.lease.is_valid
         known = self.holdings.known
         positions = {
@@ -175,7 +186,15 @@ class KafkaMembership:
             expected=expected,
         )
 
+    @property
+    def _is_outside(self) -> bool:
+        """On request; the process lives on, and looks whether the request was withdrawn."""
+        return self.asked.request is not None and self.kept.member.phase == "unjoined"
+
     def _notes(self) -> tuple[str, ...]:
+        if self.asked.request is not None:
+            state = "outside of the group" if self._is_outside else "leaving the group"
+            return (f"{state}: {self.asked.request}",)
         said = list(self.rounds.notes)
         if self.kept.member.phase == "rebalancing":
             said.append("the group is rebalancing")

@@ -37,7 +37,7 @@ class GroupRequests:
         """What is not told now is left out: all of it where the coordinator is silent."""
         if not partitions:
             return {}
-        coordinator = self._connected()
+        coordinator = self.connected()
         response = coordinator.ask(
             group_wire.fetch_request(self.kept.group, partitions), timeout_s=_TIMEOUT_S
         )
@@ -70,7 +70,7 @@ class GroupRequests:
         for at in range(0, len(names), _WRITES_MAX):
             part = {p: writes[p] for p in names[at : at + _WRITES_MAX]}
             sent_at = self.kept.clock.monotonic()
-            coordinator = self._connected()
+            coordinator = self.connected()
             response = coordinator.ask(
                 member_wire.commit_request(self.kept.who(member), part), timeout_s=_TIMEOUT_S
             )
@@ -86,7 +86,7 @@ class GroupRequests:
 
     def heartbeat(self, member: Member) -> int:
         sent_at = self.kept.clock.monotonic()
-        coordinator = self._connected()
+        coordinator = self.connected()
         response = coordinator.ask(
             member_wire.heartbeat_request(self.kept.who(member)), timeout_s=_TIMEOUT_S
         )
@@ -103,7 +103,7 @@ class GroupRequests:
             self._coordinator.close()
             self._coordinator = None
 
-    def _connected(self) -> GroupCoordinator:
+    def connected(self) -> GroupCoordinator:
         if self._coordinator is None:
             self._coordinator = self._connect()
         return self._coordinator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from pyspark_zkgroup.clock import Clock
+from pyspark_zkgroup.group.noted_requests import places
 from pyspark_zkgroup.group.snapshot import topics_of
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.options import Options
@@ -33,6 +34,10 @@ class KafkaTopics:
     def subscribed(self) -> list[TopicPartition]:
         """All partitions of the subscription."""
         return [TopicPartition(t, n) for t in self.own() for n in self.numbers.get(t, ())]
+
+    def noted(self, joined: Collection[str]) -> tuple[TopicPartition, ...]:
+        """Those whose notes have requests to a member that has joined with these topics."""
+        return places(joined, self.numbers)
 
     def missing(self) -> list[str]:
         """What the subscription names and the brokers do not have, in words."""

@@ -164,6 +164,11 @@ def membership_given_up(member: Member, why: str) -> Member:
     return _lost(member, why, keep_id=member.instance is not None)
 
 
+def stepped_out(member: Member) -> Member:
+    """An operator has asked us to leave. A static member leaves its place, too."""
+    return _lost(member, "the request to leave was withdrawn", keep_id=False)
+
+
 def _answered(member: Member, request: Request, code: int, of: str = "") -> Turn:
     meaning = codes.meaning_of(request, code)
     if meaning is Meaning.FENCED:

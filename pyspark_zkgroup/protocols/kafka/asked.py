@@ -1,0 +1,92 @@
+"""What operators ask of this member: to leave the group, and to stay outside or to end the query.
+
+Brokers bring nothing to a member, so it looks for itself, now and then, in the planner's thread:
+into the notes of another group's offsets. Where it may not read them, or no broker answers, nothing
+is asked of it, and the next look comes later.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from pyspark_zkgroup.clock import Clock
+from pyspark_zkgroup.group.noted_requests import (
+    Heard,
+    NotedRequest,
+    decode_note,
+    heard,
+    requests_group,
+)
+from pyspark_zkgroup.kafka import group_wire
+from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
+from pyspark_zkgroup.kafka.wire import BrokerError
+from pyspark_zkgroup.model import StoredOffset, TopicPartition
+
+_LOOK_EVERY_S = 3.0
+_AFTER_SILENCE_S = 10.0
+_AFTER_REFUSAL_S = 60.0
+_TIMEOUT_S = 1.0
+_log = logging.getLogger("pyspark_zkgroup.group")
+
+
+class Asked:
+    def __init__(self, group: str, connected: Callable[[], GroupCoordinator], clock: Clock) -> None:
+        self._group = group
+        self._connected = connected
+        self._clock = clock
+        self._coordinator: GroupCoordinator | None = None
+        self._ids: set[str] = set()
+        self._heard: Heard | None = None
+        self._look_at = clock.monotonic() + _LOOK_EVERY_S
+        self._was_refused = False
+
+    @property
+    def request(self) -> NotedRequest | None:
+        return None if self._heard is None else self._heard.request
+
+    def is_due(self) -> bool:
+        return self._clock.monotonic() >= self._look_at
+
+    def look(self, member: str, among: Sequence[TopicPartition]) -> None:
+        """`member` is our id with the coordinator, empty for none; `among` are the partitions whose
+        notes are for us.
+        """
+        if member:
+            self._ids.add(member)
+        now = self._clock.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOK_EVERY_S
+        if not self._ids or not among:
+            return
+        if self._coordinator is None:
+            self._coordinator = self._connected().of(requests_group(self._group))
+        request = group_wire.fetch_request(self._coordinator.group, among)
+        response = self._coordinator.ask(request, timeout_s=_TIMEOUT_S)
+        answer = None if response is None else group_wire.fetch_answer(response)
+        if answer is None or isinstance(answer, BrokerError):
+            self._refused(f"{answer or self._coordinator.trouble}")
+            self._coordinator.forget()
+            self._look_at = now + (_AFTER_SILENCE_S if answer is None else _AFTER_REFUSAL_S)
+            return
+        notes = {
+            partition: decode_note(stored.note)
+            for partition, stored in answer.items()
+            if isinstance(stored, StoredOffset)
+        }
+        before, self._heard = self._heard, heard(notes, self._ids, self._heard)
+        if self._heard is not None and before is None:
+            _log.info("Leaving group %s after this batch: %s", self._group, self._heard.request)
+        elif self._heard is None and before is not None:
+            _log.info("Joining group %s again: the request was withdrawn", self._group)
+
+    def _refused(self, why: str) -> None:
+        if not self._was_refused:
+            self._was_refused = True
+            _log.info(
+                "`zkgroup stop` and `zkgroup members drain` do not reach this query: offsets of "
+                "group %s cannot be read: %s",
+                requests_group(self._group),
+                why,
+            )
