@@ -15,24 +15,16 @@ from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.model import NO_MARK, LogEnd, Mark, TopicPartition
+from pyspark_zkgroup.planning.short_logs import ShortLogs, patience_s
+from pyspark_zkgroup.planning.vanished import Vanished
 from pyspark_zkgroup.protocols.port import Brokers
 from pyspark_zkgroup.ranges import gaps, log_marks
 from pyspark_zkgroup.ranges.gaps import Gap
 from pyspark_zkgroup.ranges.log_marks import Change, SeenEnd, change, cut
 
 _STARTS_EVERY_S = 30.0
-# A leader that was just elected may not know yet how far the log is committed, and returns an end
-# that is too low: only an end that lasts counts.
-_BEYOND_S = 5.0
-# Before 2.2 such a leader does not report this, and followers that lag delay it by up to
-# replica.lag.time.max.ms (10 s by default then, 30 s later).
-_BEYOND_OLD_S = 35.0
-_VANISHED_EVERY_S = 1.0
+_OTHER_EVERY_S = 1.0
 _log = logging.getLogger("pyspark_zkgroup.planner")
-
-
-def _patience_s(end: LogEnd) -> float:
-    return _BEYOND_OLD_S if end.may_lag else _BEYOND_S
 
 
 class LogWatch:
@@ -43,16 +35,14 @@ class LogWatch:
         """Partitions whose log may or may not be the one seen before. They must not be read until
         the brokers have answered.
         """
-        self._beyond_since: dict[TopicPartition, float] = {}
         self._earlier_since: dict[TopicPartition, float] = {}
         self._asked_at: dict[TopicPartition, float] = {}
-        self._open_until: dict[TopicPartition, float] = {}
         self._seen: dict[TopicPartition, SeenEnd] = {}
         self._positions: dict[TopicPartition, int] = {}
         self._begun_anew: set[TopicPartition] = set()
-        self._vanished: dict[TopicPartition, Gap] = {}
-        self._vanished_at = self._other_at = float("-inf")
-        self._patience_s = _BEYOND_S
+        self._other_at = float("-inf")
+        self._short = ShortLogs(brokers)
+        self._vanished = Vanished(brokers)
 
     def trust(self, positions: Mapping[TopicPartition, tuple[int, Mark]]) -> None:
         """From a checkpoint: take the logs as they were when they were read, or planned to be."""
@@ -95,7 +85,7 @@ class LogWatch:
         `withheld`: see Standing.
         """
         now = self.clock.monotonic()
-        self._patience_s = max(map(_patience_s, ends.values()), default=_BEYOND_S)
+        self._short.expect(ends)
         self._forget(positions, withheld)
         try:
             found = self._compare(positions, ends, now)
@@ -177,9 +167,9 @@ class LogWatch:
         """Return the partitions whose topic was certainly recreated."""
         earlier = [p for p, what in changes.items() if what == "earlier"]
         self._earlier_since = {p: self._earlier_since.get(p, now) for p in earlier}
-        found = [p for p in earlier if now - self._earlier_since[p] >= _patience_s(ends[p])]
+        found = [p for p in earlier if now - self._earlier_since[p] >= patience_s(ends[p])]
         other = {p: self._seen[p].mark.topic_id for p, what in changes.items() if what == "other"}
-        if other and now >= self._other_at + _VANISHED_EVERY_S:
+        if other and now >= self._other_at + _OTHER_EVERY_S:
             self._other_at = now
             lacking = self.brokers.lacks(other)
             found += [p for p in other if lacking.get(p)]
@@ -203,7 +193,7 @@ class LogWatch:
             for p, at in gaps.beyond(positions, offsets).items()
             if p not in self._seen or not self._seen[p].certainly_holds(positions[p], ends[p])
         }
-        beyond = self._lasting(positions, low, ends, now)
+        beyond = self._short.lasting(positions, low, ends, now)
         if not behind and not beyond:
             return []
         starts = self.brokers.earliest([*behind, *beyond])
@@ -222,28 +212,11 @@ class LogWatch:
         seen decide: a topic that is being deleted has no ends any more, some time before the group
         sees that it is deleted.
         """
-        ends = {p: seen.offset for p, seen in self._seen.items()}
-        found = gaps.deleted(unread, ends, set(unread))
-        self._vanished |= {gap.partition: gap for gap in found}
+        self._vanished.add(unread, {p: seen.offset for p, seen in self._seen.items()})
 
     def deleted(self, held: Collection[TopicPartition]) -> list[Gap]:
         """Return what the cluster certainly does not have, of released partitions, each once."""
-        if not self._vanished:
-            return []
-        self._vanished = {p: gap for p, gap in self._vanished.items() if p not in held}
-        now = self.clock.monotonic()
-        if not self._vanished or now < self._vanished_at + _VANISHED_EVERY_S:
-            return []
-        self._vanished_at = now
-        try:
-            lacking = self.brokers.lacks(dict.fromkeys(self._vanished, ""))
-        except ServerError as error:
-            _log.warning(catalogue.warning("ZKG-186", error=error))
-            return []
-        found = [gap for p, gap in self._vanished.items() if lacking.get(p)]
-        # A partition that the cluster still has was only taken from this member.
-        self._vanished = {p: g for p, g in self._vanished.items() if lacking.get(p) is False}
-        return found
+        return self._vanished.deleted(held, self.clock.monotonic())
 
     def put_off(self, found: Iterable[Gap]) -> None:
         """Do not report these losses now: the next look finds them again, and nothing is read
@@ -261,7 +234,7 @@ class LogWatch:
         for gap in found:
             if gap.kind in ("deleted", "truncated", "recreated", "beyond"):
                 self._seen.pop(gap.partition, None)
-                self._vanished.pop(gap.partition, None)
+                self._vanished.forget(gap.partition)
             if gap.kind == "recreated":
                 self._begun_anew.add(gap.partition)
 
@@ -271,51 +244,4 @@ class LogWatch:
 
         Some log ends below its position, or a partition has vanished.
         """
-        if self._vanished or self.doubted:
-            return True
-        too_late = self.clock.monotonic() - 2 * self._patience_s
-        return any(since > too_late for since in self._beyond_since.values())
-
-    def _lasting(
-        self,
-        positions: Mapping[TopicPartition, int],
-        beyond: Mapping[TopicPartition, int],
-        log_ends: Mapping[TopicPartition, LogEnd],
-        now: float,
-    ) -> dict[TopicPartition, int]:
-        """Return the logs that ended below their position before, and still do.
-
-        What is readable may also end before the log does, at an open transaction: another member,
-        which could read further, has committed behind it.
-        """
-        if not beyond:
-            self._beyond_since, self._open_until = {}, {}
-            return {}
-        self._beyond_since = {p: at for p, at in self._beyond_since.items() if p in beyond}
-        self._open_until = {p: at for p, at in self._open_until.items() if p in beyond and at > now}
-        asked = [
-            p
-            for p in sorted(beyond)
-            if p not in self._open_until
-            and now - self._beyond_since.get(p, float("-inf")) >= _patience_s(log_ends[p])
-        ]
-        ends = self.brokers.ends(asked) if asked else {}
-        lasting: dict[TopicPartition, int] = {}
-        for partition, end in ends.items():
-            if positions[partition] <= end:
-                self._open_until[partition] = now + _BEYOND_S
-                self._beyond_since.pop(partition, None)
-            elif partition in self._beyond_since:
-                lasting[partition] = end
-            else:
-                self._beyond_since[partition] = now
-                _log.warning(
-                    catalogue.warning(
-                        "ZKG-112",
-                        partition=partition,
-                        end=end,
-                        offset=positions[partition],
-                        wait_s=_patience_s(log_ends[partition]),
-                    )
-                )
-        return lasting
+        return bool(self._vanished or self.doubted) or self._short.is_unsure(self.clock.monotonic())

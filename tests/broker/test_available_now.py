@@ -21,7 +21,7 @@ def without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """An end that is too low is soon believed. A topic's id is asked for each time: otherwise it
     would depend on one second which of two losses is reported.
     """
-    monkeypatch.setattr("pyspark_zkgroup.planning.log_watch._BEYOND_S", 0.3)
+    monkeypatch.setattr("pyspark_zkgroup.planning.short_logs._BEYOND_S", 0.3)
     monkeypatch.setattr("pyspark_zkgroup.planning.fixed_ends._DOUBTED_S", 0.3)
     monkeypatch.setattr("pyspark_zkgroup.planning.cluster_view._IDS_AGE_MAX_S", 0.0)
 

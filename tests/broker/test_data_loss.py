@@ -21,7 +21,7 @@ FALSE = "false"
 def without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Starts are asked for at every boundary, and an end that is too low is soon believed."""
     monkeypatch.setattr("pyspark_zkgroup.planning.log_watch._STARTS_EVERY_S", 0.0)
-    monkeypatch.setattr("pyspark_zkgroup.planning.log_watch._BEYOND_S", 0.3)
+    monkeypatch.setattr("pyspark_zkgroup.planning.short_logs._BEYOND_S", 0.3)
 
 
 def losses(query: Query) -> tuple[int, int]:
