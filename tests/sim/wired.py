@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.kafka.connection import Cluster
-from pyspark_zkgroup.kafka.fetch import _Reading
+from pyspark_zkgroup.kafka.fetch import Reading
+from pyspark_zkgroup.kafka.open_ranges import OpenRanges
 from pyspark_zkgroup.model import NO_MARK, Mark, OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.planning.cluster_view import ClusterView
@@ -59,16 +60,17 @@ class WiredView(ClusterView):
 
     def read(self, partition: TopicPartition, wanted: OffsetRange, mark: Mark = NO_MARK) -> Pieces:
         """As a task does. What it does not read is gone, and counted; nothing else."""
-        reading = _Reading(self.tasks, {partition: wanted}, {partition: mark})
+        opened = OpenRanges(self.tasks, {partition: wanted}, {partition: mark})
+        reading = Reading(self.tasks, opened)
         pieces: Pieces = []
         got = Covered()
-        while reading.open:
+        while opened.in_order:
             for raw in reading.step():
                 for start, until, which in batches(raw.data):
                     start, until = max(start, raw.wanted.start), min(until, raw.wanted.until)
                     pieces.append((OffsetRange(start, until), which))
                     got.add(start, until)
-        self._check(partition, wanted, mark, got, reading._lost)
+        self._check(partition, wanted, mark, got, opened.lost_count)
         # No member ever reads a marker, and a read that reaches it passes it.
         log = self._log(partition)
         passed = sorted(log.holes & self._there(partition, wanted, mark, got))
