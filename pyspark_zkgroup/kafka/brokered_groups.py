@@ -13,8 +13,9 @@ from pyspark_zkgroup.kafka.brokered_wire import (
     describe_request,
     listed_answer,
 )
-from pyspark_zkgroup.kafka.connection import Cluster, Lost
+from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.error_codes import GROUP_ID_NOT_FOUND, SILENCE
+from pyspark_zkgroup.kafka.losses import Lost
 from pyspark_zkgroup.kafka.wire import BrokerError
 from pyspark_zkgroup.model import BrokeredGroup, BrokeredKind
 

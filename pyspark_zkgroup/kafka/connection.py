@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -20,10 +19,9 @@ from kafka.net.selector import NetworkSelector
 from pyspark_zkgroup import libraries
 from pyspark_zkgroup.backoff import delays
 from pyspark_zkgroup.clock import SYSTEM, Clock
-from pyspark_zkgroup.errors import AccessError, ServerError
-from pyspark_zkgroup.kafka.auth import Refusal
+from pyspark_zkgroup.errors import AccessError
 from pyspark_zkgroup.kafka.leader_cache import Leaders
-from pyspark_zkgroup.kafka.lost_words import CLOSED, TLS_ENDED, words
+from pyspark_zkgroup.kafka.losses import Losses, Lost
 from pyspark_zkgroup.kafka.receiving import Connections
 from pyspark_zkgroup.kafka.record_sizes import RecordSizes
 from pyspark_zkgroup.kafka.settings import FetchSettings
@@ -39,31 +37,6 @@ _GRACE_MS = 100.0
 _CLOSING_ROUNDS = 5
 _ROUND_MS = 1000.0  # the loop ends its rounds earlier when anything happens
 _NO_TIMER_MS = 24 * 3600 * 1000.0
-
-# Errors of our side with which every other attempt will fail as well.
-_LASTING = (
-    kafka.errors.IncompatibleBrokerVersion,
-    kafka.errors.InvalidReceiveError,
-    kafka.errors.SaslAuthenticationFailedError,
-    kafka.errors.UnsupportedSaslMechanismError,
-)
-
-_TIMEOUTS = (kafka.errors.KafkaTimeoutError, kafka.errors.RequestTimedOutError)
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A request that got no answer, and why."""
-
-    reason: str
-    retryable: bool = True
-    was_sent: bool = True
-    """False when it waits: for the pause before another attempt to connect, or because the broker
-    throttles this client."""
-    unknown: bool = False
-    """The broker is too old to know such a request."""
-    refusal: AccessError | None = None
-    """Where it is refused for good: who we are, or who the broker is."""
 
 
 class Call:
@@ -140,7 +113,7 @@ class Cluster:
         self.sizes = RecordSizes()
         self._rng = rng or Random()
         self.answered: int | str | None = None
-        self._losses: dict[int | str, str] = {}
+        self._losses = Losses(settings, self._address)
         self._net = NetworkSelector(
             client_id=settings.client_id,
             slow_task_threshold_secs=0,  # decoding an answer of 16 MiB is no accident
@@ -183,19 +156,19 @@ class Cluster:
                 answer = self._run(self._send, node, build(), share)
                 if not isinstance(answer, Lost):
                     if not is_answer(answer):
-                        self._losses[node] = f"{self._address(node)}: it knows no brokers yet"
+                        self._losses.add(node, "it knows no brokers yet")
                         continue
                     self.answered = node
                     return answer
                 if not answer.retryable and answer.refusal is None:
-                    raise self._unreachable(timeout_s)
+                    raise self._losses.unreachable(timeout_s, self.addresses)
                 # Of one broker's certificate the others know nothing: they are asked once.
                 refusal = refusal or answer.refusal
             if refusal is not None:
                 raise refusal
             left = deadline - self.clock.monotonic()
             if left <= 0:
-                raise self._unreachable(timeout_s)
+                raise self._losses.unreachable(timeout_s, self.addresses)
             self.wait(min(next(waits), left))
 
     def ask_each(
@@ -254,7 +227,7 @@ class Cluster:
         """Takes the brokers' addresses from an answer to a metadata request."""
         self._manager.cluster.update_metadata(response)
         for broker in self._manager.cluster.bootstrap_brokers():
-            self._losses.pop(broker.node_id, None)
+            self._losses.forget(broker.node_id)
             self._manager.close(broker.node_id)
 
     @property
@@ -321,8 +294,8 @@ class Cluster:
             # request that is still waiting for its connection, whose timer does not run yet.
             answer = await self._manager.wait_for(sent, timeout_ms + _GRACE_MS)
         except kafka.errors.KafkaError as error:
-            return self._lost(node, error, is_brief=timeout_s < _ATTEMPT_S_MIN)
-        self._losses.pop(node, None)
+            return self._losses.of(node, error, is_brief=timeout_s < _ATTEMPT_S_MIN)
+        self._losses.forget(node)
         return answer
 
     async def _send_call(self, call: Call, request: Request) -> Response | Lost:
@@ -333,38 +306,15 @@ class Cluster:
             self.requests += 1
             answer = await call.connection.send_request(request, request_timeout_ms=_NO_TIMER_MS)
         except kafka.errors.KafkaError as error:
-            return self._lost(node, error)
-        self._losses.pop(node, None)
+            return self._losses.of(node, error)
+        self._losses.forget(node)
         return answer
 
     def _give_up(self, call: Call) -> None:
         error = kafka.errors.KafkaTimeoutError("no answer in time")
-        call.late = self._lost(call.node, error)
+        call.late = self._losses.of(call.node, error)
         if call.connection is not None:
             call.connection.close(error)
-
-    def _lost(
-        self, node: int | str, error: kafka.errors.KafkaError, *, is_brief: bool = False
-    ) -> Lost:
-        """`is_brief`: there was next to no time, so that no answer says less than what was seen
-        before.
-        """
-        if isinstance(error, kafka.errors.NodeNotReadyError):
-            return Lost(self._losses.get(node, str(error)), was_sent=False)
-        if is_brief and node in self._losses and isinstance(error, _TIMEOUTS):
-            return Lost(self._losses[node])
-        said = words(error, answer_bytes_max=self.settings.record_batch_bytes_max)
-        reason = f"{self._address(node)}: {said}"
-        self._losses[node] = reason
-        if isinstance(error, Refusal):
-            what = f"The broker {self._address(node)} {error.what}"
-            return Lost(
-                reason,
-                retryable=False,
-                refusal=AccessError.of("broker_refused", reason=what, remedy=error.remedy),
-            )
-        unknown = isinstance(error, kafka.errors.IncompatibleBrokerVersion)
-        return Lost(reason, retryable=not isinstance(error, _LASTING), unknown=unknown)
 
     async def _send_all(
         self, requests: Mapping[int, Request], timeout_s: float
@@ -381,12 +331,3 @@ class Cluster:
     def _address(self, node: int | str) -> str:
         broker = self._manager.cluster.broker_metadata(node)
         return f"broker {node}" if broker is None else f"{broker.host}:{broker.port}"
-
-    def _unreachable(self, timeout_s: float) -> ServerError:
-        reasons = "; ".join(dict.fromkeys(self._losses.values()))
-        reasons = f" ({reasons})" if reasons else ""
-        asked, protocol = ", ".join(self.addresses), self.settings.security.protocol
-        facts = {"timeout_s": timeout_s, "addresses": asked, "reasons": reasons}
-        if CLOSED in reasons or TLS_ENDED in reasons:
-            return ServerError.of("connections_closed", **facts, protocol=protocol)
-        return ServerError.of("no_broker_answered", **facts)

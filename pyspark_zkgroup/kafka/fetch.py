@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark_zkgroup.kafka import log_check, replicas
-from pyspark_zkgroup.kafka.connection import Call, Cluster, Lost
+from pyspark_zkgroup.kafka.connection import Call, Cluster
 from pyspark_zkgroup.kafka.leaders import NoLeader
 from pyspark_zkgroup.kafka.log_check import Cut, Planned
+from pyspark_zkgroup.kafka.losses import Lost
 from pyspark_zkgroup.kafka.open_ranges import OpenRange, OpenRanges
 from pyspark_zkgroup.kafka.outcome import Again, Read, judge
 from pyspark_zkgroup.kafka.wire import (

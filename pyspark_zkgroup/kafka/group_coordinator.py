@@ -12,8 +12,9 @@ from typing import Any
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka import error_codes as broker_codes
 from pyspark_zkgroup.kafka import group_wire, metadata
-from pyspark_zkgroup.kafka.connection import Cluster, Lost
+from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.error_codes import Meaning
+from pyspark_zkgroup.kafka.losses import Lost
 from pyspark_zkgroup.kafka.wire import BrokerError
 
 _GLANCE_S = 0.1

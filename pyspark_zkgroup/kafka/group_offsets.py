@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka import group_wire, metadata
-from pyspark_zkgroup.kafka.connection import Cluster, Lost
+from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.error_codes import (
     ILLEGAL_GENERATION,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
+from pyspark_zkgroup.kafka.losses import Lost
 from pyspark_zkgroup.kafka.wire import BrokerError
 from pyspark_zkgroup.model import BrokerMember, CommitRefused, StoredOffset, TopicPartition
 

@@ -8,8 +8,9 @@ from itertools import islice, repeat
 
 from pyspark_zkgroup.errors import AccessError, ServerError
 from pyspark_zkgroup.kafka import access, leaders
-from pyspark_zkgroup.kafka.connection import Cluster, Lost
+from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.leaders import NoLeader
+from pyspark_zkgroup.kafka.losses import Lost
 from pyspark_zkgroup.kafka.wire import (
     EARLIEST,
     LATEST,

@@ -9,9 +9,10 @@ import struct
 from collections.abc import Mapping
 
 from pyspark_zkgroup.kafka import leaders
-from pyspark_zkgroup.kafka.connection import Cluster, Lost
+from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.framing import FramingError, frames
 from pyspark_zkgroup.kafka.leaders import NoLeader
+from pyspark_zkgroup.kafka.losses import Lost
 from pyspark_zkgroup.kafka.wire import BrokerError, FetchedPartition, fetch_answer, fetch_request
 from pyspark_zkgroup.model import Sample, TopicPartition
 

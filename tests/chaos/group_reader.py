@@ -7,8 +7,9 @@ import time
 from typing import Any
 
 from pyspark_zkgroup.kafka import group_wire, metadata
-from pyspark_zkgroup.kafka.connection import Cluster, Lost
+from pyspark_zkgroup.kafka.connection import Cluster
 from pyspark_zkgroup.kafka.consumer_protocol import decode_assignment
+from pyspark_zkgroup.kafka.losses import Lost
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.kafka.wire import BrokerError
 from pyspark_zkgroup.model import StoredOffset, TopicPartition

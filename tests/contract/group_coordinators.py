@@ -12,8 +12,9 @@ import pytest
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka import group_wire, member_wire, metadata
-from pyspark_zkgroup.kafka.connection import Call, Cluster, Lost
+from pyspark_zkgroup.kafka.connection import Call, Cluster
 from pyspark_zkgroup.kafka.consumer_protocol import MemberSubscription, encode_subscription
+from pyspark_zkgroup.kafka.losses import Lost
 from pyspark_zkgroup.kafka.member_wire import JoinAnswer, Membership, Write
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
 from tests.contract.fetching import settings_of

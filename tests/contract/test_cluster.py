@@ -17,7 +17,8 @@ import pytest
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.kafka import metadata, offsets
-from pyspark_zkgroup.kafka.connection import Cluster, Lost
+from pyspark_zkgroup.kafka.connection import Cluster
+from pyspark_zkgroup.kafka.losses import Lost
 from pyspark_zkgroup.kafka.pool import ClusterPool
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.kafka.wire import LATEST, metadata_request, offsets_request

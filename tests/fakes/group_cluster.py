@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import ServerError
-from pyspark_zkgroup.kafka.connection import Lost
+from pyspark_zkgroup.kafka.losses import Lost
 from tests.fakes.group_answers import WORDS
 from tests.fakes.group_coordinator import FakeGroupCoordinator
 from tests.fakes.kafka import BROKERS, FakeKafka
