@@ -14,27 +14,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from pyspark_zkgroup.errors import SandboxError
-from pyspark_zkgroup.jars.java import find_java
 from pyspark_zkgroup.jars.lock import is_locked, lock
 from zkgroup_sandbox import sessions, topics
-from zkgroup_sandbox.bring_up import (
-    Say,
-    bring_up,
-    clean_up,
-    new_state,
-    registries_of,
-    servers_of,
-)
+from zkgroup_sandbox.bring_up import Say, registries_of, servers_of
 from zkgroup_sandbox.broker import KRAFT_LINES, Broker, is_kraft, zookeeper_connect
 from zkgroup_sandbox.kafka_config import CHROOT
-from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS, kafka_jars
+from zkgroup_sandbox.kafka_jars import KAFKA_VERSIONS
 from zkgroup_sandbox.layout import Layout
-from zkgroup_sandbox.registry import Registry, registry_jars
+from zkgroup_sandbox.lifecycle import Lifecycle, all_servers
+from zkgroup_sandbox.registry import Registry
 from zkgroup_sandbox.server import Server
 from zkgroup_sandbox.state import Parameters, SandboxState, StateFile
 from zkgroup_sandbox.status import SandboxStatus, ServerStatus, status_of
@@ -82,6 +74,7 @@ class Sandbox:
         self._file = StateFile(self.directory)
         self._detached = detached
         self._say = say if say is not None else _say_on_stderr
+        self._lifecycle = Lifecycle(self._file, self.parameters, self._say)
         self._guard: subprocess.Popen[bytes] | None = None
         self._started = False
 
@@ -110,8 +103,8 @@ class Sandbox:
         """Starts what does not run yet; returns when every server answers."""
         _make_directory(self.directory)
         with lock(Layout(self.directory).start_lock, busy=self._tell_busy):
-            if not self._already_running():
-                self._start_servers()
+            if not self._lifecycle.resume():
+                self._lifecycle.start()
                 self._started = True
                 if not self._detached and self._guard is None:
                     self._guard = _start_guard(self.directory)
@@ -121,10 +114,7 @@ class Sandbox:
         """End all servers and keep their data; a second start continues with it."""
         self._file.require()
         with lock(Layout(self.directory).start_lock, busy=self._tell_busy):
-            state = self._file.require()
-            if state.phase == "starting":
-                clean_up(self._file, state, self._say)
-            self._end_servers(gently=True)
+            self._lifecycle.stop()
         self._dismiss_guard()
 
     def kill(self) -> None:
@@ -132,7 +122,7 @@ class Sandbox:
         if self._file.read() is None:
             return
         with lock(Layout(self.directory).start_lock, busy=self._tell_busy):
-            self._end_servers(gently=False)
+            self._lifecycle.kill()
         self._dismiss_guard()
 
     def __enter__(self) -> Sandbox:
@@ -146,76 +136,6 @@ class Sandbox:
     ) -> None:
         if self._started:  # one that ran already belongs to another process
             self.stop()
-
-    def _already_running(self) -> bool:
-        state = self._file.read()
-        if state is None:
-            _refuse_foreign_content(self.directory)
-            return False
-        servers = _servers(self._file)
-        alive = [s.name for s in servers if s.alive]
-        if state.phase != "running" or not alive:
-            return False
-        if self.parameters != state.parameters:
-            raise SandboxError.of(
-                "already_running",
-                directory=self.directory,
-                running=state.parameters,
-                wanted=self.parameters,
-            )
-        dead = [s.name for s in servers if not s.alive]
-        if dead:
-            self._say(f"{', '.join(dead)} had ended; starting it again")
-            bring_up(self._file, state.parameters, self._say, port_attempts=1)
-        else:
-            self._say(f"the sandbox in {self.directory} runs already")
-        return True
-
-    def _start_servers(self) -> None:
-        former = self._file.read()
-        if former is not None:
-            former = clean_up(self._file, former, self._say)
-            if not former.settled:
-                former = None
-        if former is not None and not self.parameters.same_data(former.parameters):
-            raise SandboxError.of(
-                "other_data",
-                directory=self.directory,
-                found=former.parameters,
-                wanted=self.parameters,
-            )
-        java = find_java()
-        jars = None
-        if self.parameters.brokers:
-            jars = kafka_jars(self.parameters.kafka, java, self._say)
-        of_registry = registry_jars(self._say, os.environ) if self.parameters.registry else None
-        self._file.write(new_state(self.parameters, java, jars, of_registry, former))
-        try:
-            bring_up(self._file, self.parameters, self._say)
-        except BaseException:
-            # Also at Ctrl-C: what was launched must not outlive a start that failed.
-            clean_up(self._file, self._file.require(), self._say)
-            raise
-        self._file.update(lambda s: replace(s, phase="running", settled=True))
-
-    def _end_servers(self, *, gently: bool) -> None:
-        state = self._file.read()
-        if state is None:
-            return
-        zookeepers, brokers = servers_of(self._file, state.parameters)
-        # Brokers first: they say goodbye to ZooKeeper and wait long for one that is gone. In KRaft
-        # the controller, broker 1, comes last for the same reason.
-        for server in [
-            *registries_of(self._file, state.parameters),
-            *reversed(brokers),
-            *zookeepers,
-        ]:
-            if gently and server.alive:
-                server.stop()
-            else:
-                server.kill()
-        stopped = tuple(replace(s, process=None) for s in state.servers)
-        self._file.update(lambda s: replace(s, phase="stopped", servers=stopped))
 
     def _dismiss_guard(self) -> None:
         self._started = False
@@ -262,7 +182,7 @@ class Sandbox:
 
     @property
     def servers(self) -> list[Server]:
-        return _servers(self._file)
+        return all_servers(self._file)
 
     def log_path(self, server: Server) -> Path:
         return Layout(self.directory).log(server.name)
@@ -340,20 +260,6 @@ def _make_directory(directory: Path) -> None:
         raise SandboxError.of(
             "directory_not_created", directory=directory, error=error.strerror
         ) from error
-
-
-def _refuse_foreign_content(directory: Path) -> None:
-    foreign = sorted(p.name for p in directory.iterdir() if p.suffix not in (".lock", ".new"))
-    if foreign:
-        raise SandboxError.of(
-            "foreign_directory", directory=directory, files=", ".join(foreign[:3])
-        )
-
-
-def _servers(file: StateFile) -> list[Server]:
-    parameters = file.require().parameters
-    zookeepers, brokers = servers_of(file, parameters)
-    return [*zookeepers, *brokers, *registries_of(file, parameters)]
 
 
 def _start_guard(directory: Path) -> subprocess.Popen[bytes]:
