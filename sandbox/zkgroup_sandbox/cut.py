@@ -41,13 +41,35 @@ class End:
         self.other: End = self
 
 
+class Waker:
+    """Lets another thread end the wait of a selector."""
+
+    def __init__(self) -> None:
+        self._woken, self._waker = os.pipe()
+        os.set_blocking(self._woken, False)
+
+    def fileno(self) -> int:
+        return self._woken
+
+    def wake(self) -> None:
+        os.write(self._waker, b".")
+
+    def clear(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._woken, PART_BYTES)
+
+    def close(self) -> None:
+        os.close(self._woken)
+        os.close(self._waker)
+
+
 class Cut:
     """`addresses` has one address for each server, in their order. One thread moves all bytes."""
 
     def __init__(self, servers: Sequence[str]) -> None:
-        self._servers = [_split(server) for server in servers]
-        self._ports = free_ports(len(servers))
-        self.addresses = ",".join(f"{LOOPBACK}:{port}" for port in self._ports)
+        ports = free_ports(len(servers))
+        self._routes = dict(zip(ports, map(_split, servers), strict=True))
+        self.addresses = ",".join(f"{LOOPBACK}:{port}" for port in ports)
         self._wanted: State = "open"
         self._state: State = "refused"
         self._closing = False
@@ -55,9 +77,8 @@ class Cut:
         self._selector = selectors.DefaultSelector()
         self._listeners: dict[socket.socket, tuple[str, int]] = {}
         self._ends: set[End] = set()
-        self._woken, self._waker = os.pipe()
-        os.set_blocking(self._woken, False)
-        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._waker = Waker()
+        self._selector.register(self._waker, selectors.EVENT_READ)
         self._thread = threading.Thread(target=self._run, name="zkgroup-cut", daemon=True)
         self._thread.start()
         self._become("open")
@@ -73,11 +94,10 @@ class Cut:
 
     def close(self) -> None:
         self._closing = True
-        self._wake()
+        self._waker.wake()
         self._thread.join()
         self._selector.close()
-        for handle in (self._woken, self._waker):
-            os.close(handle)
+        self._waker.close()
 
     def __enter__(self) -> Cut:
         return self
@@ -89,11 +109,8 @@ class Cut:
         """Returns when it is so."""
         with self._changed:
             self._wanted = wanted
-            self._wake()
+            self._waker.wake()
             self._changed.wait_for(lambda: self._state == wanted or not self._thread.is_alive())
-
-    def _wake(self) -> None:
-        os.write(self._waker, b".")
 
     # -- on the thread
 
@@ -126,7 +143,7 @@ class Cut:
     def _listen(self) -> None:
         if self._listeners:
             return
-        for port, server in zip(self._ports, self._servers, strict=True):
+        for port, server in self._routes.items():
             listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((LOOPBACK, port))
@@ -167,9 +184,8 @@ class Cut:
             self._selector.unregister(one)
 
     def _serve(self, key: selectors.SelectorKey, events: int) -> None:
-        if key.fd == self._woken:
-            with contextlib.suppress(BlockingIOError):
-                os.read(self._woken, PART_BYTES)
+        if key.fileobj is self._waker:
+            self._waker.clear()
         elif isinstance(key.data, End):
             # An earlier one of the same round may have dropped it.
             if key.data in self._ends:
