@@ -7,7 +7,7 @@ coordinator", and "... and fakes" for those alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,17 +15,12 @@ import pytest
 from pyspark_zkgroup.errors import OffsetBeyondEndError, PlanError
 from pyspark_zkgroup.options.topics import THREADS
 from pyspark_zkgroup.plan import decode
+from tests.contract.membership_steps import EACH, EACH_KIND, a_batch, at, filled, missing
 from tests.contract.memberships import DIFFERENCES, KINDS, ON_SERVERS, Members, settle
-from tests.contract.simulated_queries import SimulatedQuery
 from tests.harness.group import all_rows, twice
-from tests.harness.spark_order import Checkpoint, CrashError, Query, Row
 from tests.harness.waiting import wait_until
 
 PAGES = Path(__file__).resolve().parents[2] / "docs"
-EACH = 5
-
-
-EACH_KIND = [(protocol, kind) for protocol in sorted(ON_SERVERS) for kind in sorted(KINDS)]
 
 
 @pytest.fixture(params=EACH_KIND, ids="-".join)
@@ -33,51 +28,6 @@ def members(request: pytest.FixtureRequest) -> Iterator[Members]:
     protocol, kind = request.param
     with KINDS[kind].of(protocol, request) as made:
         yield made
-
-
-def missing(members: Members, *queries: Query) -> list[Row]:
-    expected = {row for produced in members.made.produced.values() for row in produced.offsets()}
-    return sorted(expected - set(all_rows(*queries)))
-
-
-def at(step: str, act: Callable[[], None]) -> Callable[[str], None]:
-    """Act once, when a trigger reaches that step."""
-    done: list[str] = []
-
-    def reached(name: str) -> None:
-        if name == step and not done:
-            done.append(name)
-            act()
-
-    return reached
-
-
-def a_batch(query: Query, at: Callable[[str], None]) -> None:
-    wait_until(lambda: query.trigger(at), 10, "a batch", interval_s=0.0, clock=query.clock)
-
-
-def die() -> None:
-    raise CrashError
-
-
-def crash(members: Members, query: Query, step: str) -> None:
-    """Crash at that step of the next batch."""
-
-    def crashed() -> bool:
-        try:
-            query.trigger(at(step, die))
-        except CrashError:
-            return True
-        return False
-
-    wait_until(crashed, 20, "a batch to crash in", interval_s=0.0, clock=query.clock)
-    members.crash(query)
-
-
-def filled(members: Members, partitions: int) -> str:
-    topic = members.made.topic(partitions)
-    members.made.produce(topic, EACH)
-    return topic
 
 
 def test_all_that_a_lone_member_subscribes_to_is_its_own(members: Members) -> None:
@@ -212,80 +162,6 @@ def test_a_lost_membership_is_joined_again_and_settles(members: Members) -> None
     assert missing(members, query) == [] == twice(query.rows)
 
 
-# Without a member.id the restart waits until its predecessor counts as dead.
-MEMBER_ID = pytest.mark.parametrize(
-    ("members", "member_id"),
-    [
-        pytest.param((protocol, kind), member_id, id=f"{protocol}-{kind}-{said}", marks=marks)
-        for protocol, kind in EACH_KIND
-        for member_id, said, marks in (
-            ("one", "member.id", ()),
-            ("", "new name", KINDS[kind].sessions_take),
-        )
-    ],
-    indirect=["members"],
-)
-
-
-@MEMBER_ID
-def test_a_restart_within_the_session_settles_what_was_finished(
-    members: Members, member_id: str
-) -> None:
-    topic = filled(members, 2)
-    checkpoint = Checkpoint()
-    first = members.query(topic, checkpoint, member_id=member_id)
-    settle(first, partitions=2)
-    members.made.produce(topic, EACH)
-    crash(members, first, "finished")
-    again = members.query(topic, checkpoint, member_id=member_id)
-    settle(again, partitions=2)
-    assert again.rows == []
-    assert members.committed(topic) == {0: 2 * EACH, 1: 2 * EACH}
-
-
-@MEMBER_ID
-def test_an_unfinished_batch_is_replayed_exactly(members: Members, member_id: str) -> None:
-    topic = filled(members, 2)
-    checkpoint = Checkpoint()
-    first = members.query(topic, checkpoint, member_id=member_id)
-    settle(first, partitions=2)
-    members.made.produce(topic, EACH)
-    crash(members, first, "logged")
-    members.made.produce(topic, EACH)
-    again = members.query(topic, checkpoint, member_id=member_id)
-    again.trigger()
-    planned = decode(checkpoint.offsets[-1]).ranges
-    assert sorted(again.rows) == sorted(
-        (topic, r.partition.partition, offset)
-        for r in planned
-        for offset in range(r.range.start, r.range.until)
-    )
-    settle(again, partitions=2)
-    assert missing(members, first, again) == [] == twice(all_rows(first, again))
-
-
-def test_the_older_of_two_drivers_on_one_checkpoint_commits_nothing(members: Members) -> None:
-    """It counted as dead during its batch, and its replacement has done the batch meanwhile."""
-    topic = filled(members, 1)
-    checkpoint = Checkpoint()
-    older = members.query(topic, checkpoint)
-    settle(older, partitions=1)
-    members.made.produce(topic, EACH)
-    newer = members.query(topic, checkpoint)
-
-    def meanwhile() -> None:
-        members.lose(older)
-        newer.trigger()
-        assert [offset for _, _, offset in newer.rows] == [*range(EACH, 2 * EACH)]
-        settle(newer, partitions=1)
-
-    a_batch(older, at("logged", meanwhile))
-    assert members.committed(topic) == {0: 2 * EACH}
-    older.trigger()
-    assert members.committed(topic) == {0: 2 * EACH}
-    assert set(older.rows) == set(newer.rows) | {(topic, 0, n) for n in range(EACH)}
-
-
 def test_a_first_position_is_written_before_anything_is_read(members: Members) -> None:
     """A crash before the first batch must not skip records that arrive meanwhile, anywhere."""
     topic = filled(members, 2)
@@ -382,23 +258,3 @@ def test_each_difference_is_of_a_protocol_whose_rules_are_written_down() -> None
     written = {path.stem.removeprefix("protocol-") for path in PAGES.glob("protocol-*.md")}
     for reasons in DIFFERENCES.values():
         assert reasons.keys() <= written & ON_SERVERS.keys()
-
-
-@pytest.mark.parametrize("step", ["finished", "logged"])
-def test_a_restart_waits_for_brokers_that_are_away_for_a_moment(
-    members: Members, step: str
-) -> None:
-    """Like a running query; the first look of a new query is an error for its user."""
-    topic = filled(members, 2)
-    checkpoint = Checkpoint()
-    first = members.query(topic, checkpoint)
-    settle(first, partitions=2)
-    members.made.produce(topic, EACH)
-    crash(members, first, step)
-    again = members.query(topic, checkpoint)
-    if not isinstance(again, SimulatedQuery):
-        pytest.skip("brokers are cut off from one process only in the simulation")
-    again.process.cut_kafka(3.0)
-    again.trigger()  # no error: a caller that waits would try again
-    settle(again, partitions=2)
-    assert missing(members, first, again) == []
