@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import pickle
 from typing import Any
 
 import pytest
@@ -37,7 +36,7 @@ from pyspark_zkgroup.ranges.positions import StartingOffsets, StartingTimes
 from pyspark_zkgroup.ranges.splitting import Splitting
 from pyspark_zkgroup.security.kafka_security import OPEN
 from pyspark_zkgroup.zk.port import SessionSettings
-from tests.harness.given_options import AUTH, LEAST, WITHOUT_TOPICS, refusal
+from tests.harness.given_options import LEAST, WITHOUT_TOPICS, refusal
 
 
 def test_the_least_that_must_be_given_and_every_default() -> None:
@@ -351,54 +350,6 @@ def test_two_names_of_one_option_may_agree() -> None:
     options = {**LEAST, "auto.offset.reset": "smallest", "startingOffsets": "earliest"}
     assert parse(options).starting == StartingOffsets("earliest")
     assert parse({**LEAST, "Threads": "4", "threads": "4"}) == parse(LEAST)
-
-
-SECRET = "hunter2"
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"zookeeper.auth": SECRET},
-        {"zookeeper.auth": f"digest:{SECRET}"},
-        {"zookeeper.auth": f'["digest:a:{SECRET}", ]'},
-        {"zookeeper.auth": f'["digest:a:{SECRET}", 1]'},
-        {"zookeeper.auth": f"sasl:{SECRET}"},
-        {"zookeeper.auth": f"di gest:a:{SECRET}"},
-        {"zookeeper.auht": f"digest:a:{SECRET}"},
-        {"ZooKeeper.Auth": f"digest:a:{SECRET}", "zookeeper.auth": "digest:a:b"},
-        {"kafka.sasl.jaas.config": SECRET},
-        {"kafka.ssl.key.password": SECRET},
-        {"password": SECRET},
-    ],
-)
-def test_no_error_shows_a_secret(options: dict[str, str]) -> None:
-    message = refusal({**LEAST, **options})
-    assert SECRET not in message
-    assert "'*****'" in message
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", "has an entry that is not a scheme, a colon and a credential"),
-        ("digest:user", "has a digest entry without a user, a colon and a password"),
-        ("digest::p", "has a digest entry without a user, a colon and a password"),
-        ("world:anyone", "has an entry whose scheme comes with the connection itself"),
-        ("[]", "has no entry"),
-        ("[1", "starts with '[' but is not JSON"),
-    ],
-)
-def test_what_is_wrong_with_credentials(text: str, why: str) -> None:
-    message = f"Option 'zookeeper.auth' is '*****', which {why}. Allowed: {AUTH}"
-    assert refusal({**LEAST, "zookeeper.auth": text}) == message
-
-
-def test_the_repr_shows_no_secret_and_a_copy_is_equal() -> None:
-    options = parse({**LEAST, "zookeeper.auth": f"digest:a:{SECRET}", "zookeeper.set.acl": "true"})
-    assert SECRET not in repr(options)
-    assert "billing" in repr(options)
-    assert pickle.loads(pickle.dumps(options)) == options
 
 
 def test_names_are_compared_without_case() -> None:
