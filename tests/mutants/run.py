@@ -37,7 +37,13 @@ MODULES = (
     "pyspark_zkgroup/protocols/**/*.py",
 )
 KILLED_SHARE_MIN = 0.9
-_TRACES = ("test_traces.py", "test_checkers.py", "test_busy.py", "test_lost_nodes.py")
+_TRACES = (
+    "test_traces.py",
+    "test_ends.py",
+    "test_checkers.py",
+    "test_busy.py",
+    "test_lost_nodes.py",
+)
 # Of the contract tests: those of each protocol on fakes, and the modules that know no servers.
 _ON_FAKES = (
     "fakes",

@@ -1,5 +1,5 @@
-"""The shortest traces that broke earlier readings of the rules, and every step at which a member
-can end: regressions by name, where the seeds find by chance.
+"""The shortest traces that broke earlier readings of the rules: regressions by name, where the
+seeds find by chance.
 """
 
 from __future__ import annotations
@@ -12,10 +12,7 @@ import pytest
 from pyspark_zkgroup.group.ops import Create, Delete, SetData
 from pyspark_zkgroup.model import TopicPartition
 from tests.sim.query import Driver, SinkKind
-from tests.sim.trace import TOPIC, Trace
-
-SINKS: tuple[SinkKind, ...] = ("append", "by batch id")
-SPARK = ("planned", "logged", "partitions", "read", "sunk", "finished")
+from tests.sim.trace import SINKS, SPARK, TOPIC, Trace
 
 
 @pytest.fixture(autouse=True)
@@ -23,21 +20,6 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)
-
-
-@pytest.mark.parametrize("sink", SINKS)
-@pytest.mark.parametrize("step", SPARK)
-@pytest.mark.parametrize("after_s", [0.05, 10.0], ids=["within the session", "after it"])
-def test_f1_one_member_one_crash(sink: SinkKind, step: str, after_s: float) -> None:
-    with Trace() as trace:
-        a = trace.query("a", sink=sink)
-        driver = trace.begin(a)
-        trace.kill_at(driver, f"spark {step}")
-        trace.go_until_gone(driver)
-        trace.go(after_s)
-        trace.begin(a)
-        trace.read_all()
-        assert trace.counts["range left out"] == 0
 
 
 def test_f1_a_jvm_member_has_it_for_a_moment() -> None:
@@ -213,19 +195,6 @@ def test_f6_expired_before_the_boundary_and_again() -> None:
         assert trace.counts["duplicate"] == 0
 
 
-@pytest.mark.parametrize("step", SPARK)
-def test_f7_a_stop_with_evidence_repeats_nothing(step: str) -> None:
-    """Between the sink and Spark's log no member can know; elsewhere B begins where A ended."""
-    with Trace() as trace:
-        a, b = trace.query("a", evidence=True), trace.query("b")
-        first = trace.begin(a)
-        trace.at(first.process, f"spark {step}", first.stop)
-        trace.go_until_gone(first)
-        trace.begin(b)
-        trace.read_all()
-        assert trace.counts["duplicate"] == 0 or step == "sunk"
-
-
 REQUESTS = (
     "multi Create /consumers/g/ids/",
     "multi Create /consumers/g/owners/t0/",
@@ -399,64 +368,3 @@ def test_a_release_that_a_reset_forbids(gone: bool, fate: str) -> None:
 def owner_of(driver: Driver) -> int:
     session = driver.membership.keeper.session
     return session.id if session is not None else 0
-
-
-@pytest.mark.parametrize("sink", SINKS)
-@pytest.mark.parametrize("step", SPARK)
-def test_the_planner_alone_is_killed(sink: SinkKind, step: str) -> None:
-    with Trace() as trace:
-        a, b = trace.query("a", sink=sink), trace.query("b")
-        first = trace.begin(a)
-        trace.begin(b)
-        trace.at(first.process, f"spark {step}", lambda: first.process.kill(planner_only=True))
-        trace.go_until_gone(first)
-        trace.begin(a)
-        trace.read_all()
-
-
-@pytest.mark.parametrize("evidence", [False, True])
-@pytest.mark.parametrize("skip", range(0, 40, 2))
-def test_sigterm_at_every_step_of_a_boundary(skip: int, evidence: bool) -> None:
-    with Trace() as trace:
-        a, b = trace.query("a", evidence=evidence), trace.query("b")
-        trace.begin(b)
-        first = trace.begin(a)
-        trace.go_until(lambda: trace.counts["boundary"] >= 4)
-        trace.produce_each(5)
-        trace.at(first.process, "", first.stop, skip)
-        trace.go_until_gone(first)
-        trace.read_all()
-
-
-@pytest.mark.parametrize("seed", range(24))
-def test_a_stop_in_a_commit_leaves_the_copy_in_kafka_up_to_date(seed: int) -> None:
-    """SIGTERM arrives after ZooKeeper has executed a request and before the answer is handled. Of
-    some seeds that request is the commit of a finished batch.
-    """
-    with Trace(partitions=2, seed=seed) as trace:
-        first = trace.begin(trace.query("a", offsets_storage="kafka", evidence=True))
-        trace.read_all()
-
-        def stop_at_an_answer() -> None:
-            trace.at(first.process, "answer", first.stop)
-
-        trace.at(first.process, "multi", stop_at_an_answer)
-        while not first.gone:
-            trace.produce_each(1)
-            trace.go(0.5)
-        trace.checkers.copies.check()
-
-
-@pytest.mark.parametrize("kill", [False, True], ids=["SIGTERM", "kill -9"])
-@pytest.mark.parametrize("skip", range(24))
-def test_an_end_at_every_step_of_a_replay(skip: int, kill: bool) -> None:
-    with Trace() as trace:
-        a = trace.query("a", sink="by batch id")
-        first = trace.begin(a)
-        trace.kill_at(first, "spark read")
-        trace.go_until_gone(first)
-        second = trace.begin(a)
-        trace.at(second.process, "", second.process.kill if kill else second.stop, skip)
-        trace.go_until_gone(second)
-        trace.begin(a)
-        trace.read_all()

@@ -20,6 +20,9 @@ from tests.sim.query import Driver, Query, SinkKind
 from tests.sim.scene import GROUP, Scene
 
 TOPIC = "t0"
+SINKS: tuple[SinkKind, ...] = ("append", "by batch id")
+SPARK = ("planned", "logged", "partitions", "read", "sunk", "finished")
+"""The steps of a batch."""
 
 
 class Trace(Scene):
