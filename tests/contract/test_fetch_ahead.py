@@ -87,7 +87,7 @@ def test_a_partition_that_comes_back_waits_for_the_request_that_is_under_way(
             under_way[:] = [super().start(node, request, timeout_s=timeout_s)]
             return under_way[0]
 
-    broker.errors = {ONE: [NOT_LEADER] * 3}
+    broker.faults.errors = {ONE: [NOT_LEADER] * 3}
     # There is nothing yet of the other partition: the broker delays that request for a while.
     cluster = Watched(small(broker, fetch_wait_max_ms=400))
     found = []
@@ -166,18 +166,18 @@ def test_batches_without_records_and_an_empty_tail_end_a_range(
 def test_an_error_read_ahead_is_met_in_its_turn(
     broker: FetchBroker, cluster: Cluster, codes: list[int]
 ) -> None:
-    broker.errors = {ONE: [0, *codes], OTHER: [0, 0, *codes]}
+    broker.faults.errors = {ONE: [0, *codes], OTHER: [0, 0, *codes]}
     ranges = {ONE: OffsetRange(0, 100), OTHER: OffsetRange(0, 100)}
     found = list(read_ranges(cluster, ranges))
     for tp in ranges:
         assert offsets_of(raw for raw in found if raw.partition == tp) == list(range(100))
-    assert not any(broker.errors.values())
+    assert not any(broker.faults.errors.values())
 
 
 def test_a_lasting_error_read_ahead_comes_after_the_records_before_it(
     broker: FetchBroker, cluster: Cluster
 ) -> None:
-    broker.errors = {ONE: [0, NOT_ALLOWED]}
+    broker.faults.errors = {ONE: [0, NOT_ALLOWED]}
     reading = read_ranges(cluster, {ONE: OffsetRange(0, 100)})
     first = next(reading)
     broker.wait_for_fetches(2)
@@ -193,7 +193,7 @@ def test_an_answer_that_breaks_off_is_asked_for_again(
     reading = read_ranges(cluster, {ONE: OffsetRange(0, 100)})
     first = next(reading)
     broker.wait_for_fetches(2)
-    broker.cut_after = size
+    broker.faults.cut_after = size
     assert offsets_of(iter([first, *reading])) == list(range(100))
     assert len({fetch.connection for fetch in broker.fetches}) == 2
 
@@ -213,14 +213,14 @@ def test_connections_that_break_while_records_are_handed_over(
 def test_a_throttled_client_loses_nothing(broker: FetchBroker, cluster: Cluster) -> None:
     reading = read_ranges(cluster, {ONE: OffsetRange(0, 100)})
     first = next(reading)
-    broker.throttles_ms = [150, 50]
+    broker.faults.throttles_ms = [150, 50]
     assert offsets_of(iter([first, *reading])) == list(range(100))
 
 
 def test_a_broker_that_falls_silent_is_asked_again_on_another_connection(
     broker: FetchBroker,
 ) -> None:
-    broker.unanswered = {1, 3, 4}
+    broker.faults.unanswered = {1, 3, 4}
     cluster = Cluster(small(broker, request_timeout_ms=300))
     try:
         assert offsets_of(read_ranges(cluster, {ONE: OffsetRange(0, 30)})) == list(range(30))
@@ -234,7 +234,7 @@ def test_a_broker_that_falls_silent_is_asked_again_on_another_connection(
 
 
 def test_a_broker_that_stays_silent_is_named(broker: FetchBroker) -> None:
-    broker.unanswered = set(range(2, 1000))
+    broker.faults.unanswered = set(range(2, 1000))
     cluster = Cluster(small(broker, request_timeout_ms=150, deadline_s=0.6))
     reading = read_ranges(cluster, {ONE: OffsetRange(0, 30)})
     try:

@@ -15,16 +15,14 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kafka.protocol.consumer import (
     FetchRequest,
     FetchResponse,
     ListOffsetsRequest,
-    ListOffsetsResponse,
     OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
 )
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
 from kafka.protocol.producer import (
@@ -35,6 +33,8 @@ from kafka.protocol.producer import (
 
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.broker_log import Log
+from tests.fakes.broker_socket import HOST, BrokerSocket, receive
+from tests.fakes.log_answers import UNKNOWN_TOPIC, epoch_ends, log_offsets
 
 NODE = 7
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, API_VERSIONS, INIT_PRODUCER_ID = 0, 1, 2, 3, 18, 22
@@ -50,7 +50,7 @@ VERSIONS = {
     INIT_PRODUCER_ID: (0, 1),
     EPOCH_ENDS: (2, 3),
 }
-OUT_OF_RANGE, UNKNOWN_TOPIC, UNSUPPORTED_VERSION = 1, 3, 35
+OUT_OF_RANGE, UNSUPPORTED_VERSION = 1, 35
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,18 @@ class Fetch:
     connection: int
     isolation: int
     positions: tuple[tuple[TopicPartition, int], ...]
+
+
+@dataclass
+class FetchFaults:
+    errors: dict[TopicPartition, list[int]] = field(default_factory=dict)
+    """Error codes for the next fetches of a partition; 0 lets one pass."""
+    throttles_ms: list[int] = field(default_factory=list)
+    """For the next fetches, which are then answered without partitions."""
+    cut_after: int | None = None
+    """The next answer to a fetch ends after so many bytes, and its connection with it."""
+    unanswered: set[int] = field(default_factory=set)
+    """Which fetches, counted from 1, never get an answer."""
 
 
 class FetchBroker:
@@ -74,24 +86,14 @@ class FetchBroker:
         self.heard: Counter[int] = Counter()
         """Requests of each kind."""
         self.fetches: list[Fetch] = []
-        self.errors: dict[TopicPartition, list[int]] = {}
-        """Error codes for the next fetches of a partition; 0 lets one pass."""
-        self.throttles_ms: list[int] = []
-        """For the next fetches, which are then answered without partitions."""
-        self.cut_after: int | None = None
-        """The next answer to a fetch ends after so many bytes, and its connection with it."""
-        self.unanswered: set[int] = set()
-        """Which fetches, counted from 1, never get an answer."""
+        self.faults = FetchFaults()
         self._closing = threading.Event()
         self._changed = threading.Condition()
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self._connections: list[socket.socket] = []
-        self._accepting = threading.Thread(target=self._accept, daemon=True)
-        self._accepting.start()
+        self._socket = BrokerSocket(self._serve)
 
     @property
     def bootstrap_servers(self) -> str:
-        return f"127.0.0.1:{self._server.getsockname()[1]}"
+        return f"{HOST}:{self._socket.port}"
 
     def create_topic(self, topic: str, partitions: int, _config: object = None) -> None:
         self.ids[topic] = uuid.uuid4()
@@ -113,33 +115,16 @@ class FetchBroker:
 
     def close(self) -> None:
         self._closing.set()
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
-        self._accepting.join()
-        self.drop_connections()
+        self._socket.close()
 
     def drop_connections(self) -> None:
-        for connection in self._connections:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        self._connections.clear()
-
-    def _accept(self) -> None:
-        number = 0
-        while True:
-            try:
-                connection, _ = self._server.accept()
-            except OSError:
-                return
-            number += 1
-            self._connections.append(connection)
-            threading.Thread(target=self._serve, args=(connection, number), daemon=True).start()
+        self._socket.drop_connections()
 
     def _serve(self, connection: socket.socket, number: int) -> None:
         with connection, suppress(OSError, EOFError):
             while True:
-                (size,) = struct.unpack(">i", _receive(connection, 4))
-                request = _receive(connection, size)
+                (size,) = struct.unpack(">i", receive(connection, 4))
+                request = receive(connection, size)
                 key, version, correlation_id, named = struct.unpack_from(">hhih", request)
                 body = request[10 + max(0, named) :]
                 self.heard[key] += 1
@@ -148,21 +133,21 @@ class FetchBroker:
                 answer = b"\0" if is_flexible else b""
                 answer += self._answer(number, key, version, body[is_flexible:])
                 whole = struct.pack(">ii", 4 + len(answer), correlation_id) + answer
-                if key == FETCH and self.cut_after is not None:
-                    whole, self.cut_after = whole[: self.cut_after], None
+                if key == FETCH and self.faults.cut_after is not None:
+                    whole, self.faults.cut_after = whole[: self.faults.cut_after], None
                     connection.sendall(whole)
                     return
                 connection.sendall(whole)
 
     def _answer(self, number: int, key: int, version: int, body: bytes) -> bytes:
         if key == API_VERSIONS:
-            return self._api_versions(version)
+            return _api_versions(version)
         kinds: dict[int, tuple[Any, Callable[[Any], Any]]] = {
             PRODUCE: (ProduceRequest, self._produce),
             FETCH: (FetchRequest, lambda request: self._fetch(number, request)),
             LIST_OFFSETS: (ListOffsetsRequest, self._offsets),
             METADATA: (MetadataRequest, self._metadata),
-            EPOCH_ENDS: (OffsetForLeaderEpochRequest, self._epoch_ends),
+            EPOCH_ENDS: (OffsetForLeaderEpochRequest, lambda asked: epoch_ends(self.logs, asked)),
         }
         if key == INIT_PRODUCER_ID:
             response = InitProducerIdResponse(
@@ -173,29 +158,16 @@ class FetchBroker:
             response = answer(kind[version].decode(body))
         return bytes(response.encode(version=version))
 
-    def _api_versions(self, version: int) -> bytes:
-        known = [
-            ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
-            for key, (low, high) in VERSIONS.items()
-        ]
-        too_new = version > VERSIONS[API_VERSIONS][1]
-        response = ApiVersionsResponse(
-            error_code=UNSUPPORTED_VERSION if too_new else 0, api_keys=known, throttle_time_ms=0
-        )
-        return bytes(response.encode(version=0 if too_new else version))
-
     def _metadata(self, request: Any) -> Any:
         kind = MetadataResponse.MetadataResponseTopic
         names = {tp.topic for tp in self.logs}
         wanted = names if request.topics is None else {t.name for t in request.topics}
-        brokers = []
-        for broker in (self, *self.peers):
-            host, port = broker._server.getsockname()
-            brokers.append(
-                MetadataResponse.MetadataResponseBroker(
-                    node_id=broker.node, host=host, port=port, rack=None
-                )
+        brokers = [
+            MetadataResponse.MetadataResponseBroker(
+                node_id=broker.node, host=HOST, port=broker._socket.port, rack=None
             )
+            for broker in (self, *self.peers)
+        ]
         return MetadataResponse(
             throttle_time_ms=0,
             brokers=brokers,
@@ -227,50 +199,8 @@ class FetchBroker:
             offline_replicas=[],
         )
 
-    def _epoch_ends(self, request: Any) -> Any:
-        kind = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
-        topics = []
-        for topic in request.topics:
-            answers = []
-            for asked in topic.partitions:
-                log = self.logs.get(TopicPartition(topic.topic, asked.partition))
-                code = UNKNOWN_TOPIC if log is None else log.refusal(asked.current_leader_epoch)
-                is_told = log is not None and not code
-                answers.append(
-                    kind.EpochEndOffset(
-                        error_code=code,
-                        partition=asked.partition,
-                        leader_epoch=asked.leader_epoch if is_told else -1,
-                        end_offset=log.end_of(asked.leader_epoch) if log and is_told else -1,
-                    )
-                )
-            topics.append(kind(topic=topic.topic, partitions=answers))
-        return OffsetForLeaderEpochResponse(throttle_time_ms=0, topics=topics)
-
     def _offsets(self, request: Any) -> Any:
-        kind = ListOffsetsResponse.ListOffsetsTopicResponse
-        topics = []
-        for topic in request.topics:
-            answers = []
-            for asked in topic.partitions:
-                log = self.logs.get(TopicPartition(topic.name, asked.partition_index))
-                offset, epoch = -1, -1
-                code = UNKNOWN_TOPIC if log is None else log.refusal(asked.current_leader_epoch)
-                if log is not None and not code:
-                    epoch = log.epoch
-                    is_start = asked.timestamp == -2
-                    offset = log.start if is_start else log.visible_end(request.isolation_level)
-                answers.append(
-                    kind.ListOffsetsPartitionResponse(
-                        partition_index=asked.partition_index,
-                        error_code=code,
-                        timestamp=-1,
-                        offset=offset,
-                        leader_epoch=epoch,
-                    )
-                )
-            topics.append(kind(name=topic.name, partitions=answers))
-        return ListOffsetsResponse(throttle_time_ms=0, topics=topics)
+        return log_offsets(self.logs, request)
 
     def _produce(self, request: Any) -> Any:
         kind = ProduceResponse.TopicProduceResponse
@@ -298,14 +228,15 @@ class FetchBroker:
         ]
         with self._changed:
             self.fetches.append(Fetch(number, request.isolation_level, tuple(positions)))
-            is_answered = len(self.fetches) not in self.unanswered
+            is_answered = len(self.fetches) not in self.faults.unanswered
             self._changed.notify_all()
         if not is_answered:
             self._closing.wait()
             raise EOFError
-        if self.throttles_ms:
+        if self.faults.throttles_ms:
+            pause_ms = self.faults.throttles_ms.pop(0)
             return FetchResponse(
-                throttle_time_ms=self.throttles_ms.pop(0), error_code=0, session_id=0, responses=[]
+                throttle_time_ms=pause_ms, error_code=0, session_id=0, responses=[]
             )
         ends = time.monotonic() + request.max_wait_ms / 1000
         with self._changed:
@@ -342,7 +273,7 @@ class FetchBroker:
         offset = asked.fetch_offset
         kind = FetchResponse.FetchableTopicResponse.PartitionData
         log = self.logs.get(tp, Log())
-        planned = self.errors.get(tp)
+        planned = self.faults.errors.get(tp)
         code = planned.pop(0) if planned else 0
         if tp not in self.logs:
             code = UNKNOWN_TOPIC
@@ -366,11 +297,13 @@ class FetchBroker:
         )
 
 
-def _receive(connection: socket.socket, size: int) -> bytes:
-    found = bytearray()
-    while len(found) < size:
-        more = connection.recv(size - len(found))
-        if not more:
-            raise EOFError
-        found += more
-    return bytes(found)
+def _api_versions(version: int) -> bytes:
+    known = [
+        ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
+        for key, (low, high) in VERSIONS.items()
+    ]
+    too_new = version > VERSIONS[API_VERSIONS][1]
+    response = ApiVersionsResponse(
+        error_code=UNSUPPORTED_VERSION if too_new else 0, api_keys=known, throttle_time_ms=0
+    )
+    return bytes(response.encode(version=0 if too_new else version))
