@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
+from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.model import TopicPartition
 
 Reply = Callable[[Any], None]
@@ -15,6 +16,17 @@ State = Literal["empty", "preparing", "completing", "stable"]
 class Stored(NamedTuple):
     offset: int
     metadata: str
+
+
+class Place(NamedTuple):
+    """The broker that has the group, and when it is back and has loaded it."""
+
+    node: int = 1
+    away_until: float = float("-inf")
+    loading_until: float = float("-inf")
+
+    def moved(self, now: float, *, away_s: float, loading_s: float) -> Place:
+        return Place(self.node % 3 + 1, now + away_s, now + away_s + loading_s)
 
 
 @dataclass
@@ -32,6 +44,18 @@ class GroupMember:
     join: Reply | None = None
     sync: Reply | None = None
 
+    @classmethod
+    def of(cls, name: str, client: int, request: Any) -> GroupMember:
+        member = cls(name, request.group_instance_id, client, b"", 0.0, 0.0)
+        member.update(client, request)
+        return member
+
+    def update(self, client: int, request: Any) -> None:
+        self.client = client
+        self.subscription = bytes(request.protocols[0].metadata)
+        self.session_s = request.session_timeout_ms / 1000.0
+        self.rebalance_s = request.rebalance_timeout_ms / 1000.0
+
 
 @dataclass
 class Group:
@@ -42,6 +66,22 @@ class Group:
     members: dict[str, GroupMember] = field(default_factory=dict)
     unsynced: set[str] = field(default_factory=set)
     """Members that know the generation and have not asked for their share."""
+
+    @property
+    def statics(self) -> dict[str | None, str]:
+        return {m.instance: m.id for m in self.members.values() if m.instance is not None}
+
+    def known(self, name: str, instance: str | None) -> int:
+        holder = self.statics.get(instance) if instance is not None else name
+        if holder is not None and holder != name:
+            return codes.FENCED_INSTANCE_ID
+        return codes.NONE if name in self.members else codes.UNKNOWN_MEMBER_ID
+
+    def standing(self, name: str, instance: str | None, generation: int) -> int:
+        code = self.known(name, instance)
+        if code == codes.NONE and generation != self.generation:
+            return codes.ILLEGAL_GENERATION
+        return code
 
     def kept(self) -> Group:
         """Return the group as it is written: without requests, and without what is under way."""

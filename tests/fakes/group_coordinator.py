@@ -14,33 +14,34 @@ from typing import Any
 from pyspark_zkgroup.group.noted_requests import is_requests_group
 from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.model import TopicPartition
-from tests.fakes.broker_group import GroupMember, Reply, Stored
+from tests.fakes.broker_group import GroupMember, Place, Reply, Stored
 from tests.fakes.group_answers import (
-    committed,
     fetched,
     joined,
     not_joined,
     refused,
     synced,
 )
-from tests.fakes.group_refusals import Odd, Refusals, answered_with, word_of
+from tests.fakes.group_commits import GroupCommits
+from tests.fakes.group_refusals import Refusals, answered_with, word_of
 from tests.fakes.group_rounds import GroupRounds
 from tests.fakes.kafka import FakeKafka
+from tests.fakes.noted_group import NotedGroup
 from tests.fakes.zookeeper import Time
 
 
 class FakeGroupCoordinator(GroupRounds):
     def __init__(self, time: Time, kafka: FakeKafka, *, first_join_s: float) -> None:
         super().__init__(time, first_join_s)
-        self.kafka = kafka
-        self.node = 1
+        self.place = Place()
         self.offsets: dict[TopicPartition, Stored] = {}
-        self.notes: dict[TopicPartition, Stored] = {}
-        """Offsets of the group without members in whose notes operators ask members."""
+        self._noted = NotedGroup()
         self.late = False
         """The request was sent long ago: no client waits for its answer."""
         self.refusals = Refusals()
-        self.away_until = self.loading_until = float("-inf")
+        self._commits = GroupCommits(
+            self.refusals, kafka, of_member=self._of_member, put=self._put, told=self._told
+        )
         self._names = 0
         self._handlers: dict[str, Callable[[int, Any, Reply], None]] = {
             "JoinGroupRequest": self._join,
@@ -54,14 +55,14 @@ class FakeGroupCoordinator(GroupRounds):
 
     @property
     def away(self) -> bool:
-        return self.time.now < self.away_until
+        return self.time.now < self.place.away_until
 
     def find(self, client: int) -> Any:
         code = codes.COORDINATOR_NOT_AVAILABLE if self.away else codes.NONE
         if client in self.refusals.groups:
             code = codes.GROUP_AUTHORIZATION_FAILED
             self._told(client, "find", code)
-        return SimpleNamespace(error_code=code, node_id=-1 if code else self.node)
+        return SimpleNamespace(error_code=code, node_id=-1 if code else self.place.node)
 
     def ask(self, client: int, node: int, request: Any, reply: Reply) -> None:
         """At once, or, for a join and a sync, when others have done their part."""
@@ -72,19 +73,19 @@ class FakeGroupCoordinator(GroupRounds):
         code = codes.NONE
         if client in self.refusals.groups:
             code = codes.GROUP_AUTHORIZATION_FAILED
-        elif node != self.node:
+        elif node != self.place.node:
             code = codes.NOT_COORDINATOR
-        elif self.time.now < self.loading_until:
+        elif self.time.now < self.place.loading_until:
             code = codes.COORDINATOR_LOAD_IN_PROGRESS
         elif odd is not None and not odd.executed and word != "commit":
             code = odd.code
         if code and (word != "commit" or code == codes.GROUP_AUTHORIZATION_FAILED):
             self._told(client, word, code)
             reply(refused(kind, request, code))
-        elif word == "commit" and is_noted:
-            reply(committed(request, self._write_note))
+        elif is_noted:
+            reply(self._noted.answer(word, request, self.refusals.denied(client)))
         elif word == "commit":
-            self._commit(client, request, reply, refused=code, odd=odd)
+            reply(self._commits.answer(client, request, refused=code, odd=odd))
         elif odd is not None:
             self._told(client, f"executed {word}", odd.code)
             self._handlers[kind](client, request, answered_with(odd, request, reply))
@@ -94,9 +95,7 @@ class FakeGroupCoordinator(GroupRounds):
     def move(self, *, away_s: float, loading_s: float) -> None:
         """Another broker has it, when it is back: only what is written."""
         group, self.group = self.group, self.written.kept()
-        self.node = self.node % 3 + 1
-        self.away_until = self.time.now + away_s
-        self.loading_until = self.away_until + loading_s
+        self.place = self.place.moved(self.time.now, away_s=away_s, loading_s=loading_s)
         self._round += 1
         self._promised.clear()
         for member in group.members.values():
@@ -125,7 +124,7 @@ class FakeGroupCoordinator(GroupRounds):
         if group.members and group.protocol not in ("", offered.name):
             self._answer_join(client, codes.INCONSISTENT_GROUP_PROTOCOL, name, reply)
             return
-        statics = self._statics()
+        statics = group.statics
         if not name and instance is None:
             name = self._name()
             self._promise(name, client, request.session_timeout_ms / 1000.0)
@@ -134,12 +133,12 @@ class FakeGroupCoordinator(GroupRounds):
             self._replace(group.members[statics[instance]], client, request, reply)
         elif not name or name in self._promised:
             self._promised.pop(name, None)
-            member = self._member(name or self._name(), client, request)
+            member = GroupMember.of(name or self._name(), client, request)
             group.members[member.id] = member
             group.protocol = offered.name
             member.join = self._joining(member, reply)
             self._rebalance()
-        elif (code := self._known(name, instance)) != codes.NONE:
+        elif (code := self.group.known(name, instance)) != codes.NONE:
             self._answer_join(client, code, name, reply)
         else:
             self._join_again(group.members[name], client, request, reply)
@@ -153,7 +152,7 @@ class FakeGroupCoordinator(GroupRounds):
             member.client = client
             self._joining(member, reply)(joined(self.group, member))
             return
-        self._update(member, client, request)
+        member.update(client, request)
         member.join = self._joining(member, reply)
         self._rebalance()
 
@@ -163,7 +162,7 @@ class FakeGroupCoordinator(GroupRounds):
         del group.members[old.id]
         self._removed(old, "fenced")
         self._drop(old, codes.FENCED_INSTANCE_ID)
-        new = self._member(self._name(), client, request)
+        new = GroupMember.of(self._name(), client, request)
         new.assignment = old.assignment
         group.members[new.id] = new
         group.unsynced.discard(old.id)
@@ -181,7 +180,9 @@ class FakeGroupCoordinator(GroupRounds):
 
     def _sync(self, client: int, request: Any, reply: Reply) -> None:
         group = self.group
-        code = self._standing(request.member_id, request.group_instance_id, request.generation_id)
+        code = self.group.standing(
+            request.member_id, request.group_instance_id, request.generation_id
+        )
         if code == codes.NONE and group.state == "preparing":
             code = codes.REBALANCE_IN_PROGRESS
         if code != codes.NONE:
@@ -214,7 +215,9 @@ class FakeGroupCoordinator(GroupRounds):
                 sync(synced(codes.NONE, each.assignment))
 
     def _heartbeat(self, client: int, request: Any, reply: Reply) -> None:
-        code = self._standing(request.member_id, request.group_instance_id, request.generation_id)
+        code = self.group.standing(
+            request.member_id, request.group_instance_id, request.generation_id
+        )
         if code == codes.NONE:
             self._rest(self.group.members[request.member_id])
             if self.group.state == "preparing":
@@ -224,7 +227,7 @@ class FakeGroupCoordinator(GroupRounds):
 
     def _leave(self, client: int, request: Any, reply: Reply) -> None:
         (one,) = request.members
-        code = self._known(one.member_id, one.group_instance_id)
+        code = self.group.known(one.member_id, one.group_instance_id)
         if one.member_id in self._promised:
             del self._promised[one.member_id]
             self._complete_if_waiting()
@@ -233,54 +236,12 @@ class FakeGroupCoordinator(GroupRounds):
         self._told(client, "leave", code)
         reply(SimpleNamespace(error_code=code))
 
-    def _commit(
-        self, client: int, request: Any, reply: Reply, *, refused: int, odd: Odd | None
-    ) -> None:
-        """Rights and metadata first, partition by partition; the coordinator is asked of the rest,
-        if there is any.
-        """
-        asked = {
-            TopicPartition(topic.name, one.partition_index)
-            for topic in request.topics
-            for one in topic.partitions
-        }
-        own = {p: self._of_partition(client, p) for p in asked}
-        code = refused
-        if not refused and codes.NONE in own.values():
-            code = self._of_member(request)
-        told: set[int] = set()
-
-        def put(topic: str, one: Any) -> int:
-            partition = TopicPartition(topic, one.partition_index)
-            found = own[partition] or code
-            is_odd = found == codes.NONE and odd is not None and odd.picks(partition)
-            if found == codes.NONE and not (is_odd and odd and not odd.executed):
-                self._put(client, partition, Stored(one.committed_offset, one.committed_metadata))
-            if is_odd and odd is not None:
-                found = odd.code
-            told.add(found)
-            return found
-
-        response = committed(request, put)
-        for each in sorted(told):
-            self._told(client, "commit" if len(told) == 1 else "part of a commit", each)
-        reply(response)
-
-    def _write_note(self, topic: str, one: Any) -> int:
-        stored = Stored(one.committed_offset, one.committed_metadata)
-        self.notes[TopicPartition(topic, one.partition_index)] = stored
-        return codes.NONE
-
-    def _of_partition(self, client: int, partition: TopicPartition) -> int:
-        is_there = partition in self.kafka.logs
-        return self.refusals.of_partition(client, partition, is_there=is_there)
-
     def _of_member(self, request: Any) -> int:
         group, generation = self.group, request.generation_id_or_member_epoch
         # A tool, which may commit while the group has no members.
         if generation < 0 and group.state == "empty":
             return codes.NONE
-        code = self._standing(request.member_id, request.group_instance_id, generation)
+        code = self.group.standing(request.member_id, request.group_instance_id, generation)
         if code == codes.NONE:
             self._rest(group.members[request.member_id])
             if group.state == "completing":
@@ -288,11 +249,10 @@ class FakeGroupCoordinator(GroupRounds):
         return code
 
     def _fetch(self, client: int, request: Any, reply: Reply) -> None:
-        denied = {topic for one, topic in self.refusals.topics if one == client}
+        denied = self.refusals.denied(client)
         if any(topic.name in denied for topic in request.topics):
             self._told(client, "fetch", codes.TOPIC_AUTHORIZATION_FAILED)
-        offsets = self.notes if is_requests_group(request.group_id) else self.offsets
-        reply(fetched(request, offsets, denied))
+        reply(fetched(request, self.offsets, denied))
 
     # -- what all of them do
 
@@ -301,21 +261,6 @@ class FakeGroupCoordinator(GroupRounds):
         self.offsets[partition] = after
         if self.looker is not None:
             self.looker.committed(client, partition, before, after)
-
-    def _known(self, name: str, instance: str | None) -> int:
-        holder = self._statics().get(instance) if instance is not None else name
-        if holder is not None and holder != name:
-            return codes.FENCED_INSTANCE_ID
-        return codes.NONE if name in self.group.members else codes.UNKNOWN_MEMBER_ID
-
-    def _standing(self, name: str, instance: str | None, generation: int) -> int:
-        code = self._known(name, instance)
-        if code == codes.NONE and generation != self.group.generation:
-            return codes.ILLEGAL_GENERATION
-        return code
-
-    def _statics(self) -> dict[str | None, str]:
-        return {m.instance: m.id for m in self.group.members.values() if m.instance is not None}
 
     def _name(self) -> str:
         self._names += 1
@@ -329,17 +274,6 @@ class FakeGroupCoordinator(GroupRounds):
                 self._complete_if_waiting()
 
         self.time.after(session_s, end)
-
-    def _member(self, name: str, client: int, request: Any) -> GroupMember:
-        member = GroupMember(name, request.group_instance_id, client, b"", 0.0, 0.0)
-        self._update(member, client, request)
-        return member
-
-    def _update(self, member: GroupMember, client: int, request: Any) -> None:
-        member.client = client
-        member.subscription = bytes(request.protocols[0].metadata)
-        member.session_s = request.session_timeout_ms / 1000.0
-        member.rebalance_s = request.rebalance_timeout_ms / 1000.0
 
     def _answer_join(self, client: int, code: int, name: str, reply: Reply) -> None:
         self._told(client, "join", code)

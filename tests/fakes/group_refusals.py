@@ -42,6 +42,9 @@ class Refusals:
             return None
         return self.odd.pop(client)
 
+    def denied(self, client: int) -> set[str]:
+        return {topic for one, topic in self.topics if one == client}
+
     def of_partition(self, client: int, partition: TopicPartition, *, is_there: bool) -> int:
         """Comes before all that the coordinator has to say of a commit."""
         if (client, partition.topic) in self.topics:
