@@ -11,27 +11,32 @@ sets it, since from then on everything behind it counts as unread again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 
-from pyspark_zkgroup.errors import (
-    AssignmentError,
-    DataLossError,
-    FencedError,
-    OffsetBeyondEndError,
-    OffsetOutOfRangeError,
-    PlanError,
-    ServerError,
-)
 from pyspark_zkgroup.group.ownership import OffsetRead, parse_offset, stands, version_of
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.plan import Plan, PlannedRange
-from tests.sim.ledger import Delivery, Progress
+from tests.fakes.kafka import FakeKafka
+from tests.fakes.zookeeper import FakeZookeeper
+from tests.sim.allowed_errors import is_allowed
+from tests.sim.duplicates import Duplicates
+from tests.sim.ledger import Delivery
 from tests.sim.loss_checks import LossChecks
 from tests.sim.node_checks import UNSEEN_S
 from tests.sim.query import Batch, Driver
+from tests.sim.world import World
 
 
 class Checkers(LossChecks):
+    def __init__(self, world: World, server: FakeZookeeper, kafka: FakeKafka, group: str) -> None:
+        super().__init__(world, server, kafka, group)
+        self._duplicates = Duplicates(
+            world,
+            self.counts,
+            is_another=self._is_another,
+            was_set_back=self.was_set_back,
+            excused=self.excused,
+        )
+
     # -- what Spark and the members do
 
     def opened(self, driver: Driver, session: int) -> None:
@@ -232,69 +237,13 @@ class Checkers(LossChecks):
         earlier = progress.deliveries.setdefault(life, [])
         # A sink that knows what it has takes nothing twice.
         if batch is None or batch.query.sink != "by offset":
-            again = [
-                other
-                for other in reversed(earlier)
-                if other.start < until
-                and start < other.until
-                and not self._is_expected(partition, progress, mine, other, life)
-            ]
-            self._explain(partition, mine, again)
+            self._duplicates.judge(partition, life, mine, earlier)
         earlier.append(mine)
         if batch is None:
             progress.cover(progress.epoch).add(start, until)
 
-    def _is_expected(
-        self,
-        partition: TopicPartition,
-        progress: Progress,
-        mine: Delivery,
-        other: Delivery,
-        life: int,
-    ) -> bool:
-        """Return whether these rows come twice for a reason outside of our members."""
-        self.counts["duplicate"] += 1
-        if mine.batch is None or other.batch is None:
-            self.counts["duplicate of a JVM member"] += 1
-        elif mine.epoch != other.epoch or mine.epoch == -1:
-            self.counts["duplicate by a reset"] += 1
-        elif self._is_another(other.batch, partition, life):
-            self.counts["duplicate of a recreated topic"] += 1
-        elif self.was_set_back(partition, progress, mine, other):
-            self.counts["duplicate by a JVM zombie"] += 1
-        else:
-            return False
-        return True
-
-    def _explain(self, partition: TopicPartition, mine: Delivery, again: list[Delivery]) -> None:
-        """Allow each row as many further deliveries as faults have met batches of it in flight. A
-        fault of the last batch that was planned with it explains nothing yet, unless that batch
-        itself was delivered before.
-        """
-        edges = sorted(
-            {mine.start, mine.until, *(d.start for d in again), *(d.until for d in again)}
-        )
-        for start, until in pairwise(edges):
-            here = [d.batch for d in again if d.batch and d.start <= start and until <= d.until]
-            if not here or not mine.start <= start < mine.until or mine.batch is None:
-                continue
-            last = max({*here, mine.batch}, key=lambda batch: batch.proved_at)
-            met = {*here, mine.batch} - (set() if [*here, mine.batch].count(last) > 1 else {last})
-            faults = sum(len(batch.excuses.get(partition, ())) for batch in met)
-            if len(here) > faults:
-                self.world.fail(
-                    f"P3: {partition} [{start}, {until}) comes {len(here) + 1} times with "
-                    f"{faults} faults: in {', '.join(map(str, here))}, and in {mine.by}"
-                )
-                return
-            self.counts["duplicate by a fault"] += 1
-            one = next(b for b in (*here, mine.batch) if b in met and b.excuses.get(partition))
-            self.excused(partition, one, one.excuses[partition], until - start)
-
-    def was_set_back(
-        self, _partition: TopicPartition, progress: Progress, _mine: Delivery, other: Delivery
-    ) -> bool:
-        return progress.set_back_at >= other.at
+    def was_set_back(self, partition: TopicPartition, _mine: Delivery, other: Delivery) -> bool:
+        return self.of(partition).set_back_at >= other.at
 
     def excused(self, _partition: TopicPartition, _batch: Batch, why: list[str], rows: int) -> None:
         """Allow rows that come again, of a batch that was in flight when these faults occurred."""
@@ -342,30 +291,9 @@ class Checkers(LossChecks):
     def failed(self, driver: Driver, error: BaseException) -> None:
         self.world.tell(f"{driver.name} fails: {error}")
         self.counts[f"query failed: {type(error).__name__}"] += 1
-        process, query = driver.process, driver.query
-        cut_off = process.access.refusals + process.kafka_refusals > 0
-        allowed = (
-            (isinstance(error, ServerError) and (cut_off or "leader" in self.allowed_faults))
-            or (isinstance(error, FencedError) and query.static)
-            or (isinstance(error, PlanError) and query.twins)
-            or (
-                isinstance(
-                    error,
-                    OffsetBeyondEndError | OffsetOutOfRangeError | ServerError | DataLossError,
-                )
-                and "recreated" in self.allowed_faults
-            )
-            or (isinstance(error, OffsetOutOfRangeError) and "retention" in self.allowed_faults)
-            or (
-                # The group was set back to what is no longer kept: by a JVM zombie, or by a
-                # snapshot of ZooKeeper.
-                isinstance(error, DataLossError)
-                and "retention" in self.allowed_faults
-                and (self.counts["jvm commit back"] or "rolled back" in self.allowed_faults)
-            )
-            or (isinstance(error, AssignmentError) and "misfit" in query.name)
-        )
-        if not allowed:
+        if not is_allowed(
+            driver, error, self.allowed_faults, set_back=self.counts["jvm commit back"] > 0
+        ):
             self.world.fail(f"P8: {driver.name} failed by {error!r}")
         self.fault(driver, "the query failed")
 
@@ -378,9 +306,7 @@ class Checkers(LossChecks):
     def unread_rows(self, ends: Mapping[TopicPartition, int]) -> int:
         total = 0
         for partition, end in ends.items():
-            progress, start = self.of(partition), self.kafka.logs[partition].earliest
-            start = max(start, progress.owed_from.get(progress.epoch, start))
-            total += max(0, end - start) - progress.cover(progress.epoch).rows(start, end)
+            total += self.of(partition).unread_rows(self.kafka.logs[partition].earliest, end)
         return total
 
     def unread(self, ends: Mapping[TopicPartition, int] | None = None) -> list[str]:
@@ -390,12 +316,7 @@ class Checkers(LossChecks):
         found = []
         for partition in sorted(ends.keys() & self.kafka.logs.keys()):
             log = self.kafka.logs[partition]
-            progress = self.of(partition)
-            owed = progress.owed_from.get(progress.epoch)
-            if owed is None:
-                owed = log.earliest
-            owed = max(owed, log.earliest)
-            gap = progress.cover(progress.epoch).first_gap(owed, ends[partition])
+            gap = self.of(partition).first_unread(log.earliest, ends[partition])
             if gap is not None:
                 found.append(f"{partition} from {gap} (of {log.earliest} to {log.latest})")
         return found

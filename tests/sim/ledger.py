@@ -109,6 +109,16 @@ class Progress:
             epoch += 1
             self.cover(epoch).add(start, until)
 
+    def first_unread(self, earliest: int, end: int) -> int | None:
+        return self.cover(self.epoch).first_gap(self._owed(earliest), end)
+
+    def unread_rows(self, earliest: int, end: int) -> int:
+        start = self._owed(earliest)
+        return max(0, end - start) - self.cover(self.epoch).rows(start, end)
+
+    def _owed(self, earliest: int) -> int:
+        return max(earliest, self.owed_from.get(self.epoch, earliest))
+
     def cover(self, epoch: int) -> Covered:
         covered = self.covered.get(epoch)
         if covered is None:

@@ -21,7 +21,7 @@ from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.brokered.member import brokered
 from tests.sim.checkers import Checkers
-from tests.sim.ledger import Delivery, Progress
+from tests.sim.ledger import Delivery
 from tests.sim.query import Batch, Driver
 from tests.sim.world import World
 
@@ -257,9 +257,7 @@ class GroupChecks(Checkers):
         """Or by a late request of this member, within one generation."""
         return partition in self.set_back_late or super().moved_by_another(driver, partition)
 
-    def was_set_back(
-        self, partition: TopicPartition, _progress: Progress, mine: Delivery, other: Delivery
-    ) -> bool:
+    def was_set_back(self, partition: TopicPartition, mine: Delivery, other: Delivery) -> bool:
         """Only what lies between the offset that was set and the one before."""
         start = max(mine.start, other.start)
         return any(
