@@ -104,7 +104,7 @@ class Checkers(LossChecks):
             if not mine and not paused and not unheard and lost_at < proved_at:
                 self.world.fail(f"P2: {driver.name} plans {partition} without a claim")
                 return
-            node = self._offset_node(partition)
+            node = self.nodes.offset(partition)
             if node is None or not mine:
                 continue
             standing = stands(planned.fence, OffsetRead(node.data, node.node))
@@ -173,7 +173,7 @@ class Checkers(LossChecks):
                 # This takes its ranges away, or logs the same number first.
                 batch.excuses.setdefault(planned.partition, []).append("a second driver")
             if len(planned.range):
-                self.open.setdefault(planned.partition, []).append(batch)
+                self.in_flight.add(planned.partition, batch)
 
     def check_replayable(
         self, driver: Driver, batch: Batch, accepts: Callable[[PlannedRange], bool]
@@ -198,7 +198,7 @@ class Checkers(LossChecks):
         return self.drivers.get(self.of(partition).writer) is not driver
 
     def _stands(self, planned: PlannedRange) -> bool:
-        node = self._offset_node(planned.partition)
+        node = self.nodes.offset(planned.partition)
         return node is not None and stands(planned.fence, OffsetRead(node.data, node.node))
 
     def replayed(self, driver: Driver, batch: Batch, ranges: set[TopicPartition]) -> None:
@@ -274,10 +274,9 @@ class Checkers(LossChecks):
             # Others may have read and committed the same by now, so it is in flight no longer.
             for planned in batch.plan.ranges:
                 self._excuse_stop(driver, batch, planned.partition, "finished by the JVM alone")
-        for partition, batches in self.open.items():
-            for one in batches:
-                if (one is batch and batch.taken) or (troubled and one.query is driver.query):
-                    self._excuse_stop(driver, one, partition, "stopped without evidence")
+        for partition, one in self.in_flight:
+            if (one is batch and batch.taken) or (troubled and one.query is driver.query):
+                self._excuse_stop(driver, one, partition, "stopped without evidence")
 
     def _excuse_stop(
         self, driver: Driver, batch: Batch, partition: TopicPartition, why: str
@@ -324,7 +323,7 @@ class Checkers(LossChecks):
     def uncommitted(self) -> list[str]:
         found = []
         for partition in sorted(self.kafka.logs):
-            node = self._offset_node(partition)
+            node = self.nodes.offset(partition)
             value = parse_offset(node.data) if node else None
             if value != self.kafka.logs[partition].latest:
                 found.append(f"{partition} at {value} of {self.kafka.logs[partition].latest}")

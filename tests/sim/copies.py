@@ -87,9 +87,7 @@ class Copies:
     def check(self) -> None:
         """Checked when all have left."""
         for partition, copy in sorted(self.checks.kafka.copies.items()):
-            node = self.checks.server.leader.nodes.get(
-                f"{self.checks.offsets_at}{partition.topic}/{partition.partition}"
-            )
+            node = self.checks.nodes.offset(partition)
             value = None if node is None else parse_offset(node.data)
             if partition in self.by_others or partition not in self.checks.kafka.logs:
                 continue

@@ -109,6 +109,18 @@ class Progress:
             epoch += 1
             self.cover(epoch).add(start, until)
 
+    def gap(self, epoch: int, start: int, until: int) -> int | None:
+        """Return the first offset that was not read in this epoch, nor in one that explains it."""
+        gap = self.cover(epoch).first_gap(start, until)
+        while gap is not None and until > start and epoch - 1 in self.cuts:
+            # A batch under way when the log was cut: what it was planned for is gone.
+            epoch -= 1
+            # Or it was planned before the cut and logged after it: what was left, it has read.
+            since = gap if gap >= self.cuts[epoch] else start
+            if self.cover(epoch).first_gap(since, until) is None:
+                return None
+        return gap
+
     def first_unread(self, earliest: int, end: int) -> int | None:
         return self.cover(self.epoch).first_gap(self._owed(earliest), end)
 

@@ -22,7 +22,7 @@ class LossChecks(NodeChecks):
 
     def not_looked_at(self, partition: TopicPartition) -> None:
         """Of a recreated topic ZooKeeper informs the next holder; of a cut log nothing does."""
-        node = self._offset_node(partition)
+        node = self.nodes.offset(partition)
         self.of(partition).unlooked = None if node is None else parse_offset(node.data)
 
     def told_loss(self, driver: Driver, gap: Gap) -> None:
@@ -74,7 +74,7 @@ class LossChecks(NodeChecks):
             self.world.fail(f"P1: {driver.name} tells of {gap}, but {unread} from {at} are lost")
 
     def _group_is_at(self, gap: Gap, at: int) -> int:
-        node = self._offset_node(gap.partition)
+        node = self.nodes.offset(gap.partition)
         committed = None if node is None else parse_offset(node.data)
         return max(at, committed or 0)
 

@@ -11,9 +11,11 @@ from pyspark_zkgroup.zk.port import Node
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.zookeeper import Change, FakeZookeeper, Write
 from tests.sim.copies import Copies
+from tests.sim.group_nodes import GroupNodes
+from tests.sim.in_flight import InFlight
 from tests.sim.judge import Judge
 from tests.sim.ledger import Progress
-from tests.sim.query import Batch, Driver
+from tests.sim.query import Driver
 from tests.sim.world import World
 
 # Looks are a second apart, and a broker may take its time.
@@ -25,14 +27,13 @@ class NodeChecks(Judge):
         self.world = world
         self.server = server
         self.kafka = kafka
-        self.owners_at = f"/consumers/{group}/owners/"
-        self.offsets_at = f"/consumers/{group}/offsets/"
+        self.nodes = GroupNodes(server, group)
         self.drivers: dict[int, Driver] = {}
         self.jvm_sessions: dict[int, str] = {}
         self.owner: dict[TopicPartition, int] = {}
         self.lost_at: dict[tuple[int, TopicPartition], float] = {}
         self.progress: dict[TopicPartition, Progress] = {}
-        self.open: dict[TopicPartition, list[Batch]] = {}
+        self.in_flight = InFlight()
         self.counts: Counter[str] = Counter()
         self.allowed_faults: set[str] = set()
         self.cuts_owed: set[tuple[str, TopicPartition, int, int]] = set()
@@ -55,18 +56,13 @@ class NodeChecks(Judge):
             progress = self.progress[partition] = Progress()
         return progress
 
-    def _offset_node(self, partition: TopicPartition) -> Node | None:
-        return self.server.leader.nodes.get(
-            f"{self.offsets_at}{partition.topic}/{partition.partition}"
-        )
-
     # -- ZooKeeper's transactions
 
     def on_write(self, write: Write) -> None:
         for change in write.changes:
-            if change.path.startswith(self.owners_at):
+            if self.nodes.is_of_owner(change.path):
                 self._owner(write, change)
-            elif change.path.startswith(self.offsets_at):
+            elif self.nodes.is_of_offset(change.path):
                 self._offset(write, change)
         driver = self.drivers.get(write.session) if write.ending else None
         # A driver that is paused while it leaves may also outlive its own session.
@@ -75,7 +71,7 @@ class NodeChecks(Judge):
             self.fault(driver, "its session ended")
 
     def _owner(self, write: Write, change: Change) -> None:
-        partition = _partition(change.path, self.owners_at)
+        partition = self.nodes.owned(change.path)
         if partition is None:
             return
         if change.before is None and change.after is not None:
@@ -113,9 +109,8 @@ class NodeChecks(Judge):
     def _vandalised(self, holder: int, partition: TopicPartition) -> None:
         self.vandalised.add((holder, partition))
         driver = self.drivers.get(holder)
-        for batch in self.open.get(partition, ()):
-            if driver is not None and batch.query is driver.query:
-                batch.excuses.setdefault(partition, []).append("its owner node was deleted")
+        if driver is not None:
+            self.in_flight.excuse(partition, "its owner node was deleted", driver.query)
 
     def _foreign_delete(
         self, write: Write, change: Change, partition: TopicPartition, holder: int
@@ -137,7 +132,7 @@ class NodeChecks(Judge):
         )
 
     def _offset(self, write: Write, change: Change) -> None:
-        partition = _partition(change.path, self.offsets_at)
+        partition = self.nodes.committed(change.path)
         if partition is None:
             return
         progress = self.of(partition)
@@ -149,7 +144,7 @@ class NodeChecks(Judge):
         if write.session == 0 and change.after is None and "lost" in self.allowed_faults:
             # Not set by any client: what is rebuilt must not be behind anything unread.
             progress.lost = True
-            self._excuse(partition, "its offset node was lost")
+            self.in_flight.excuse(partition, "its offset node was lost")
             self.world.tell(f"the offset of {partition} is lost (was {old})")
         elif write.session == 0 and self._as_unanswered(partition, change.after):
             self.world.tell(f"operator sets {partition} to {new}, as an unanswered commit does")
@@ -166,7 +161,8 @@ class NodeChecks(Judge):
             else:
                 self._commit(partition, progress, old, new, who)
         if new is not None:
-            self._settle(partition, progress, new)
+            progress.values.add(new)
+            self.in_flight.settle(partition, new, progress.epoch)
 
     def _set(
         self,
@@ -188,11 +184,6 @@ class NodeChecks(Judge):
         if new is not None:
             progress.owed_from[progress.epoch] = new
         self.world.tell(f"operator sets {partition} to {new} (was {old})")
-
-    def _excuse(self, partition: TopicPartition, reason: str) -> None:
-        """Whatever is in flight of it."""
-        for batch in self.open.get(partition, ()):
-            batch.excuses.setdefault(partition, []).append(reason)
 
     def _as_unanswered(self, partition: TopicPartition, node: Node | None) -> bool:
         """Return whether the node is just what the owner's unanswered commit would have made of it:
@@ -282,7 +273,7 @@ class NodeChecks(Judge):
         if progress.rolled_back and is_of_before:
             # Versions that were there before come again, and with them fences.
             self.counts["committed under a fence that came again"] += 1
-            self._excuse(partition, "a fence came again")
+            self.in_flight.excuse(partition, "a fence came again")
             if new < old:
                 progress.set_back_at = self.world.now
                 return
@@ -347,29 +338,7 @@ class NodeChecks(Judge):
         log = self.kafka.logs.get(partition)
         if log is not None:
             start = max(start, log.earliest)
-        gap = progress.cover(epoch).first_gap(start, until)
-        while gap is not None and until > start and epoch - 1 in progress.cuts:
-            # A batch under way when the log was cut: what it was planned for is gone.
-            epoch -= 1
-            # Or it was planned before the cut and logged after it: what was left, it has read.
-            since = gap if gap >= progress.cuts[epoch] else start
-            if progress.cover(epoch).first_gap(since, until) is None:
-                return None
-        return gap
-
-    def _settle(self, partition: TopicPartition, progress: Progress, value: int) -> None:
-        progress.values.add(value)
-        still = []
-        for batch in self.open.get(partition, ()):
-            planned = batch.ranges[partition]
-            if value >= planned.range.until and batch.epochs[partition] == progress.epoch:
-                batch.committed.add(partition)
-            else:
-                still.append(batch)
-        if still:
-            self.open[partition] = still
-        else:
-            self.open.pop(partition, None)
+        return progress.gap(epoch, start, until)
 
     def _has_twin(self, driver: Driver) -> bool:
         """Return whether another driver of its checkpoint still exists, even if paused."""
@@ -387,15 +356,7 @@ class NodeChecks(Judge):
     def fault(self, driver: Driver, reason: str) -> None:
         """Everything of this query that is in flight may come twice from now on."""
         self.world.tell(f"{driver.name}: {reason}")
-        for partition, batches in self.open.items():
-            for batch in batches:
-                if batch.query is driver.query:
-                    batch.excuses.setdefault(partition, []).append(reason)
-
-
-def _partition(path: str, root: str) -> TopicPartition | None:
-    topic, slash, number = path[len(root) :].partition("/")
-    return TopicPartition(topic, int(number)) if slash and number.isdecimal() else None
+        self.in_flight.excuse_all(driver.query, reason)
 
 
 def _remembers(driver: Driver, partition: TopicPartition, done: int) -> bool:

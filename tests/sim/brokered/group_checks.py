@@ -118,11 +118,10 @@ class GroupChecks(Checkers):
         self.counts["a removal was forgotten"] += 1
         why = f"removed from the group: {self.removed_by.pop(client)}"
         self.world.tell(f"{driver.name} is a member as before")
-        for partition, batches in self.open.items():
-            for batch in batches:
-                reasons = batch.excuses.get(partition, [])
-                if batch.query is driver.query and why in reasons:
-                    reasons.remove(why)
+        for partition, batch in self.in_flight:
+            reasons = batch.excuses.get(partition, [])
+            if batch.query is driver.query and why in reasons:
+                reasons.remove(why)
 
     def committed(
         self, client: int, partition: TopicPartition, before: Stored | None, after: Stored
@@ -154,7 +153,8 @@ class GroupChecks(Checkers):
                     # A first position that came late, below the one that counts since.
                     old = min(new, max(old, progress.owed_from.get(progress.epoch, old)))
                 self._commit(partition, progress, old, new, self._who(client))
-        self._settle(partition, progress, new)
+        progress.values.add(new)
+        self.in_flight.settle(partition, new, progress.epoch)
 
     def _may_set_back(self, client: int, partition: TopicPartition) -> bool:
         """docs/protocol-kafka.md: a request that comes late, within one generation, and a fence
@@ -308,7 +308,7 @@ class GroupChecks(Checkers):
             if self._has_twin(driver):
                 excuses.append("a second driver")
             if len(planned.range):
-                self.open.setdefault(partition, []).append(batch)
+                self.in_flight.add(partition, batch)
         self.check_replayable(driver, batch, self._accepts)
 
     def left(self, driver: Driver) -> None:

@@ -51,7 +51,7 @@ class CommandChecks(Checkers, Looker):
         name = self.candidates.get(write.session)
         for change in write.changes:
             path = change.path
-            if name and path.startswith((self.owners_at, self.offsets_at)):
+            if name and path.startswith((self.nodes.owners_at, self.nodes.offsets_at)):
                 self.world.fail(f"candidate {name} writes {path}, which is the members' alone")
             elif path == COORDINATOR:
                 self._election(change, name or "operator")

@@ -107,7 +107,7 @@ class LifeChecks(CommandChecks, Hearer):
             for change in write.changes:
                 if isinstance(speaker, Stranger):
                     self._of_a_stranger(speaker, change)
-                elif not change.path.startswith((self.owners_at, self.offsets_at)):
+                elif not change.path.startswith((self.nodes.owners_at, self.nodes.offsets_at)):
                     super().on_write(Write(write.session, (change,)))
                 elif speaker is not None:
                     # What it has asked for is its own write.
@@ -115,7 +115,7 @@ class LifeChecks(CommandChecks, Hearer):
                 else:
                     self._by_the_office(office, change)
         for change in write.changes:
-            if change.path.startswith(self.owners_at):
+            if self.nodes.is_of_owner(change.path):
                 self._left_with(change)
             elif change.path.startswith(f"{self.paths.ids}/"):
                 self._registration(office, change)
@@ -126,16 +126,16 @@ class LifeChecks(CommandChecks, Hearer):
             self.world.fail(f"P2: a stranger as {stranger.consumer} writes {change.path}")
 
     def _as_its_own(self, write: Write, change: Change) -> None:
-        if change.path.startswith(self.owners_at):
+        if self.nodes.is_of_owner(change.path):
             self._owner(write, change)
         else:
             self._offset(write, change)
 
     def _by_the_office(self, office: str, change: Change) -> None:
         """Without having been asked: all it may do is to take away what a life has left."""
-        if change.path.startswith(self.owners_at) and change.path.count("/") == 4:
+        if self.nodes.is_of_owner(change.path) and change.path.count("/") == 4:
             return  # a topic's
-        partition = _partition(change.path, self.owners_at)
+        partition = self.nodes.owned(change.path)
         if change.after is not None or partition is None:
             self.world.fail(f"candidate {office} writes {change.path}, which is the members' alone")
             return
@@ -195,7 +195,7 @@ class LifeChecks(CommandChecks, Hearer):
     def _owner(self, write: Write, change: Change) -> None:
         """A persistent node is that of the life that asked for it."""
         node = change.after or change.before
-        partition = _partition(change.path, self.owners_at)
+        partition = self.nodes.owned(change.path)
         if partition is not None and change.before is None and node is not None:
             self.holder[partition] = node.ephemeral_owner or write.session
         if partition is None or node is None or node.ephemeral_owner:
@@ -219,7 +219,7 @@ class LifeChecks(CommandChecks, Hearer):
         """After the transaction, an owner node is that of a life that has not ended."""
         if change.before is not None or change.after is None or change.after.ephemeral_owner:
             return
-        partition = _partition(change.path, self.owners_at)
+        partition = self.nodes.owned(change.path)
         holder = self.owner.get(partition) if partition is not None else None
         if holder is None:
             return
@@ -243,8 +243,3 @@ def _seat(node: Node | None) -> LightSeat | None:
         return None if node is None else parse_registration("", node.data).light
     except BadZnodeError:
         return None
-
-
-def _partition(path: str, root: str) -> TopicPartition | None:
-    topic, slash, number = path[len(root) :].partition("/")
-    return TopicPartition(topic, int(number)) if slash and number.isdecimal() else None
