@@ -35,7 +35,7 @@ class FakeGroupCoordinator(GroupRounds):
         super().__init__(time, first_join_s)
         self.place = Place()
         self.offsets: dict[TopicPartition, Stored] = {}
-        self._noted = NotedGroup()
+        self.noted = NotedGroup()
         self.late = False
         """The request was sent long ago: no client waits for its answer."""
         self.refusals = Refusals()
@@ -83,7 +83,7 @@ class FakeGroupCoordinator(GroupRounds):
             self._told(client, word, code)
             reply(refused(kind, request, code))
         elif is_noted:
-            reply(self._noted.answer(word, request, self.refusals.denied(client)))
+            reply(self.noted.answer(word, request, self.refusals.denied(client)))
         elif word == "commit":
             reply(self._commits.answer(client, request, refused=code, odd=odd))
         elif odd is not None:

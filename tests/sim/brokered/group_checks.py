@@ -88,6 +88,9 @@ class GroupChecks(Checkers):
         self.removed_by[member.client] = why
         if why != "left":
             self.fault(driver, f"removed from the group: {why}")
+        elif brokered(driver).asked.request is not None:
+            # It has committed all that it has read.
+            self.counts["left on request"] += 1
         elif not driver.process.leaving:
             self.fault(driver, "it has given up its membership")
         else:

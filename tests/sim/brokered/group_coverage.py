@@ -21,7 +21,7 @@ EXPECTED = (
     *("heartbeat: NOT_COORDINATOR", "heartbeat: COORDINATOR_LOAD_IN_PROGRESS"),
     *("commit: NONE", "commit: REBALANCE_IN_PROGRESS", "commit: UNKNOWN_MEMBER_ID"),
     *("commit: ILLEGAL_GENERATION", "fatal: FencedError", "a generation was forgotten"),
-    "a removal was forgotten",
+    *("a removal was forgotten", "left on request"),
     *("removed: left", "removed: fenced", "removed: its session has ended"),
     "removed: it did not join in time",
     *("replayed: include", "replayed: leave out", "replayed: wait"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pyspark_zkgroup.group.noted_requests import NotedRequest, encode_note
 from tests.sim import drawing
 from tests.sim.brokered import refusal_faults
+from tests.sim.brokered.member import brokered
 from tests.sim.driver_faults import any_driver as any_one
 from tests.sim.driver_faults import (
     at_any_step,
@@ -204,6 +206,21 @@ def two_at_once(scene: BrokeredScene) -> bool:
     return began or also
 
 
+def drain_member(scene: BrokeredScene, driver: Driver) -> None:
+    """An operator has it leave the group, and join again later. A second request may replace the
+    first one in its note.
+    """
+    member = brokered(driver).kept.member
+    if not member.id or driver.query.available_now:
+        return
+    noted = scene.coordinator.noted
+    place = scene.rng.choice(scene.kafka.partitions_of(min(scene.topics)))
+    request = NotedRequest("drain", member.id, "ops", int(scene.world.now * 1000))
+    noted.put(place, encode_note([request]))
+    later_s = scene.rng.choice([5.0, 20.0, 60.0])
+    scene.world.after(later_s, lambda: noted.put(place, encode_note([])))
+
+
 def static_restart(scene: BrokeredScene) -> bool:
     """One with a member.id ends and is back before its absence is noticed."""
     static = [d for d in scene.running if d.query.static and not d.process.access.paused]
@@ -234,6 +251,7 @@ FAULTS: dict[str, tuple[int, Fault]] = {
     "stop": (5, _each("query.stop()", stop)),
     "SIGTERM to all": (4, _each("SIGTERM to all", stop_group)),
     "drain": (4, _each("drain", drain)),
+    "drain by an operator": (8, _each("drain by an operator", drain_member)),
     "slow batch": (3, _each("slow batch", _slow)),
     "joiner during a slow batch": (4, _slow_while_joining),
     "coordinator moves": (6, coordinator_moves),

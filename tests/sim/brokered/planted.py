@@ -168,6 +168,17 @@ def _leave_at_once() -> Patches:
     return [put(KafkaDeparture, "commit_last", lambda _self: True)]
 
 
+def _step_out_at_once() -> Patches:
+    """An operator's request is obeyed before what was read is committed."""
+    real = KafkaDeparture.step_out
+
+    def step_out(self: KafkaDeparture) -> None:
+        with put(KafkaDeparture, "commit_last", lambda _self: True):
+            real(self)
+
+    return [put(KafkaDeparture, "step_out", step_out)]
+
+
 def _claim_without_reading() -> Patches:
     """The member continues from memory, and takes a read without an answer for an empty one."""
     real = GroupRequests.read
@@ -196,6 +207,7 @@ BUGS: Final[Bugs] = {
     "list nothing as owned": _list_nothing_as_owned,
     "deaf heartbeat": _deaf_heartbeat,
     "leave at once": _leave_at_once,
+    "step out at once": _step_out_at_once,
     "claim without reading": _claim_without_reading,
     **REFUSAL_BUGS,
 }

@@ -120,6 +120,7 @@ class BrokeredScene(Scene):
         super()._bring_back()
         self.without_right.clear()
         self.apply_rights()
+        self.coordinator.noted.withdraw_all()
         refusals = self.coordinator.refusals
         refusals.unknown.clear()
         refusals.topics.clear()
