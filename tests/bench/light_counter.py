@@ -14,6 +14,7 @@ import grpc
 
 from pyspark_zkgroup.protocols.light.call import Call
 from pyspark_zkgroup.protocols.light.conversation import Conversation, Greet, Outbox
+from pyspark_zkgroup.protocols.light.coordinator_search import LightSettings
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.rules.identity import Caller
 from pyspark_zkgroup.protocols.light.rules.messages import (
@@ -24,7 +25,7 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     ToMember,
 )
 from pyspark_zkgroup.protocols.light.server import Listener
-from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.protocols.light.stream import Inbox, Stream
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import SessionEvent

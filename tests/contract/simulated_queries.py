@@ -18,8 +18,9 @@ from pyspark_zkgroup.protocols.assign.membership import assigned_membership
 from pyspark_zkgroup.protocols.coordinator.membership import coordinator_membership
 from pyspark_zkgroup.protocols.environment import Environment
 from pyspark_zkgroup.protocols.kafka.membership import KafkaMembership
+from pyspark_zkgroup.protocols.light.coordinator_search import LightSettings
 from pyspark_zkgroup.protocols.light.membership import light_membership
-from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.protocols.light.stream import Inbox
 from pyspark_zkgroup.protocols.zookeeper.membership import zookeeper_membership
 from pyspark_zkgroup.security.stream_access import StreamAccess

@@ -12,6 +12,7 @@ import pytest
 from pyspark_zkgroup.errors import AccessError, AssignmentError, FencedError, ServerError
 from pyspark_zkgroup.protocols.light.call import Call
 from pyspark_zkgroup.protocols.light.conversation import Conversation, Outbox
+from pyspark_zkgroup.protocols.light.coordinator_search import LightSettings
 from pyspark_zkgroup.protocols.light.rules.identity import Caller
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
@@ -24,7 +25,7 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     ToMember,
 )
 from pyspark_zkgroup.protocols.light.server import Listener
-from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.security.secret import NO_SECRET, Secret
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from tests.harness.waiting import wait_until

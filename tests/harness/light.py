@@ -83,8 +83,7 @@ def crash(query: Query) -> None:
     """Stop without notice to any process."""
     session: Any = query.membership.keeper.session
     session._lost = True
-    session._closing = True
-    session._closed.put(None)
+    session.search.close()
     session._thread.join(5.0)
     query.brokers.close()
     query.planner._stopped = True

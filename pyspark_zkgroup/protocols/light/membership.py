@@ -19,10 +19,11 @@ from pyspark_zkgroup.protocols.coordinator.commanded_target import CommandedTarg
 from pyspark_zkgroup.protocols.coordinator.membership import registration_of
 from pyspark_zkgroup.protocols.environment import REAL, Environment
 from pyspark_zkgroup.protocols.light.call import Call
+from pyspark_zkgroup.protocols.light.coordinator_search import LightSettings
 from pyspark_zkgroup.protocols.light.registering import StreamRegistration
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules.messages import Hello
-from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.protocols.light.store import LightStore
 from pyspark_zkgroup.protocols.light.stream_channel import StreamChannel
 from pyspark_zkgroup.protocols.owned.assembly import basis

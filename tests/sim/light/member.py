@@ -10,10 +10,11 @@ from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.plan import TaskInput, TaskRange
 from pyspark_zkgroup.planning.planner import Planner
 from pyspark_zkgroup.protocols.environment import Environment
+from pyspark_zkgroup.protocols.light.coordinator_search import LightSettings
 from pyspark_zkgroup.protocols.light.membership import light_membership
 from pyspark_zkgroup.protocols.light.rules.identity import INCARNATION_LENGTH_MIN
 from pyspark_zkgroup.protocols.light.rules.messages import Commit, Read, Reply, ToCoordinator
-from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.protocols.light.stream import Inbox
 from pyspark_zkgroup.security.stream_access import StreamAccess
 from pyspark_zkgroup.zk.port import DisconnectedError, SessionEvent

@@ -76,13 +76,13 @@ def _the_member_holds_no_lease() -> Patches:
 
 def _the_lease_counts_from_the_answer() -> Patches:
     """Not from when what was answered had been sent, and for the whole timeout."""
-    real = LightSession._take
+    real = LightSession.take
 
     def take(self: LightSession, message: Any, stream: Stream) -> None:
         real(self, message, stream)
-        self.proved_at = self.clock.monotonic() + self.light.timeout_s / 4.0
+        self.lease.proved_at = self.lease.clock.monotonic() + self.lease.timeout_s / 4.0
 
-    return [put(LightSession, "_take", take)]
+    return [put(LightSession, "take", take)]
 
 
 def _who_is_not_registered_may_own() -> Patches:
@@ -136,14 +136,14 @@ def _a_fenced_predecessor_continues() -> Patches:
 
 def _accepted_under_another_life_and_continuing() -> Patches:
     """What it held is still held."""
-    real = LightSession._take_up
+    real = LightSession.take_up
 
     def take_up(self: LightSession, accepted: Accepted, stream: Stream, hello_at: float) -> bool:
         if self.id >= 0 and accepted.life != self.id:
             accepted = replace(accepted, life=self.id)
         return real(self, accepted, stream, hello_at)
 
-    return [put(LightSession, "_take_up", take_up)]
+    return [put(LightSession, "take_up", take_up)]
 
 
 def _commands_from_before_the_life_was_known_are_lost() -> Patches:

@@ -15,6 +15,7 @@ from pyspark_zkgroup.errors import AccessError, AssignmentError
 from pyspark_zkgroup.group.ops import Create, Done, InDoubt, NodeVersion, SetData
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Started
 from pyspark_zkgroup.protocols.coordinator.rules.generation import Generation
+from pyspark_zkgroup.protocols.light.coordinator_search import LightSettings
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
     ChildrenRead,
@@ -33,7 +34,7 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     ToMember,
 )
 from pyspark_zkgroup.protocols.light.rules.permits import PATHS_MAX
-from pyspark_zkgroup.protocols.light.session import LightSession, LightSettings
+from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.protocols.light.store import LightStore
 from pyspark_zkgroup.protocols.light.stream import Inbox, NotLetInError
 from pyspark_zkgroup.security.stream_access import StreamAccess
@@ -167,13 +168,13 @@ def test_a_request_after_one_without_an_answer_is_a_short_probe() -> None:
     scene = Scene()
     scene.session.open()
     try:
-        scene.session.clock = clock = Clock()
+        scene.session.exchange.clock = clock = Clock()
         for expected_s in (10.0, 0.1):
             with pytest.raises(DisconnectedError, match="did not answer in time"):
                 scene.session.ask(lambda n: Read(n, "sync"))
             assert clock.waited_s.pop() == expected_s
     finally:
-        scene.session.clock = SystemClock()
+        scene.session.exchange.clock = SystemClock()
         scene.session.close()
 
 
