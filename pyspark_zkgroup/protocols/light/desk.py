@@ -12,6 +12,7 @@ import queue
 import threading
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -29,9 +30,9 @@ from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Stopped,
 )
 from pyspark_zkgroup.protocols.coordinator.rules.decisions import Answered
+from pyspark_zkgroup.protocols.light.client import Client
 from pyspark_zkgroup.protocols.light.entry import register
 from pyspark_zkgroup.protocols.light.nodes import delete_life, read_light
-from pyspark_zkgroup.protocols.light.quota import Quota
 from pyspark_zkgroup.protocols.light.refusal_log import RefusalLog
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules import sessions as keeping
@@ -79,7 +80,6 @@ class LightDesk:
         self.members_max = members_max
         self.group_members_max = group_members_max
         self.register_within_s = _REGISTER_S
-        self.quota = Quota()
         self.refusals = RefusalLog(clock)
         self.clock = clock
         self.threads = threads
@@ -109,8 +109,7 @@ class LightDesk:
             self.answers = queue.SimpleQueue()
             self._mail, self._ended, self._holders = {}, set(), {}
             self._wake = wake
-            office = self._office = Office(store, epoch, threading.Event())
-        self.quota.begin()
+            office = self._office = Office(store, epoch)
         if self.is_served:
             self.threads.start(lambda: self._beat(office), "zkgroup-light-beat")
 
@@ -139,7 +138,7 @@ class LightDesk:
         not show them either. But a stream may have read the registration before it was deleted, and
         be about to take up that life.
         """
-        names = {seat.name for seat in self._seats}
+        names = {seat.client.name for seat in self._seats}
         over = {
             e
             for e in self._ended
@@ -162,7 +161,7 @@ class LightDesk:
                 mail[:] = [c for c in mail if not isinstance(c, Start)]
             mail.append(command)
             seat = self._by_name.get((group, consumer))
-        if seat is not None and seat.life == command.life:
+        if seat is not None and seat.client.life == command.life:
             seat.outbox.put(Tell(command))
         return True
 
@@ -177,7 +176,7 @@ class LightDesk:
             ended = self.sessions.expired(self.clock.monotonic())
             self.sessions = keeping.gone(self.sessions, ended)
             self._ended.update(ended)
-            seats = [s for s in self._seats if s.named in ended]
+            seats = [s for s in self._seats if s.client.named in ended]
             for life in ended:
                 self._mail.pop(life, None)
         if not ended or office is None:
@@ -192,7 +191,7 @@ class LightDesk:
                 with self._lock:
                     until = self.sessions.following(life)
                 nodes = delete_life(office.store, life, until)
-                self.quota.freed(life.group, nodes)
+                office.quota.freed(life.group, nodes)
             _log.warning(
                 catalogue.warning("ZKG-172", member=life.consumer, group=life.group, count=nodes)
             )
@@ -212,7 +211,7 @@ class LightDesk:
         refusal = refusal_of_hello(hello)
         with self._lock:
             office = self._office
-            of_group = sum(seat.hello.group == hello.group for seat in self._seats)
+            of_group = sum(seat.client.hello.group == hello.group for seat in self._seats)
             full = len(self._seats) >= self.members_max or of_group >= self.group_members_max
         if refusal:
             outbox.put(Rejected(refusal, retriable=False))
@@ -235,14 +234,15 @@ class LightDesk:
         """Give the stream a seat, or refuse it. An earlier stream of the same process ends first:
         its requests are executed before any of this one, or never.
         """
-        seat = Seat(self, office, hello, outbox, caller, register)
+        client = Client(hello, caller)
+        seat = Seat(self, office, client, outbox, register)
         with self._lock:
             # Listed before its node is read: if that life is ended meanwhile, this seat ends too.
             self._seats[seat] = None
             others = [s for s in self._seats if s is not seat]
-        self._end_earlier([s for s in others if s.is_same_process(seat)])
+        self._end_earlier([s for s in others if s.client.is_same_process(client)])
         try:
-            found = read_light(office.store, seat.paths, hello.consumer)
+            found = read_light(office.store, client.paths, hello.consumer)
             brokers = self.bootstrap or registered_brokers(office.store, self.protocol)
         except (DisconnectedError, SessionLostError) as error:
             self.leave(seat)
@@ -250,8 +250,8 @@ class LightDesk:
             outbox.close()
             return None
         life = 0
-        if found is not None and identity.holds(found.seat, seat.shown, caller):
-            seat.is_static = found.is_static
+        if found is not None and client.holds(found.seat):
+            client.is_static = found.is_static
             life = self.settle(seat, found.life)
         outbox.put(Accepted(office.epoch, life, brokers))
         self.deliver(seat)
@@ -266,23 +266,23 @@ class LightDesk:
 
     def settle(self, seat: Seat, life: int) -> int:
         """Give the seat this life from now on; 0 if the life has ended."""
-        named = Life(seat.hello.group, seat.hello.consumer, life)
+        client = seat.client
+        named = replace(client.named, number=life)
         now = self.clock.monotonic()
         with self._lock:
             if named in self._ended or seat not in self._seats:
                 return 0
-            timeout_s = seat.hello.timeout_ms / 1000.0
-            heard = {**self.sessions.heard, named: Heard(now, timeout_s)}
+            heard = {**self.sessions.heard, named: Heard(now, client.timeout_s)}
             self.sessions = Sessions(heard)
-            seat.life = life
-            self._holders[named] = seat.shown
-            self._by_name[seat.hello.group, seat.hello.consumer] = seat
+            client.life = life
+            self._holders[named] = client.shown
+            self._by_name[client.name] = seat
         return life
 
     def deliver(self, seat: Seat) -> None:
         """Send the commands to its life from before this stream was known to belong to it."""
         with self._lock:
-            mail = list(self._mail.get(seat.named, ()))
+            mail = list(self._mail.get(seat.client.named, ()))
         for command in mail:
             seat.outbox.put(Tell(command))
 
@@ -290,23 +290,24 @@ class LightDesk:
         """Return False if messages of this stream no longer count."""
         now = self.clock.monotonic()
         with self._lock:
-            if seat not in self._seats or (seat.life and seat.named in self._ended):
+            if seat not in self._seats or (seat.client.life and seat.client.named in self._ended):
                 # Its time was over while a request of it was served. What arrived after that stays
                 # unread: an answer would extend a lease that the coordinator no longer counts.
                 return False
-            if seat.life:
-                self.sessions = keeping.heard(self.sessions, seat.named, now)
+            if seat.client.life:
+                self.sessions = keeping.heard(self.sessions, seat.client.named, now)
         return True
 
     def answered(self, seat: Seat, answer: Answer) -> None:
-        if answer.life != seat.life or not seat.life:
+        client = seat.client
+        if answer.life != client.life or not client.life:
             return
         kind = _ANSWERED_BY[type(answer)]
         with self._lock:
-            mail = self._mail.get(seat.named, [])
+            mail = self._mail.get(client.named, [])
             done = [c for c in mail if isinstance(c, kind) and c.generation == answer.generation]
             mail[:] = [c for c in mail if c not in done]
-        self.answers.put(Answered(seat.hello.group, seat.hello.consumer, answer))
+        self.answers.put(Answered(*client.name, answer))
         self._wake()
 
     def lives(self, group: str) -> dict[str, int]:
@@ -318,14 +319,14 @@ class LightDesk:
                     found[life.consumer] = max(life.number, found.get(life.consumer, 0))
             return found
 
-    def has_rival(self, seat: Seat) -> bool:
+    def has_rival(self, client: Client) -> bool:
         """Whether another process has a live life under this name, whose registration was deleted
         from outside: owner nodes of that life may exist.
         """
         with self._lock:
             return any(
-                (life.group, life.consumer) == seat.name
-                and not identity.is_same(self._holders.get(life, seat.shown), seat.shown)
+                (life.group, life.consumer) == client.name
+                and not identity.is_same(self._holders.get(life, client.shown), client.shown)
                 for life in self.sessions.heard
             )
 
@@ -334,18 +335,18 @@ class LightDesk:
         with self._lock:
             self._holders.pop(life, None)
 
-    def made_by(self, seat: Seat, czxid: int) -> bool:
+    def made_by(self, client: Client, czxid: int) -> bool:
         """Return whether this process made a node of its name then, in a life that it has lost."""
         with self._lock:
             number, holder = max(
                 (
                     (life.number, holder)
                     for life, holder in self._holders.items()
-                    if (life.group, life.consumer) == seat.name and life.number < czxid
+                    if (life.group, life.consumer) == client.name and life.number < czxid
                 ),
                 default=(0, ""),
             )
-        return bool(number) and identity.is_same(holder, seat.shown)
+        return bool(number) and identity.is_same(holder, client.shown)
 
     def is_connected(self, group: str, consumer: str) -> bool:
         with self._lock:
@@ -354,14 +355,14 @@ class LightDesk:
     def others_of(self, seat: Seat) -> list[Seat]:
         """Return the streams of other processes under the same name."""
         with self._lock:
-            return [s for s in self._seats if s is not seat and s.name == seat.name]
+            return [s for s in self._seats if s is not seat and s.client.name == seat.client.name]
 
     def leave(self, seat: Seat) -> None:
         """Its stream is over; its session may live on."""
         with self._lock:
             self._seats.pop(seat, None)
-            if self._by_name.get(seat.name) is seat:
-                del self._by_name[seat.name]
+            if self._by_name.get(seat.client.name) is seat:
+                del self._by_name[seat.client.name]
 
     def end_life(self, life: Life) -> None:
         """The member has announced that it leaves."""
@@ -388,7 +389,9 @@ class LightDesk:
         """End a stream without a registration. It may come again, and holds nothing to lose."""
         why = f"it did not register within {self.register_within_s:.0f} s"
         if self.refusals.may_say("late"):
-            _log.warning(catalogue.warning("ZKG-196", member=seat.hello.consumer, reason=why))
+            _log.warning(
+                catalogue.warning("ZKG-196", member=seat.client.hello.consumer, reason=why)
+            )
         self.leave(seat)
         seat.outbox.put(Rejected(why, retriable=True))
         seat.close()

@@ -19,7 +19,8 @@ _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 
 def register(seat: Seat, asked: Register) -> Reply:
-    hello, path = seat.hello, seat.paths.id(seat.hello.consumer)
+    client, store = seat.client, seat.office.store
+    path = client.paths.id(client.hello.consumer)
     if len(asked.registration) > _REGISTRATION_BYTES_MAX:
         return Failed(asked.number, "forbidden", "its registration is too large")
     # A member that waits for the end of a predecessor asks again and again.
@@ -28,37 +29,37 @@ def register(seat: Seat, asked: Register) -> Reply:
     light = registration.light
     if (
         light is None
-        or light.timeout_ms != hello.timeout_ms
-        or not identity.is_same(light.incarnation, seat.shown)
+        or light.timeout_ms != client.hello.timeout_ms
+        or not identity.is_same(light.incarnation, client.shown)
     ):
         return Failed(asked.number, "forbidden", "its registration is not that of its hello")
-    light = replace(light, generation=f"{seat.office.epoch}.0", subject=seat.caller.named)
+    light = replace(light, generation=f"{seat.office.epoch}.0", subject=client.caller.named)
     data = encode_registration(replace(registration, light=light))
-    seat.store.ensure([seat.paths.ids], world_open=True)
-    (node,) = seat.store.nodes([path])
+    store.ensure([client.paths.ids], world_open=True)
+    (node,) = store.nodes([path])
     request: Transaction = (Create(path, data, world_open=True),)
-    seat.is_static = asked.static and registration.static_id
+    client.is_static = asked.static and registration.static_id
     if node is not None:
         # The node is not read again: it may be gone by then.
         found = light_of(path, node)
-        if found is not None and identity.holds(found.seat, seat.shown, seat.caller):
+        if found is not None and client.holds(found.seat):
             return seat.registered(asked, found.life)
         if found is None or not _succeeds(seat, asked, found):
             who = "a live session" if found is None else "another process"
             return Failed(asked.number, "taken", f"{path} is held by {who}")
         for other in seat.desk.others_of(seat):
             other.fence(f"{path} is in the hands of another process")
-        seat.desk.supersede(replace(seat.named, number=found.life))
+        seat.desk.supersede(replace(client.named, number=found.life))
         request = (Delete(path, found.node.node.version), *request)
         _log.warning(catalogue.warning("ZKG-173", path=path))
-    elif seat.desk.has_rival(seat) and not _is_predecessor(seat, asked):
+    elif seat.desk.has_rival(client) and not _is_predecessor(seat, asked):
         return Failed(asked.number, "taken", f"{path} was that of another process just now")
-    (outcome,) = seat.store.commit([request])
+    (outcome,) = store.commit([request])
     if not isinstance(outcome, Done):
         # Another process was faster, or the answer is lost: the next attempt finds the node.
         return Failed(asked.number, "offline", f"{path} was not made: {outcome}")
-    made = read_light(seat.store, seat.paths, hello.consumer)
-    if made is None or not identity.holds(made.seat, seat.shown, seat.caller):
+    made = read_light(store, client.paths, client.hello.consumer)
+    if made is None or not client.holds(made.seat):
         return Failed(asked.number, "offline", f"{path} is gone already")
     return seat.registered(asked, made.life)
 
@@ -69,9 +70,9 @@ def _succeeds(seat: Seat, asked: Register, found: LightNode) -> bool:
     It must show the certificate of its predecessor, and the plan that the predecessor has logged.
     """
     return (
-        seat.is_static
+        seat.client.is_static
         and found.is_static
-        and identity.is_same(found.seat.subject, seat.caller.named)
+        and identity.is_same(found.seat.subject, seat.client.caller.named)
         and _is_predecessor(seat, asked)
     )
 
@@ -82,13 +83,14 @@ def _is_predecessor(seat: Seat, asked: Register) -> bool:
     Only the process that has logged that plan can have made it, and Spark runs one query on a
     checkpoint.
     """
+    client, store = seat.client, seat.office.store
     partitions = sorted(p for p in asked.evidence if legal_name(p.topic))
-    owners = seat.store.nodes([seat.paths.owner(p) for p in partitions])
-    offsets = seat.store.nodes([seat.paths.offset(p) for p in partitions])
+    owners = store.nodes([client.paths.owner(p) for p in partitions])
+    offsets = store.nodes([client.paths.offset(p) for p in partitions])
     return any(
         owner is not None
         and offset is not None
-        and consumer_of_owner(owner) == seat.hello.consumer
+        and consumer_of_owner(owner) == client.hello.consumer
         and offset.node == asked.evidence[partition]
         for partition, owner, offset in zip(partitions, owners, offsets, strict=True)
     )

@@ -32,10 +32,6 @@ class Quota:
         self._lock = threading.Lock()
         self._made: dict[str, _Made] = {}
 
-    def begin(self) -> None:
-        with self._lock:
-            self._made = {}
-
     def refusal_of_topics(self, group: str, paths: Iterable[str]) -> str:
         """Refuse nodes that only have children, and count them as created. Empty if allowed."""
         with self._lock:

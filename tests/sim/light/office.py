@@ -53,8 +53,8 @@ class WatchedDesk(LightDesk):
 
     def heard(self, seat: Seat) -> bool:
         counts = super().heard(seat)
-        if counts and seat.life:
-            self.hearer.heard(self.name, seat.life)
+        if counts and seat.client.life:
+            self.hearer.heard(self.name, seat.client.life)
         return counts
 
     def settle(self, seat: Seat, life: int) -> int:
@@ -64,8 +64,8 @@ class WatchedDesk(LightDesk):
         return settled
 
     def answered(self, seat: Seat, answer: Answer) -> None:
-        if seat.life and answer.life == seat.life:
-            self.hearer.answered(seat.hello.consumer, answer)
+        if seat.client.life and answer.life == seat.client.life:
+            self.hearer.answered(seat.client.hello.consumer, answer)
         super().answered(seat, answer)
         self.world.wake()
 

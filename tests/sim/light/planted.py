@@ -16,8 +16,9 @@ from typing import Any, Final
 from pyspark_zkgroup.group.ops import NodeVersion
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Stop, Stopped
 from pyspark_zkgroup.protocols.light import desk as light_desk
+from pyspark_zkgroup.protocols.light import node_requests
 from pyspark_zkgroup.protocols.light import nodes as light_nodes
-from pyspark_zkgroup.protocols.light import seat as light_seat
+from pyspark_zkgroup.protocols.light.client import Client
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules import sessions as keeping
@@ -61,10 +62,10 @@ def _any_answer_frees() -> Patches:
     real = LightDesk.answered
 
     def answered(self: LightDesk, seat: Seat, answer: Answer) -> None:
-        asked = [c for c in self._mail.get(seat.named, ()) if isinstance(c, Stop)]
+        asked = [c for c in self._mail.get(seat.client.named, ()) if isinstance(c, Stop)]
         if asked:
-            answer = Stopped(asked[-1].generation, seat.life)
-        real(self, seat, replace(answer, life=seat.life))
+            answer = Stopped(asked[-1].generation, seat.client.life)
+        real(self, seat, replace(answer, life=seat.client.life))
 
     return [put(LightDesk, "answered", answered)]
 
@@ -88,7 +89,7 @@ def _the_lease_counts_from_the_answer() -> Patches:
 def _who_is_not_registered_may_own() -> Patches:
     """The member claims its assignment before it has a life."""
     return [
-        put(light_seat, "settles", lambda _paths, _transactions: True),
+        put(node_requests, "settles", lambda _paths, _transactions: True),
         put(LightDesk, "settle", lambda _self, _seat, life: life),
     ]
 
@@ -233,12 +234,12 @@ def _an_earlier_stream_keeps_its_place() -> Patches:
 def _a_name_is_proof_enough() -> Patches:
     """A client that claims to be a member owns what the member owns."""
 
-    def is_its_own(self: Seat, node: Node | None) -> bool:
-        return node is None or light_nodes.consumer_of_owner(node) == self.hello.consumer
+    def owns(self: Client, node: Node) -> bool:
+        return light_nodes.consumer_of_owner(node) == self.hello.consumer
 
     return [
-        put(light_seat, "settles", lambda _paths, _transactions: True),
-        put(Seat, "_is_its_own", is_its_own),
+        put(node_requests, "settles", lambda _paths, _transactions: True),
+        put(Client, "owns", owns),
     ]
 
 

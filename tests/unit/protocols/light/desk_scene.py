@@ -123,7 +123,7 @@ class Scene:
 
 def life_of(stream: Stream) -> int:
     assert stream.seat is not None
-    return stream.seat.life
+    return stream.seat.client.life
 
 
 def claim(scene: Scene, stream: Stream, partition: TopicPartition = P) -> NodeVersion:

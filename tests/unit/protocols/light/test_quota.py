@@ -68,9 +68,3 @@ def test_a_topic_counts_once_for_all_its_members(small: Quota) -> None:
         "the members of g have asked for nodes of 1 topics"
     )
     assert small.refusal_of_topics("h", ["/owners/u"]) == ""
-
-
-def test_a_new_term_of_office_begins_without_any(small: Quota) -> None:
-    small.count("g", made("/a", "/b", "/c"), [Done()])
-    small.begin()
-    assert small.refusal_of("g", made("/a", "/b", "/c")) == ""
