@@ -145,6 +145,14 @@ class FakeKafka:
         log.former = log.leader, seen
         log.elect()
 
+    def bring_back(self) -> None:
+        """Every broker is up to date, and every log has a leader and no open transaction."""
+        self.lagging.clear()
+        for log in self.logs.values():
+            log.has_leader = True
+            log.end_transaction()
+            log.latest += 1
+
     def topic_node(self, topic: str) -> bytes:
         """As a broker writes it below /brokers/topics."""
         numbers = [p.partition for p in self.partitions_of(topic)]

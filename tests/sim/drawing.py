@@ -32,8 +32,7 @@ def draw(
 
     def befall(name: str) -> None:
         if not scene.world.over and not scene.healing and faults[name][1](scene):
-            scene.faults += 1
-            scene.counts[f"fault: {name}"] += 1
+            scene.befell(name)
 
     for _ in range(rng.choice(numbers)):
         at_s = 0.5 + rng.random() * 25.0

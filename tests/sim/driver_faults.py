@@ -36,7 +36,7 @@ _POINTS = (
 
 
 def any_driver(scene: Scene) -> Driver | None:
-    running = [d for d in scene.running if not d.process.access.paused]
+    running = [d for d in scene.cast.running if not d.process.access.paused]
     return scene.rng.choice(running) if running else None
 
 
@@ -85,7 +85,7 @@ def at_claim(name: str, act: Callable[[Scene, Driver], None]) -> Fault:
 
 
 def timeout_s(scene: Scene) -> float:
-    return scene.session_ms / 1000.0
+    return scene.config.session_ms / 1000.0
 
 
 def kill(scene: Scene, driver: Driver) -> None:
@@ -153,7 +153,7 @@ def lose_then_join(scene: Scene, driver: Driver) -> None:
     """
     driver.process.access.lose_next = "executed"
     for _ in range(2):
-        if len(scene.queries) < 9:
+        if len(scene.cast.queries) < 9:
             scene.new_query(delay=0.01)
 
 
@@ -198,7 +198,7 @@ def slow(scene: Scene, driver: Driver) -> None:
 def overlong(scene: Scene) -> bool:
     """A batch that outlasts max.poll.interval.ms; with or without ZooKeeper when it is over."""
     rng = scene.rng
-    watched = [d for d in scene.running if MAX_POLL_INTERVAL.name in d.query.options]
+    watched = [d for d in scene.cast.running if MAX_POLL_INTERVAL.name in d.query.options]
     if not watched or scene.world.lazy:
         return False
     driver = rng.choice(watched)

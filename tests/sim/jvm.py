@@ -30,6 +30,7 @@ from tests.fakes.session import FakeSession
 from tests.fakes.store import FakeStore
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.checkers import Checkers
+from tests.sim.group_config import GroupConfig
 from tests.sim.process import Process
 from tests.sim.world import KilledError, World
 
@@ -57,18 +58,15 @@ class JvmMember:
         checkers: Checkers,
         name: str,
         group: str,
-        topics: dict[str, int],
-        strategy: str,
-        order: str,
-        session_s: float,
+        config: GroupConfig,
     ) -> None:
         self.world, self.kafka, self.checkers = world, kafka, checkers
         self.name, self.group = name, group
-        self.topics = topics
-        self.strategy, self.order = strategy, order
-        self.settings = SessionSettings(
-            "zk1:2181", "", int(session_s * 1000), int(session_s * 1000)
-        )
+        self.topics = dict.fromkeys(config.topics, 1)
+        # JVM consumers have no strategy 'balanced'.
+        self.strategy = "range" if config.strategy == "balanced" else config.strategy
+        self.order = config.order
+        self.settings = SessionSettings("zk1:2181", "", config.session_ms, config.session_ms)
         self.process = Process(world, server, name)
         self.process.inside = True
         self.root = f"/consumers/{group}"

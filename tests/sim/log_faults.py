@@ -28,8 +28,7 @@ def draw(scene: Scene) -> None:
 
     def befall(name: str) -> None:
         if not scene.world.over and not scene.healing and FAULTS[name](scene, rng):
-            scene.faults += 1
-            scene.counts[f"fault: {name}"] += 1
+            scene.befell(name)
 
     for _ in range(rng.choice([1, 2, 3])):
         name = rng.choice(list(FAULTS))
@@ -50,7 +49,7 @@ def grow_behind(scene: Scene, rng: Random) -> bool:
     if there were none: one for a while, or two for less than members doubt them.
     """
     kafka = scene.kafka
-    topic = rng.choice(scene.topics)
+    topic = rng.choice(scene.config.topics)
     old = kafka.partitions_of(topic)
     if not old or len(kafka.logs) > 30 or kafka.lagging:
         return False

@@ -26,10 +26,10 @@ def zookeeper(scene: Scene) -> bool:
 def rolling(scene: Scene) -> bool:
     scene.world.tell("** rolling deploy")
     drained = scene.rng.random() < 0.5
-    for place, query in enumerate(list(scene.queries)):
+    for place, query in enumerate(list(scene.cast.queries)):
 
         def replace(query: object = query) -> None:
-            for driver in scene.running:
+            for driver in scene.cast.running:
                 if driver.query is query:
                     if drained:
                         drain(scene, driver)
@@ -42,7 +42,7 @@ def rolling(scene: Scene) -> bool:
 
 def joiners(scene: Scene) -> bool:
     count = scene.rng.choice([2, 3, 5])
-    if len(scene.queries) + count > 9:
+    if len(scene.cast.queries) + count > 9:
         return False
     scene.world.tell(f"** {count} join at once")
     for _ in range(count):
@@ -51,7 +51,7 @@ def joiners(scene: Scene) -> bool:
 
 
 def grow(scene: Scene) -> bool:
-    topic = scene.rng.choice(scene.topics)
+    topic = scene.rng.choice(scene.config.topics)
     partitions = scene.kafka.partitions_of(topic)
     if not partitions or len(scene.kafka.logs) > 30:
         return False
@@ -72,7 +72,7 @@ def tell_zookeeper(scene: Scene, topic: str) -> None:
 
 
 def recreate(scene: Scene) -> bool:
-    topic = scene.rng.choice(scene.topics)
+    topic = scene.rng.choice(scene.config.topics)
     if {"lost", "rolled back"} & scene.checkers.allowed_faults:
         return False
     count = len(scene.kafka.partitions_of(topic))
@@ -92,7 +92,7 @@ def recreate(scene: Scene) -> bool:
         tell_zookeeper(scene, topic)
         # The operator knows the effect, and sets the offsets at once.
         for partition in old:
-            scene.set_offset(partition, 0)
+            scene.operator.set_offset(partition, 0)
 
     scene.world.after(scene.rng.choice([0.5, 3.0]), make)
     return True
@@ -108,13 +108,13 @@ def reset(scene: Scene) -> bool:
         return False
     scene.checkers.allowed_faults.add("reset")
     scene.world.tell(f"** the operator sets {partition}")
-    scene.set_offset(partition, scene.rng.randrange(log.earliest, log.latest + 1))
+    scene.operator.set_offset(partition, scene.rng.randrange(log.earliest, log.latest + 1))
     return True
 
 
 def delete_and_import(scene: Scene) -> bool:
     """`--delete` and an import: the same nodes with the same versions in another life."""
-    saved = scene.group_nodes()
+    saved = scene.operator.offset_nodes()
     if not saved or {"lost", "rolled back"} & scene.checkers.allowed_faults:
         return False
     scene.checkers.allowed_faults.add("import")
@@ -141,11 +141,11 @@ def delete_and_import(scene: Scene) -> bool:
 
 def lost_group(scene: Scene) -> bool:
     """All that ZooKeeper had of the group is gone; the members' sessions are not."""
-    saved = scene.group_nodes()
+    saved = scene.operator.offset_nodes()
     if len(saved) < len(scene.kafka.logs) or scene.checkers.allowed_faults - {"leader"}:
         # What an operator has just set and no member has seen yet, no member can restore.
         return False
-    if scene.starting == "latest":
+    if scene.config.starting == "latest":
         # To a member that knows nothing of it this is a new group.
         return False
     scene.world.tell("** the group's nodes are lost")
@@ -175,7 +175,7 @@ def retention(scene: Scene) -> bool:
     done = False
     # A zombie, or a replay of its batch, may still want what others have read and committed.
     scene.checkers.allowed_faults.add("retention")
-    for path, data in scene.group_nodes().items():
+    for path, data in scene.operator.offset_nodes().items():
         topic, number = path.split("/")[-2:]
         log = scene.kafka.logs.get(TopicPartition(topic, int(number)))
         if log is not None and data.isdigit():
@@ -208,7 +208,7 @@ def vandal_among_joiners(scene: Scene) -> bool:
     leaving.available_now = False
 
     def go() -> None:
-        for other in scene.running:
+        for other in scene.cast.running:
             if other.query is leaving:
                 leaving.ended = True
                 other.stop()
@@ -240,7 +240,7 @@ def twin(scene: Scene) -> bool:
 
 
 def jvm_joins(scene: Scene) -> bool:
-    if len(scene.jvms) >= 3:
+    if len(scene.cast.jvms) >= 3:
         return False
     scene.new_jvm()
     return True
@@ -248,7 +248,7 @@ def jvm_joins(scene: Scene) -> bool:
 
 def each_jvm(name: str, act: Callable[[Scene, object], None]) -> Fault:
     def fault(scene: Scene) -> bool:
-        alive = [j for j in scene.jvms if not j.gone]
+        alive = [j for j in scene.cast.jvms if not j.gone]
         if not alive:
             return False
         jvm = scene.rng.choice(alive)

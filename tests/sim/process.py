@@ -146,6 +146,13 @@ class Process:
 
         self.world.after(seconds, heal)
 
+    def bring_back(self) -> None:
+        """Nothing befalls it any more, and it reaches all servers."""
+        self.triggers.clear()
+        self.reaches_kafka = True
+        if self.access.way != "up":
+            self.access.set_way("up")
+
     def _rouse(self) -> None:
         for actor in self.actors:
             if not actor.done:

@@ -66,8 +66,7 @@ def restore(scene: Scene, nodes: dict[str, Node], with_dead: bool) -> None:
     scene.checkers.rolling_back = True
     server.restore(_ROOT, kept)
     scene.checkers.rolling_back = False
-    timeout_s = scene.session_ms / 1000.0
+    timeout_s = scene.config.session_ms / 1000.0
     for number in dead if with_dead else ():
         scene.world.after(timeout_s, lambda number=number: server.end_session(number))  # type: ignore[misc]
-    scene.faults += 1
-    scene.counts[f"fault: {FAULT}"] += 1
+    scene.befell(FAULT)

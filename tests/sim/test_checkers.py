@@ -52,7 +52,7 @@ def test_a_jvm_member_deletes_a_node_that_another_owns_by_now() -> None:
     """
     with Trace(partitions=2) as trace:
         trace.new_jvm()
-        (jvm,) = trace.jvms
+        (jvm,) = trace.cast.jvms
         owner = trace.checkers.owner
         trace.go_until(lambda: len(owner) == 2)
         jvm.process.pause(2.0)

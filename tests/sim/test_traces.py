@@ -32,7 +32,7 @@ def test_f1_a_jvm_member_has_it_for_a_moment() -> None:
         trace.kill_at(first, "spark logged")
         trace.go_until_gone(first)
         trace.new_jvm()
-        (jvm,) = trace.jvms
+        (jvm,) = trace.cast.jvms
         partition = TopicPartition(TOPIC, 0)
         trace.go_until(
             lambda: bool(trace.checkers.owner.get(partition) in trace.checkers.jvm_sessions)
@@ -256,7 +256,7 @@ def test_f10_the_group_is_deleted_and_imported_meanwhile(step: str, lower: bool)
         trace.produce_each(6)
         trace.kill_at(first, f"spark {step}")
         trace.go_until_gone(first)
-        saved = {path: trace.server.leader.nodes[path] for path in trace.group_nodes()}
+        saved = {path: trace.server.leader.nodes[path] for path in trace.operator.offset_nodes()}
         trace.server.delete_tree(trace.paths.offsets)
         for path, node in saved.items():
             value = b"%d" % (3 if lower else int(node.data))

@@ -14,6 +14,7 @@ from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.checkers import Checkers
+from tests.sim.group_config import GroupConfig
 from tests.sim.outcome import Outcome, story
 from tests.sim.process import Process, Trigger
 from tests.sim.query import Driver, Query, SinkKind
@@ -42,18 +43,21 @@ class Trace(Scene):
         super().__init__(seed)
         self.server = FakeZookeeper(self.world, Random(seed), followers=followers, lag_s=lag_s)
         self.checkers = Checkers(self.world, self.server, self.kafka, GROUP)
-        self.counts = self.checkers.counts
         self.paths = GroupPaths(GROUP)
-        self.kraft, self.cuts, self.kafka.is_wired = False, wired, wired
-        self.strategy, self.order, self.starting = "range", "new", starting
-        self.session_ms = session_ms
-        self.topics = [TOPIC]
+        self.cuts = self.kafka.is_wired = wired
+        self.config = GroupConfig(
+            kraft=False,
+            strategy="range",
+            order="new",
+            starting=starting,
+            session_ms=session_ms,
+            topics=[TOPIC],
+        )
         self.server.make("/brokers/topics")
         self.server.make("/consumers")
         self.server.make("/brokers/ids/1", b'{"host":"b1","port":9092,"endpoints":[]}')
         self.make_topic(TOPIC, partitions)
         self.produce_each(records)
-        self.producing = self.is_loaded = False
         self.restarting = False
 
     def produce_each(self, records: int) -> None:
@@ -81,10 +85,10 @@ class Trace(Scene):
                 "group.id": GROUP,
                 "threads": "1",
                 "subscribe": TOPIC,
-                "startingOffsets": self.starting,
-                "zookeeper.session.timeout.ms": str(self.session_ms),
+                "startingOffsets": self.config.starting,
+                "zookeeper.session.timeout.ms": str(self.config.session_ms),
                 "kafka.bootstrap.servers": "b1:9092",
-                "partition.assignment.strategy": self.strategy,
+                "partition.assignment.strategy": self.config.strategy,
                 **({"member.id": name} if static else {}),
                 **({"checkpointLocation": f"/checkpoints/{name}"} if evidence else {}),
                 **{key.replace("_", "."): value for key, value in options.items()},
@@ -94,7 +98,7 @@ class Trace(Scene):
             interval_s=interval_s,
             batch_s=batch_s,
         )
-        self.queries.append(made)
+        self.cast.queries.append(made)
         return made
 
     def begin(self, query: Query) -> Driver:
@@ -139,13 +143,15 @@ class Trace(Scene):
 
     # -- the end
 
+    def under_load(self) -> None:
+        """Nothing is produced but what the trace produces."""
+
     def close(self) -> Outcome:
         try:
             if not self.world.over:
                 self.restarting = True
-                for query in self.queries:
-                    if not any(d.query is query and not d.gone for d in self.drivers):
-                        self._relaunch(query)
+                for query in self.cast.queries:
+                    self._relaunch(query)
                 self.heal()
             if not self.world.over:
                 self.finish()

@@ -45,8 +45,7 @@ def draw(scene: Scene) -> None:
 
     def befall(name: str) -> None:
         if not scene.world.over and not scene.healing and FAULTS[name](scene, rng):
-            scene.faults += 1
-            scene.counts[f"fault: {name}"] += 1
+            scene.befell(name)
 
     Holders(scene).look()
     for _ in range(rng.choice([2, 4, 6, 8])):
@@ -68,9 +67,13 @@ class Holders:
         scene = self.scene
         if scene.healing or scene.world.over:
             return
-        found = [(p, d) for d in scene.running for p in d.membership.holdings.held]
+        found = [(p, d) for d in scene.cast.running for p in d.membership.holdings.held]
         is_whole = sorted(p for p, _ in found) == sorted(scene.kafka.logs)
-        if not is_whole or dict(found) != self.known or len(scene.running) < len(scene.queries):
+        if (
+            not is_whole
+            or dict(found) != self.known
+            or len(scene.cast.running) < len(scene.cast.queries)
+        ):
             self.known, self.since = dict(found), scene.world.now
         scene.world.after(_LOOK_S, self.look)
 
@@ -102,7 +105,7 @@ def recreate(scene: Scene, rng: Random) -> bool:
     """A topic is deleted and recreated before any member sees that it is gone: then its partitions
     do not move. Its logs are shorter than they were, as long, or longer.
     """
-    topic = rng.choice(scene.topics)
+    topic = rng.choice(scene.config.topics)
     partitions = scene.kafka.partitions_of(topic)
     held = scene.holders.settled
     if not held or not partitions or any(scene.checkers.of(p).cuts for p in partitions):

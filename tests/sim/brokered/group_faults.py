@@ -62,7 +62,7 @@ def _slow(scene: BrokeredScene, driver: Driver) -> None:
 def _slow_while_joining(scene: BrokeredScene) -> bool:
     """A rebalance that waits for a batch."""
     driver = any_one(scene)
-    if driver is None or len(scene.queries) > 6:
+    if driver is None or len(scene.cast.queries) > 6:
         return False
     _slow(scene, driver)
     scene.new_query(delay=scene.rng.random() * 4.0)
@@ -79,7 +79,7 @@ def coordinator_moves(scene: BrokeredScene) -> bool:
 
 def moves_in_rebalance(scene: BrokeredScene) -> bool:
     """Just when a generation has begun that is not written yet."""
-    if len(scene.queries) > 6:
+    if len(scene.cast.queries) > 6:
         return False
     scene.new_query(delay=0.0)
     _move_when(scene, lambda: scene.coordinator.group.state == "completing")
@@ -130,7 +130,7 @@ def reset(scene: BrokeredScene) -> bool:
     scene.checks.allowed_faults.add("reset")
     are_killed = scene.rng.random() < 0.5
     scene.world.tell(f"** all are {'killed' if are_killed else 'stopped'}, for a reset")
-    for driver in scene.running:
+    for driver in scene.cast.running:
         if are_killed:
             driver.process.kill()
         else:
@@ -139,7 +139,7 @@ def reset(scene: BrokeredScene) -> bool:
     def look() -> None:
         if scene.world.over:
             return
-        if scene.running or scene.coordinator.group.members:
+        if scene.cast.running or scene.coordinator.group.members:
             scene.world.after(0.5, look)
             return
         partitions = sorted(scene.coordinator.offsets)
@@ -214,7 +214,7 @@ def drain_member(scene: BrokeredScene, driver: Driver) -> None:
     if not member.id or driver.query.available_now:
         return
     noted = scene.coordinator.noted
-    place = scene.rng.choice(scene.kafka.partitions_of(min(scene.topics)))
+    place = scene.rng.choice(scene.kafka.partitions_of(min(scene.config.topics)))
     request = NotedRequest("drain", member.id, "ops", int(scene.world.now * 1000))
     noted.put(place, encode_note([request]))
     later_s = scene.rng.choice([5.0, 20.0, 60.0])
@@ -223,7 +223,7 @@ def drain_member(scene: BrokeredScene, driver: Driver) -> None:
 
 def static_restart(scene: BrokeredScene) -> bool:
     """One with a member.id ends and is back before its absence is noticed."""
-    static = [d for d in scene.running if d.query.static and not d.process.access.paused]
+    static = [d for d in scene.cast.running if d.query.static and not d.process.access.paused]
     if not static:
         return False
     driver = scene.rng.choice(static)

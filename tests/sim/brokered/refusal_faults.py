@@ -109,7 +109,7 @@ def no_topic_right(scene: BrokeredScene) -> bool:
     driver = any_driver(scene)
     if driver is None:
         return False
-    denied = (scene.checks.number_of(driver), scene.rng.choice(scene.topics))
+    denied = (scene.checks.number_of(driver), scene.rng.choice(scene.config.topics))
     scene.world.tell(f"** {driver.name} may not read {denied[1]} any more")
     scene.coordinator.refusals.topics.add(denied)
     return True

@@ -105,7 +105,6 @@ def test_a_member_without_its_group_right_ends_and_another_reads_on() -> None:
         trace.go(15.0)
         trace.coordinator.refusals.groups.add(first.number)
         trace.without_right.append(one)
-        trace.producing = True
         trace.produce()
         trace.go_until_gone(first)
         trace.go(20.0)

@@ -16,7 +16,7 @@ class BrokeredTrace(Trace, BrokeredScene):
     def __init__(self, **scene: Any) -> None:
         super().__init__(session_ms=6000, **scene)
         self._coordinate(first_join_s=0.0)
-        self.max_poll_ms, self.is_loaded = 300_000, False
+        self.max_poll_ms = 300_000
         self.assignor = COOPERATIVE_STICKY
 
     def query(self, name: str, **given: Any) -> Query:
@@ -25,7 +25,7 @@ class BrokeredTrace(Trace, BrokeredScene):
             del made.options[option]
         made.options |= {
             "protocol": "kafka",
-            "session.timeout.ms": str(self.session_ms),
+            "session.timeout.ms": str(self.config.session_ms),
             "partition.assignment.strategy": self.assignor,
         }
         return made

@@ -46,7 +46,7 @@ def _each(name: str, act: Callable[[CoordinatedScene, Office], None]) -> Fault:
         if office is None or office.process.access.paused:
             return False
         at_step(scene, office.process, _POINTS, lambda: act(scene, office), name, skips=_SKIPS)
-        if scene.rng.random() < 0.5 and len(scene.queries) < 9:
+        if scene.rng.random() < 0.5 and len(scene.cast.queries) < 9:
             scene.new_query(delay=0.01)
         return True
 
@@ -143,7 +143,7 @@ def _write(scene: CoordinatedScene, create: Op) -> bool:
 
 def stranger(scene: CoordinatedScene) -> bool:
     """A JVM member of the same group, which decides for itself."""
-    if len(scene.jvms) >= 1:
+    if len(scene.cast.jvms) >= 1:
         return False
     scene.world.tell("** a member that decides for itself joins")
     scene.new_jvm()

@@ -26,7 +26,6 @@ class CoordinatedScene(Scene):
         self.server.lookers.clear()
         self.commands = CommandChecks(self.world, self.server, self.kafka, GROUP)
         self.checkers = self.commands
-        self.counts = self.checkers.counts
         self.paths = self.coordinated = CoordinatedPaths(GROUP)
         self.lone: list[Office] = []
         self._gone: list[Office] = []
@@ -68,7 +67,7 @@ class CoordinatedScene(Scene):
         self._lone_names += 1
         process = Process(self.world, self.server, f"c{self._lone_names}")
         office = Office(
-            *(self.world, process, self.kafka, self.session_ms, self.commands),
+            *(self.world, process, self.kafka, self.config.session_ms, self.commands),
         )
         process.on_fault = lambda _reason: self._followed(office)
         office.begin()
@@ -88,18 +87,14 @@ class CoordinatedScene(Scene):
         delay = 0.2 if self.healing else self.rng.choice([0.05, 2.0, 20.0])
         self.world.after(delay, again)
 
-    def launch(self, query: Query) -> Driver | None:
-        if self.world.over or self.ending or query.ended:
-            return None
-        driver = CoordinatedDriver(
+    def _new_driver(self, query: Query) -> Driver:
+        return CoordinatedDriver(
             *(self.world, self.server, self.kafka, self.checkers, query, self.ended_one),
             self.commands,
         )
-        self.drivers.append(driver)
-        return driver
 
     def offices(self) -> list[Office]:
-        beside = [d.office for d in self.running if isinstance(d, CoordinatedDriver)]
+        beside = [d.office for d in self.cast.running if isinstance(d, CoordinatedDriver)]
         alive = [o for o in [*beside, *self.lone] if o is not None and not o.ended]
         return [o for o in alive if not (o.process.driver_dead or o.process.planner_dead)]
 
@@ -119,17 +114,16 @@ class CoordinatedScene(Scene):
     def _bring_back(self) -> None:
         super()._bring_back()
         # From here on none joins; while one is there, no coordinator assigns anything.
-        for jvm in self.jvms:
+        for jvm in self.cast.jvms:
             jvm.stop()
         for office in self.lone:
-            office.process.triggers.clear()
-            office.process.reaches_kafka = True
-            if office.process.access.way != "up":
-                office.process.access.set_way("up")
+            office.process.bring_back()
 
     def sessions(self) -> list[FakeSession]:
         """The server counts the silence of the dead as well."""
-        beside = [d.office for d in self.drivers if isinstance(d, CoordinatedDriver) and d.office]
+        beside = [
+            d.office for d in self.cast.drivers if isinstance(d, CoordinatedDriver) and d.office
+        ]
         offices = [*beside, *self.lone, *self._gone]
         return [s for office in offices for s in office.access.sessions] + super().sessions()
 
@@ -138,7 +132,7 @@ class CoordinatedScene(Scene):
         give_up_at = self.world.now + _SHARED_S_MAX
         while not self.world.over:
             loads: dict[tuple[str, int], int] = {}
-            for driver in self.running:
+            for driver in self.cast.running:
                 for number in range(int(driver.query.options["threads"])):
                     loads[driver.name, number] = 0
                 for held in driver.membership.holdings.held.values():

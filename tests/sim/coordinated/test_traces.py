@@ -32,7 +32,7 @@ def test_an_offset_that_is_set_in_mid_batch_is_read_on_from() -> None:
         trace.read_all()
         trace.go(5.0)  # nothing is left that would make it look again
         trace.kafka.produce(FIRST, 5)
-        trace.at(driver.process, "spark sunk", lambda: trace.set_offset(FIRST, 7))
+        trace.at(driver.process, "spark sunk", lambda: trace.operator.set_offset(FIRST, 7))
         trace.go_until(lambda: trace.committed() == 7)
         trace.go_until(lambda: trace.committed() == 25)
         assert driver.membership.holdings.dropped == 1

@@ -37,7 +37,7 @@ class CoordinatedTrace(Trace, CoordinatedScene):
 
     def shares(self) -> list[int]:
         """How much each member holds, the largest share first."""
-        return sorted((len(d.membership.holdings.held) for d in self.running), reverse=True)
+        return sorted((len(d.membership.holdings.held) for d in self.cast.running), reverse=True)
 
     def go_until_shared(self, *shares: int) -> None:
         self.go_until(lambda: self.shares() == list(shares))

@@ -63,7 +63,7 @@ class HostileClient:
     def _run(self) -> None:
         while not (self.scene.healing or self.world.over):
             self.world.pause(self.rng.uniform(0.1, 2.5))
-            victims = [d for d in self.scene.running if isinstance(d, LightDriver)]
+            victims = [d for d in self.scene.cast.running if isinstance(d, LightDriver)]
             office = self.scene.serving()
             if victims and office is not None and not self.scene.healing:
                 self._attack(self.rng.choice(victims), office)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from pyspark_zkgroup.zk.port import SessionEvent
 from tests.sim import copies
 from tests.sim.coordinated.member import CoordinatedDriver
@@ -16,6 +14,7 @@ from tests.sim.light.office import LightCandidate
 from tests.sim.outcome import Outcome
 from tests.sim.process import Process
 from tests.sim.query import Driver, Query
+from tests.sim.scene import Phase
 
 ADDRESSES = tuple(f"o{number}:1" for number in range(1, 7))
 _CLEAN_S_MAX = 60.0
@@ -29,7 +28,6 @@ class LightScene(CoordinatedScene):
         self.server.lookers.clear()
         self.lives = LifeChecks(self.world, self.server, self.kafka, "g")
         self.checkers = self.commands = self.lives
-        self.counts: Counter[str] = self.checkers.counts
         self.mixed = self.rng.random() < 0.35
         self.others_stand = self.rng.random() < 0.3
 
@@ -57,7 +55,7 @@ class LightScene(CoordinatedScene):
             *("metadata.refresh.ms",),
         ):
             options.pop(unused, None)
-        timeout_ms = rng.choice([self.session_ms, self.session_ms, 1500, 3000, 8000])
+        timeout_ms = rng.choice([self.config.session_ms, self.config.session_ms, 1500, 3000, 8000])
         return {
             **options,
             "protocol": "light",
@@ -71,7 +69,7 @@ class LightScene(CoordinatedScene):
         self._lone_names += 1
         process = Process(self.world, self.server, f"c{self._lone_names}")
         office = LightCandidate(
-            *(self.world, process, self.kafka, self.session_ms, self.lives, address)
+            *(self.world, process, self.kafka, self.config.session_ms, self.lives, address)
         )
         process.on_fault = lambda _reason: self._followed(office)
         office.begin()
@@ -86,16 +84,13 @@ class LightScene(CoordinatedScene):
     def launch(self, query: Query) -> Driver | None:
         if self.healing and query.options["protocol"] != "light":
             query.options["coordinator.candidate"] = "false"
-        if self.world.over or self.ending or query.ended:
-            return None
+        return super().launch(query)
+
+    def _new_driver(self, query: Query) -> Driver:
         given = (self.world, self.server, self.kafka, self.lives, query, self.ended_one)
-        driver: Driver
         if query.options["protocol"] == "light":
-            driver = LightDriver(*given, self.listening)
-        else:
-            driver = ToldDriver(*given, self.lives)
-        self.drivers.append(driver)
-        return driver
+            return LightDriver(*given, self.listening)
+        return ToldDriver(*given, self.lives)
 
     def listening(self) -> dict[str, LightCandidate]:
         return {o.address: o for o in self.lone if isinstance(o, LightCandidate)}
@@ -111,7 +106,7 @@ class LightScene(CoordinatedScene):
         for office in self.lone:
             office.access.set_way("up")
         # A candidate that serves no light members must not stay in office.
-        for driver in self.running:
+        for driver in self.cast.running:
             office_beside = driver.office if isinstance(driver, CoordinatedDriver) else None
             if office_beside is not None:
                 office_beside._closing = True
@@ -120,13 +115,13 @@ class LightScene(CoordinatedScene):
 
     def finish(self) -> None:
         """A member that has just died is given up first."""
-        self.ending = True
-        for driver in self.running:
+        self.phase = Phase.ENDING
+        for driver in self.cast.running:
             driver.stop()
         give_up_at = self.world.now + _CLEAN_S_MAX
         while not self.world.over and self.world.now < give_up_at:
             registered = self.server.leader.kids.get(self.paths.ids, ())
-            if not self.running and not registered and not self.checkers.owner:
+            if not self.cast.running and not registered and not self.checkers.owner:
                 break
             self.sleep(0.5)
         if not self.world.over:

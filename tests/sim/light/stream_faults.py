@@ -33,7 +33,7 @@ def draw(scene: LightScene) -> None:
 
 def _each_member(name: str, act: Callable[[LightScene, LightDriver], None]) -> Fault:
     def fault(scene: LightScene) -> bool:
-        awake = [d for d in scene.running if isinstance(d, LightDriver)]
+        awake = [d for d in scene.cast.running if isinstance(d, LightDriver)]
         awake = [d for d in awake if not d.process.access.paused]
         if not awake:
             return False
@@ -63,7 +63,7 @@ def _break(_scene: LightScene, driver: LightDriver) -> None:
 
 
 def _break_all(scene: LightScene, office: LightCandidate) -> None:
-    for driver in scene.running:
+    for driver in scene.cast.running:
         if isinstance(driver, LightDriver):
             for stream in driver.streams:
                 if stream.served is office.served:

@@ -17,7 +17,7 @@ class LightTrace(CoordinatedTrace, LightScene):
         del made.options["coordinator.candidate"]
         made.options["protocol"] = "light"
         made.options["coordinator.addresses"] = ",".join(ADDRESSES)
-        made.options["session.timeout.ms"] = str(self.session_ms)
+        made.options["session.timeout.ms"] = str(self.config.session_ms)
         return made
 
     def __enter__(self) -> LightTrace:

@@ -1,12 +1,14 @@
-"""Liveness while records keep coming: a member that is never idle must still notice everything.
+"""Liveness: everything is read within a bound, while records keep coming and when none come.
 
-After the last fault each driver gets a record for every trigger. What exists by then, and what
-comes in partitions that appear now, must be read within a bound.
+A member that is never idle must still notice everything: after the last fault each driver gets a
+record for every trigger. What exists by then, and what comes in partitions that appear now, must be
+read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -25,16 +27,26 @@ _ANOTHER_TOPIC_S = 32.0
 _TRIGGER_S = 2.0
 
 
-def backlog_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
+@dataclass(frozen=True)
+class Bounds:
+    """How long a group may take to read everything, and `row_s` more for each unread record."""
+
+    # A query may be limited to five records for each trigger of about a second.
+    row_s: float = 0.4
+    rest_s: float = 300.0
+    load_s: float = 100.0
+
+
+def _backlog_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
     """Return how long a limited query may take for what is unread up to these ends."""
-    return scene.row_s * scene.checkers.unread_rows(ends)
+    return scene.bounds.row_s * scene.checkers.unread_rows(ends)
 
 
 def _longest_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
     """Return whether a limited query takes only one record of each partition at a time, as it does
     if enough others have records, too.
     """
-    if not any("maxOffsetsPerTrigger" in query.options for query in scene.queries):
+    if not any("maxOffsetsPerTrigger" in query.options for query in scene.cast.queries):
         return 0.0
     rows = [scene.checkers.unread_rows({p: end}) for p, end in ends.items()]
     return _TRIGGER_S * max(rows, default=0)
@@ -43,7 +55,7 @@ def _longest_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
 def _other_topics_s(scene: Scene) -> float:
     """Return how long batches may take that were planned right before a topic was recreated."""
     made_at = scene.checkers.made_at
-    last = [batch for driver in scene.running for batch in driver.query.batches[-1:]]
+    last = [batch for driver in scene.cast.running for batch in driver.query.batches[-1:]]
     waits = [
         sum(len(r.range) > 0 for p, r in batch.ranges.items() if p.topic in made_at)
         for batch in last
@@ -60,7 +72,7 @@ def read_under_load(scene: Scene) -> None:
     def produce() -> None:
         if not loading or world.over:
             return
-        for driver in scene.running:
+        for driver in scene.cast.running:
             held = sorted(set(driver.membership.holdings.held) & scene.kafka.logs.keys())
             if held:
                 scene.kafka.produce(rng.choice(held), 1)
@@ -73,12 +85,12 @@ def read_under_load(scene: Scene) -> None:
     for partition in sorted(scene.kafka.logs.keys() - before):
         scene.kafka.produce(partition, 3)
     ends = {p: log.latest for p, log in scene.kafka.logs.items()}
-    bound_s = scene.load_s_max + max(backlog_s(scene, ends), _longest_s(scene, ends))
+    bound_s = scene.bounds.load_s + max(_backlog_s(scene, ends), _longest_s(scene, ends))
     bound_s += _other_topics_s(scene)
     began = world.now
     while not world.over:
         scene.sleep(_LOOK_EVERY_S)
-        scene.mend()
+        _mend(scene)
         unread = scene.checkers.unread(ends)
         if not unread:
             took_s = int(world.now - began)
@@ -87,3 +99,31 @@ def read_under_load(scene: Scene) -> None:
         if world.now - began > bound_s:
             world.fail(f"P9: not read in {bound_s:.0f} s under load: {'; '.join(unread)}")
     loading = False
+
+
+def read_all(scene: Scene) -> None:
+    """Nothing is produced any more."""
+    world, checkers = scene.world, scene.checkers
+    ends = {p: log.latest for p, log in scene.kafka.logs.items()}
+    give_up_at = world.now + scene.bounds.rest_s + _backlog_s(scene, ends)
+    look_again_s = 1.0
+    while not world.over:
+        scene.sleep(look_again_s)
+        look_again_s = min(30.0, look_again_s * 1.2)
+        _mend(scene)
+        if not checkers.unread() and not checkers.uncommitted():
+            break
+        if world.now > give_up_at:
+            for driver in scene.cast.running:
+                world.tell(f"{driver.name}: {driver.membership.status()}")
+            left = checkers.unread() or checkers.uncommitted()
+            world.fail(f"P1: never read or committed: {'; '.join(left)}")
+    world.tell("-- all is read")
+    if checkers.cuts_owed:
+        world.fail(f"P1: losses that no member reported: {sorted(checkers.cuts_owed)}")
+
+
+def _mend(scene: Scene) -> None:
+    """Not while a member has yet to report that a log was cut."""
+    cut = {partition for _, partition, _, _ in scene.checkers.cuts_owed}
+    scene.operator.mend({p: log for p, log in scene.kafka.logs.items() if p not in cut})
