@@ -29,6 +29,7 @@ from pyspark_zkgroup.ranges.gaps import Gap
 from tests.fakes.kafka import FakeKafka, Pieces
 from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim import silence, wired
+from tests.sim.checkpoint import Checkpoint
 from tests.sim.drain import SimDrain
 from tests.sim.judge import Judge
 from tests.sim.process import Process
@@ -37,8 +38,6 @@ from tests.sim.world import KilledError, World
 SinkKind = Literal["append", "by batch id", "by offset"]
 Offset = dict[str, Any]
 
-_EVIDENCE_WAIT_S = 1.0
-_LOOK_AGAIN_S = 0.05
 _FETCH_PATIENCE_S = 20.0
 _LAZY_S = 120.0
 
@@ -127,23 +126,22 @@ class Driver:
         self.view = wired.view(kafka, self.process, self.options, self._copied)
         self.in_kafka: Any = self.view if self.options.group.offsets_storage == "kafka" else None
         self.membership = self.new_membership()
+        self.checkpoint = Checkpoint(query, self.process, lambda: self.gone)
         self.planner = Planner(
             self.options,
             self.membership,
             self.view,
             self.process.clock,
             self.drain,
-            self._is_logged,
+            self.checkpoint.is_finished,
         )
         self.began = world.now
         self.call_began = world.now
-        self.at = "starting"
         self.replaying = False
         self.in_slow_batch = False
         self.left = False
         self.gone = False
         self._start: Offset | None = None
-        self._own: list[Batch] = list(query.batches)
         query.driver = self
         self.process.actors.append(world.start(self.name, self.run))
         world.tell(f"{self.name} starts")
@@ -242,19 +240,6 @@ class Driver:
                 process.planner_dead = True
                 process.access.die()
 
-    def _is_logged(self, _location: str, end: Offset) -> bool:
-        """As planning/evidence.py finds it in the checkpoint's files."""
-        give_up_at = self.world.now + _EVIDENCE_WAIT_S
-        while True:
-            last = self.query.batches[-1:]
-            if not last or last[0].end != end:
-                return False
-            if last[0].finished:
-                return True
-            if self.world.now > give_up_at or self.gone:
-                return False
-            self.process.clock.sleep(_LOOK_AGAIN_S)
-
     # -- Spark's order
 
     def _triggers(self) -> None:
@@ -285,14 +270,11 @@ class Driver:
         self.judge.planned(self, plan)
         self._step("planned")
         batch = Batch(self.query, len(self.query.batches), self._start, end, plan)
-        if self.query.batches != self._own:
-            # Another driver on this checkpoint has logged a batch of that number: Spark's log
-            # refuses a second one, and the query fails.
+        if not self.checkpoint.log(batch):
             self._check()
-            self.world.tell(f"{self.name} fails: batch {len(self._own)} is logged already")
+            number = self.checkpoint.next_number
+            self.world.tell(f"{self.name} fails: batch {number} is logged already")
             raise PlanError("the offset log has this batch already", "Run one query")
-        self.query.batches.append(batch)
-        self._own.append(batch)
         self.judge.logged(self, batch)
         self._step("logged")
         tasks = self._call(lambda: self.planner.partitions(start, end))
@@ -301,11 +283,10 @@ class Driver:
 
     def _resume(self) -> bool:
         """The first trigger of this run: whether it replayed a batch."""
-        self._own = list(self.query.batches)
-        if not self._own:
+        last = self.checkpoint.resume()
+        if last is None:
             self._start = self._call(self.planner.initial_offset)
             return False
-        last = self._own[-1]
         if last.finished:
             self._start = last.end
             return False
@@ -376,7 +357,6 @@ class Driver:
             process.inside = False
 
     def _step(self, at: str) -> None:
-        self.at = at
         self.process.step(f"spark {at}")
         self._check()
 

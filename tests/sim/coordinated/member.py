@@ -58,7 +58,7 @@ class CoordinatedDriver(Driver):
             self.view,
             self.process.clock,
             self.drain,
-            self._is_logged,
+            self.checkpoint.is_finished,
         )
         if self.office is not None:
             self.planner.resign = self.office.resign

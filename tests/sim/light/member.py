@@ -168,7 +168,7 @@ class LightDriver(ShortBatches):
             self.view,
             self.process.clock,
             self.drain,
-            self._is_logged,
+            self.checkpoint.is_finished,
         )
 
     def _open_light(
