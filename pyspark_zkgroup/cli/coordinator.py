@@ -168,6 +168,7 @@ def _office(
 ) -> LightOffice:
     try:
         from pyspark_zkgroup.protocols.light.desk import LightDesk
+        from pyspark_zkgroup.protocols.light.limits import Limits
         from pyspark_zkgroup.protocols.light.listening_candidate import LightOffice
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("grpc", "google"):
@@ -175,7 +176,8 @@ def _office(
         raise OptionError.of("listen_without_packages") from None
     brokers = tuple(part.strip() for part in bootstrap.split(",") if part.strip())
     protocol = access_given().kafka.protocol
-    desk = LightDesk(brokers, protocol, light["members_max"], light["group_members_max"])
+    limits = Limits(light["members_max"], light["group_members_max"])
+    desk = LightDesk(brokers, protocol, limits)
     listen, advertised = light["listen"], light["advertise"]
     return LightOffice(settings, name, watching, desk, listen, stream_access, advertised)
 

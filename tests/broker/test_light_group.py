@@ -24,6 +24,7 @@ from pyspark_zkgroup.jvm.registration import (
     parse_registration,
 )
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.light.limits import Limits
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
@@ -295,7 +296,7 @@ def test_what_no_member_sends_ends_its_own_stream_alone(group: LightGroup) -> No
 
 
 def test_a_flood_of_members_is_bounded_and_those_inside_continue(group: LightGroup) -> None:
-    group.offices[0].desk.members_max = 3
+    group.offices[0].desk.limits = Limits(3)
     topic = group.topic(2)
     query = group.query(topic)
     share([query], 2)

@@ -148,17 +148,19 @@ class LightMembers(NodeMembers):
         """Act as if the coordinator had not heard from it for its whole timeout. Repeat at each
         look: a message may arrive before the coordinator looks.
         """
-        desk, consumer = self.desk, query.membership.member
-        (life,) = [life for life in desk.sessions.heard if life.consumer == consumer]
+        members, consumer = self.desk.members, query.membership.member
+        office = self.desk._office
+        assert office is not None
+        (life,) = [life for life in members.sessions.heard if life.consumer == consumer]
 
         def is_dead() -> bool:
-            with desk._lock:
-                heard = desk.sessions.heard
+            with members._lock:
+                heard = members.sessions.heard
                 if life in heard:
-                    silent = replace(heard[life], at=desk.clock.monotonic() - 3600.0)
-                    desk.sessions = Sessions({**heard, life: silent})
-            desk._wake()
-            return life not in desk.sessions.heard
+                    silent = replace(heard[life], at=self.desk.clock.monotonic() - 3600.0)
+                    members.sessions = Sessions({**heard, life: silent})
+            office.wake()
+            return life not in members.sessions.heard
 
         wait_until(is_dead, 10, "the coordinator to count it dead", clock=query.clock)
 

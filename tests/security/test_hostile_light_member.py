@@ -16,6 +16,7 @@ from pyspark_zkgroup.group.ops import Create, Delete, Done, SetData, Transaction
 from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.jvm.registration import parse_registration
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.protocols.light.limits import Limits
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
     Commit,
@@ -306,7 +307,7 @@ def test_a_member_of_an_older_release_is_refused_with_the_reason(group: LightGro
 def test_what_does_not_register_loses_its_place(group: LightGroup) -> None:
     victim = Victim(group)
     desk = group.offices[0].desk
-    desk.register_within_s = 0.5
+    desk.limits = Limits(register_within_s=0.5)
     with closing(Talk(group.offices[0].address)) as idle:
         accepted = idle.ask(Hello(group.name, f"{group.name}_x", SECRET, 3_600_000))
         assert isinstance(accepted, Accepted)
@@ -315,13 +316,13 @@ def test_what_does_not_register_loses_its_place(group: LightGroup) -> None:
         assert ended.retriable
         assert "did not register" in ended.reason
         assert idle.ending() is grpc.StatusCode.OK
-    wait_until(lambda: len(desk._seats) == 1, 10, "its seat to be free")
+    wait_until(lambda: len(desk.members.streams()) == 1, 10, "its seat to be free")
     assert victim.goes_on()
 
 
 def test_a_group_cannot_take_the_places_of_all(group: LightGroup) -> None:
     desk = group.offices[0].desk
-    desk.members_max, desk.group_members_max = 10, 3
+    desk.limits = Limits(10, 3)
     victim = Victim(group)
     held = [Talk(group.offices[0].address) for _ in range(5)]
     try:

@@ -47,12 +47,12 @@ def register(seat: Seat, asked: Register) -> Reply:
         if found is None or not _succeeds(seat, asked, found):
             who = "a live session" if found is None else "another process"
             return Failed(asked.number, "taken", f"{path} is held by {who}")
-        for other in seat.desk.others_of(seat):
+        for other in seat.office.members.others_of(seat):
             other.fence(f"{path} is in the hands of another process")
-        seat.desk.supersede(replace(client.named, number=found.life))
+        seat.office.members.supersede(replace(client.named, number=found.life))
         request = (Delete(path, found.node.node.version), *request)
         _log.warning(catalogue.warning("ZKG-173", path=path))
-    elif seat.desk.has_rival(client) and not _is_predecessor(seat, asked):
+    elif seat.office.members.has_rival(client) and not _is_predecessor(seat, asked):
         return Failed(asked.number, "taken", f"{path} was that of another process just now")
     (outcome,) = store.commit([request])
     if not isinstance(outcome, Done):

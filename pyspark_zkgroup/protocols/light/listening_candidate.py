@@ -33,7 +33,7 @@ class LightOffice:
     ) -> None:
         desk.is_served = True
         self.desk = desk
-        self.listener = Listener(listen, access, desk.greet, desk.members_max + _REFUSALS)
+        self.listener = Listener(listen, access, desk.greet, desk.limits.members + _REFUSALS)
         host = listen.rpartition(":")[0]
         self.address = advertised or f"{host}:{self.listener.port}"
         candidacy = Candidacy(name, self.address)

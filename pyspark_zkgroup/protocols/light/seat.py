@@ -8,10 +8,9 @@ this stream is executed.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from pyspark_zkgroup import catalogue
@@ -22,9 +21,10 @@ from pyspark_zkgroup.jvm.registration import encode_registration, parse_registra
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Started
 from pyspark_zkgroup.protocols.light.beat import Beat
 from pyspark_zkgroup.protocols.light.client import Client
+from pyspark_zkgroup.protocols.light.limits import Limits
 from pyspark_zkgroup.protocols.light.node_requests import NodeRequests
 from pyspark_zkgroup.protocols.light.nodes import delete_life, read_light
-from pyspark_zkgroup.protocols.light.quota import Quota
+from pyspark_zkgroup.protocols.light.office import Office
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Commit,
     Executed,
@@ -40,8 +40,7 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     ToCoordinator,
     Told,
 )
-from pyspark_zkgroup.protocols.light.rules.sessions import Life
-from pyspark_zkgroup.zk.port import DisconnectedError, NodeStore, SessionLostError
+from pyspark_zkgroup.zk.port import DisconnectedError, SessionLostError
 
 if TYPE_CHECKING:
     # A candidate that does not listen needs no gRPC.
@@ -50,37 +49,16 @@ if TYPE_CHECKING:
 _log = logging.getLogger("pyspark_zkgroup.coordinator")
 
 
-@dataclass(frozen=True, slots=True)
-class Office:
-    """One term. Every request runs under the session that was elected: when that ends, no request
-    of the term is executed any more.
-    """
-
-    store: NodeStore
-    epoch: int
-    over: threading.Event = field(default_factory=threading.Event)
-    quota: Quota = field(default_factory=Quota)
-
-
 class Desk(Protocol):
-    """What a stream needs of the other streams at its coordinator."""
+    """What a stream needs of its coordinator, whichever term it is."""
 
     clock: EventClock
-    register_within_s: float
+    limits: Limits
 
     def gate_of(self, name: tuple[str, str]) -> AbstractContextManager[object]: ...
     def settle(self, seat: Seat, life: int) -> int: ...
-    def deliver(self, seat: Seat) -> None: ...
     def heard(self, seat: Seat) -> bool: ...
     def answered(self, seat: Seat, answer: Answer) -> None: ...
-    def lives(self, group: str) -> dict[str, int]: ...
-    def has_rival(self, client: Client) -> bool: ...
-    def supersede(self, life: Life) -> None: ...
-    def made_by(self, client: Client, czxid: int) -> bool: ...
-    def is_connected(self, group: str, consumer: str) -> bool: ...
-    def others_of(self, seat: Seat) -> list[Seat]: ...
-    def leave(self, seat: Seat) -> None: ...
-    def end_life(self, life: Life) -> None: ...
 
 
 class Seat:
@@ -98,7 +76,7 @@ class Seat:
         self.outbox = outbox
         self.register = register
         self.asked_at = desk.clock.monotonic()
-        self._requests = NodeRequests(client, office.store, office.quota, desk)
+        self._requests = NodeRequests(client, office.store, office.quota, office.members)
         self._beat = Beat(client.timeout_s)
         self._gate = desk.gate_of(client.name)
         self._closed = False
@@ -113,7 +91,7 @@ class Seat:
         """Return whether it should have registered by now. Until then it has a place, and holds
         nothing.
         """
-        return not self.client.life and now - self.asked_at > self.desk.register_within_s
+        return not self.client.life and now - self.asked_at > self.desk.limits.register_within_s
 
     def close(self) -> None:
         with self._gate:
@@ -140,7 +118,7 @@ class Seat:
                 self.outbox.put(self._served(message))
 
     def end(self) -> None:
-        self.desk.leave(self)
+        self.office.members.leave(self)
 
     def _served(self, message: Register | Read | Commit | Leave) -> Reply:
         try:
@@ -152,7 +130,7 @@ class Seat:
                 return self._requests.commit(message)
             if self.client.life:
                 life = self.client.named
-                self.desk.end_life(life)
+                self.office.members.end_life(life)
                 self.office.quota.freed(life.group, delete_life(self.office.store, life))
             return Executed(message.number, ())
         except (DisconnectedError, SessionLostError) as error:
@@ -166,7 +144,7 @@ class Seat:
         if not self.desk.settle(self, life):
             return Failed(asked.number, "offline", "its last session has not quite ended yet")
         # The node was seen, and commands to the member sent, before we knew its life.
-        self.desk.deliver(self)
+        self.office.members.deliver(self)
         return Registered(asked.number, life)
 
     def fence(self, why: str) -> None:

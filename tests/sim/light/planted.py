@@ -20,12 +20,14 @@ from pyspark_zkgroup.protocols.light import node_requests
 from pyspark_zkgroup.protocols.light import nodes as light_nodes
 from pyspark_zkgroup.protocols.light.client import Client
 from pyspark_zkgroup.protocols.light.desk import LightDesk
+from pyspark_zkgroup.protocols.light.gates import Gates
 from pyspark_zkgroup.protocols.light.rules import identity
 from pyspark_zkgroup.protocols.light.rules import sessions as keeping
 from pyspark_zkgroup.protocols.light.rules.identity import Caller
 from pyspark_zkgroup.protocols.light.rules.messages import Accepted, Reply
 from pyspark_zkgroup.protocols.light.rules.sessions import Life, Sessions
 from pyspark_zkgroup.protocols.light.seat import Seat
+from pyspark_zkgroup.protocols.light.served_members import ServedMembers, ServedStream
 from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.protocols.light.stream import Stream
 from pyspark_zkgroup.protocols.light.stream_channel import StreamChannel
@@ -62,7 +64,9 @@ def _any_answer_frees() -> Patches:
     real = LightDesk.answered
 
     def answered(self: LightDesk, seat: Seat, answer: Answer) -> None:
-        asked = [c for c in self._mail.get(seat.client.named, ()) if isinstance(c, Stop)]
+        asked = [
+            c for c in seat.office.members._mail.get(seat.client.named, ()) if isinstance(c, Stop)
+        ]
         if asked:
             answer = Stopped(asked[-1].generation, seat.client.life)
         real(self, seat, replace(answer, life=seat.client.life))
@@ -148,7 +152,7 @@ def _accepted_under_another_life_and_continuing() -> Patches:
 
 
 def _commands_from_before_the_life_was_known_are_lost() -> Patches:
-    real, real_deliver = Seat.registered, LightDesk.deliver
+    real, real_deliver = Seat.registered, ServedMembers.deliver
     here = local()
 
     def registered(self: Seat, asked: Any, life: int) -> Reply:
@@ -158,18 +162,18 @@ def _commands_from_before_the_life_was_known_are_lost() -> Patches:
         finally:
             here.registers = False
 
-    def deliver(self: LightDesk, seat: Seat) -> None:
+    def deliver(self: ServedMembers, stream: ServedStream) -> None:
         if not getattr(here, "registers", False):
-            real_deliver(self, seat)
+            real_deliver(self, stream)
 
-    return [put(Seat, "registered", registered), put(LightDesk, "deliver", deliver)]
+    return [put(Seat, "registered", registered), put(ServedMembers, "deliver", deliver)]
 
 
 def _no_gate_between_a_take_over_and_an_end() -> Patches:
-    def gate(_self: LightDesk, _name: tuple[str, str]) -> AbstractContextManager[object]:
+    def gate(_self: Gates, _name: tuple[str, str]) -> AbstractContextManager[object]:
         return nullcontext()
 
-    return [put(LightDesk, "gate_of", gate)]
+    return [put(Gates, "of", gate)]
 
 
 def _what_comes_after_the_end_is_answered() -> Patches:
@@ -177,11 +181,12 @@ def _what_comes_after_the_end_is_answered() -> Patches:
     real = LightDesk.heard
 
     def heard(self: LightDesk, seat: Seat) -> bool:
-        ended, self._ended = self._ended, set()
+        members = seat.office.members
+        ended, members._ended = members._ended, set()
         try:
             return real(self, seat)
         finally:
-            self._ended = ended
+            members._ended = ended
 
     return [put(LightDesk, "heard", heard)]
 
@@ -209,7 +214,7 @@ class _Within(int):
 
 def _commands_are_sent_once() -> Patches:
     """The command goes to whichever member listens just then."""
-    return [put(LightDesk, "deliver", lambda _self, _seat: None)]
+    return [put(ServedMembers, "deliver", lambda _self, _stream: None)]
 
 
 def _joined_once_assigned_permanently() -> Patches:
@@ -224,7 +229,7 @@ def _joined_once_assigned_permanently() -> Patches:
 def _an_earlier_stream_keeps_its_place() -> Patches:
     """It is cut only, and may ask for its own life still."""
 
-    def end(_self: LightDesk, streams: Collection[Seat]) -> None:
+    def end(_self: LightDesk, _office: Any, streams: Collection[ServedStream]) -> None:
         for stream in streams:
             stream.cut()
 

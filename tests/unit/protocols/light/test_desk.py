@@ -19,6 +19,7 @@ from pyspark_zkgroup.protocols.coordinator.rules.commands import (
 )
 from pyspark_zkgroup.protocols.coordinator.term import Term
 from pyspark_zkgroup.protocols.light.desk import LightDesk
+from pyspark_zkgroup.protocols.light.limits import Limits
 from pyspark_zkgroup.protocols.light.rules import messages
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
@@ -46,8 +47,7 @@ def scene() -> Iterator[Scene]:
 
 
 def test_a_full_desk_invites_to_come_again(scene: Scene) -> None:
-    scene.desk.members_max = 2
-    scene.desk.group_members_max = 1
+    scene.desk.limits = Limits(members=2, of_group=1)
     scene.stream()
     of_group = scene.stream("g_b")
     assert of_group.seat is None
@@ -60,7 +60,7 @@ def test_a_full_desk_invites_to_come_again(scene: Scene) -> None:
 
 def test_a_desk_serves_at_most_500_members_of_a_group_and_1000_of_all() -> None:
     desk = LightDesk()
-    assert (desk.group_members_max, desk.members_max) == (500, 1000)
+    assert (desk.limits.of_group, desk.limits.members) == (500, 1000)
 
 
 class PausedClock(StillClock):
@@ -174,11 +174,11 @@ def test_an_ended_life_is_remembered_while_its_registration_may_be_read(scene: S
 
 def test_a_registration_found_in_a_look_has_its_timeout_from_then_on(scene: Scene) -> None:
     scene.desk.note("g", {"g_b": (40, 3.0)})
-    assert scene.desk.lives("g") == {"g_b": 40}
+    assert scene.desk.members.lives("g") == {"g_b": 40}
     assert scene.desk.due_in_s() == 3.0
     scene.clock.now += 3.0
     assert scene.desk.expire()
-    assert scene.desk.lives("g") == {}
+    assert scene.desk.members.lives("g") == {}
 
 
 def test_what_a_light_member_left_without_a_registration_is_deleted(scene: Scene) -> None:
