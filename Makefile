@@ -76,7 +76,7 @@ demo: setup
 # No server, so no Java. Property tests draw a quarter of what they draw in `make test`.
 quick: environment rust
 	@$(BIN)/python -m pytest -n auto --hypothesis-profile=quick --quiet \
-		tests/unit tests/property tests/golden tests/test_architecture.py $(PYTEST_ARGS)
+		tests/unit tests/property tests/golden tests/test_architecture.py tests/test_sizes.py $(PYTEST_ARGS)
 	@$(BIN)/python -m tests.sim --seeds 40
 
 # One of three workers runs the tests that keep the cores busy, the others those that wait for servers: see tests/conftest.py.
