@@ -72,7 +72,7 @@ class Victim:
         self.before = self.state()
         self.session = self.query.membership.keeper.session
         membership: Any = self.query.membership
-        self.secret: str = membership.keeper.session.light.hello.incarnation
+        self.secret: str = membership.keeper.session.search.settings.hello.incarnation
 
     @property
     def consumer(self) -> str:
@@ -173,8 +173,8 @@ def test_a_member_whose_registration_was_deleted_keeps_its_name(
     victim = Victim(group, session="30000")
     if is_disconnected:
         session: Any = victim.session
-        session._closing = True
-        session._stream.close()
+        session.search.close()
+        session.exchange._stream.close()
     group.client.delete(victim.paths.id(victim.consumer))
     hello = victim.hello()
     hostile.ask(hello)
