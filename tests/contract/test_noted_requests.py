@@ -179,3 +179,18 @@ def test_a_member_that_may_not_read_the_notes_reads_on(request: pytest.FixtureRe
         read_all(asked, query, 2 * EACH)
         assert refused
         assert codes.GROUP_AUTHORIZATION_FAILED == 30
+
+
+def test_a_member_that_is_lost_in_its_first_batch_finds_what_it_was_asked(
+    request: pytest.FixtureRequest,
+) -> None:
+    with KINDS["fakes"].of("kafka", request) as members:
+        asked = Asked(members)
+        query: Any = members.query(asked.topic)
+        query.trigger()
+        assert query.held
+        asked.ask(query, "drain")
+        members.lose(query)
+        assert query.kafka.kept.member.id == ""
+        query.clock.sleep(4)
+        wait_until(lambda: asked.is_outside(query), 5, "it to stay outside", clock=query.clock)

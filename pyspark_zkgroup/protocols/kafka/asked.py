@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.group.noted_requests import (
     Heard,
     NotedRequest,
@@ -22,6 +21,7 @@ from pyspark_zkgroup.kafka import group_wire
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.wire import BrokerError
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
+from pyspark_zkgroup.protocols.kafka.kept_member import KeptMember
 
 _LOOK_EVERY_S = 3.0
 _AFTER_SILENCE_S = 10.0
@@ -31,14 +31,12 @@ _log = logging.getLogger("pyspark_zkgroup.group")
 
 
 class Asked:
-    def __init__(self, group: str, connected: Callable[[], GroupCoordinator], clock: Clock) -> None:
-        self._group = group
+    def __init__(self, kept: KeptMember, connected: Callable[[], GroupCoordinator]) -> None:
+        self.kept = kept
         self._connected = connected
-        self._clock = clock
         self._coordinator: GroupCoordinator | None = None
-        self._ids: set[str] = set()
         self._heard: Heard | None = None
-        self._look_at = clock.monotonic() + _LOOK_EVERY_S
+        self._look_at = kept.clock.monotonic() + _LOOK_EVERY_S
         self._was_refused = False
 
     @property
@@ -46,22 +44,18 @@ class Asked:
         return None if self._heard is None else self._heard.request
 
     def is_due(self) -> bool:
-        return self._clock.monotonic() >= self._look_at
+        return self.kept.clock.monotonic() >= self._look_at
 
-    def look(self, member: str, among: Sequence[TopicPartition]) -> None:
-        """`member` is our id with the coordinator, empty for none; `among` are the partitions whose
-        notes are for us.
-        """
-        if member:
-            self._ids.add(member)
-        now = self._clock.monotonic()
+    def look(self, among: Sequence[TopicPartition]) -> None:
+        """`among` are the partitions whose notes are for us."""
+        now = self.kept.clock.monotonic()
         if now < self._look_at:
             return
         self._look_at = now + _LOOK_EVERY_S
-        if not self._ids or not among:
+        if not self.kept.ids or not among:
             return
         if self._coordinator is None:
-            self._coordinator = self._connected().of(requests_group(self._group))
+            self._coordinator = self._connected().of(requests_group(self.kept.group))
         request = group_wire.fetch_request(self._coordinator.group, among)
         response = self._coordinator.ask(request, timeout_s=_TIMEOUT_S)
         answer = None if response is None else group_wire.fetch_answer(response)
@@ -75,11 +69,11 @@ class Asked:
             for partition, stored in answer.items()
             if isinstance(stored, StoredOffset)
         }
-        before, self._heard = self._heard, heard(notes, self._ids, self._heard)
+        before, self._heard = self._heard, heard(notes, self.kept.ids, self._heard)
         if self._heard is not None and before is None:
-            _log.info("Leaving group %s after this batch: %s", self._group, self._heard.request)
+            _log.info("Leaving group %s after this batch: %s", self.kept.group, self._heard.request)
         elif self._heard is None and before is not None:
-            _log.info("Joining group %s again: the request was withdrawn", self._group)
+            _log.info("Joining group %s again: the request was withdrawn", self.kept.group)
 
     def _refused(self, why: str) -> None:
         if not self._was_refused:
@@ -87,6 +81,6 @@ class Asked:
             _log.info(
                 "`zkgroup stop` and `zkgroup members drain` do not reach this query: offsets of "
                 "group %s cannot be read: %s",
-                requests_group(self._group),
+                requests_group(self.kept.group),
                 why,
             )

@@ -49,6 +49,8 @@ class KeptMember:
         """When the newest request was sent that the coordinator has answered as one of ours."""
         self.joined_topics: tuple[str, ...] = ()
         """What the newest join has subscribed to."""
+        self.ids: set[str] = set()
+        """All that the coordinator has given to this process."""
         self.join_reason = ""
         self._session_timeout_s = session_timeout_s
         self._changed = environment.new_condition()
@@ -208,6 +210,8 @@ class KeptMember:
         before = self._member
         if member == before:
             return
+        if member.id:
+            self.ids.add(member.id)
         if member.life > before.life:
             why = member.rejoin or "the group has rebalanced without us"
             _log.warning(catalogue.warning("ZKG-165", group=self.group, reason=why))

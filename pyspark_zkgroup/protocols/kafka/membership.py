@@ -85,7 +85,7 @@ class KafkaMembership:
         self.departure = KafkaDeparture(
             keeper, claims, self.member, is_static=group.member_id is not None
         )
-        self.asked = Asked(group.id, requests.connected, clock)
+        self.asked = Asked(self.kept, requests.connected)
         self._replay_patience_s = session_s + wait_s
 
     @property
@@ -110,7 +110,7 @@ class KafkaMembership:
 
     def boundary(self, done: Mapping[TopicPartition, int]) -> Standing:
         self.holdings.finish(done)
-        self.asked.look(self.kept.member.id, self.topics.noted(self.kept.joined_topics))
+        self.asked.look(self.topics.noted(self.kept.joined_topics))
         if self.asked.request is None:
             self.rounds.run()
         else:
