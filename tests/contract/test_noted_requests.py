@@ -194,3 +194,20 @@ def test_a_member_that_is_lost_in_its_first_batch_finds_what_it_was_asked(
         assert query.kafka.kept.member.id == ""
         query.clock.sleep(4)
         wait_until(lambda: asked.is_outside(query), 5, "it to stay outside", clock=query.clock)
+
+
+def test_a_member_leaves_whose_batch_read_a_topic_that_was_deleted(
+    request: pytest.FixtureRequest,
+) -> None:
+    """Its commit is refused until the brokers have denied the topic for long enough."""
+    with KINDS["fakes"].of("kafka", request) as members:
+        asked, made = Asked(members), members.made
+        deleted = made.topic(1)
+        query: Any = members.query(f"{asked.topic},{deleted}")
+        settle(query, partitions=3)
+        made.produce(deleted, EACH)
+        query.trigger()
+        asked.ask(query, "drain")
+        query.simulation.kafka.delete_topic(deleted)
+        query.clock.sleep(4)
+        wait_until(lambda: asked.is_outside(query), 60, "the member to leave", clock=query.clock)

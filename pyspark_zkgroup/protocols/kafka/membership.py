@@ -114,8 +114,7 @@ class KafkaMembership:
         if self.asked.request is None:
             self.rounds.run()
         else:
-            self.lease.check(self.kept.member)
-            self.departure.step_out()
+            self.rounds.step_out(self.departure)
         self.waiting.note(self.holdings.waiting)
         self.waiting.say(len(self.holdings.held))
         return self._standing()

@@ -10,6 +10,7 @@ import logging
 
 from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.protocols.kafka.adoption import KafkaAdoption
+from pyspark_zkgroup.protocols.kafka.departure import KafkaDeparture
 from pyspark_zkgroup.protocols.kafka.joining import KafkaJoining
 from pyspark_zkgroup.protocols.kafka.lease import KafkaLease
 from pyspark_zkgroup.protocols.kafka.rules.member import Member
@@ -52,11 +53,19 @@ class KafkaRounds:
             # In a new query a wrong address is the user's to correct; else it is the network.
             if self._is_first or self.kept.member.fatal:
                 raise
-            now = self.kept.clock.monotonic()
-            if not self.notes or now - self._told_at >= _REPEATED_S:
-                self._told_at = now
-                _log.warning("%s", error)
-            self.notes = (f"{error}",)
+            self._say(error)
+
+    def step_out(self, departure: KafkaDeparture) -> None:
+        """On an operator's request. Finished work in a topic that was deleted cannot be committed,
+        and must not keep the member in the group.
+        """
+        self.lease.check(self.kept.member)
+        if self.claims.unknown_to_brokers:
+            try:
+                self.refresh_topics()
+            except ServerError as error:
+                self._say(error)
+        departure.step_out()
 
     def step(self, wait_until: float) -> bool:
         """One round: whether there is nothing left to do at this boundary."""
@@ -103,6 +112,13 @@ class KafkaRounds:
             self.claims.give_up_on(gone)
         if self._is_first:
             self.claims.fresh = self.topics.check_start()
+
+    def _say(self, error: ServerError) -> None:
+        now = self.kept.clock.monotonic()
+        if not self.notes or now - self._told_at >= _REPEATED_S:
+            self._told_at = now
+            _log.warning("%s", error)
+        self.notes = (f"{error}",)
 
     @property
     def _is_first(self) -> bool:
