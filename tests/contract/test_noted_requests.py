@@ -211,3 +211,19 @@ def test_a_member_leaves_whose_batch_read_a_topic_that_was_deleted(
         query.simulation.kafka.delete_topic(deleted)
         query.clock.sleep(4)
         wait_until(lambda: asked.is_outside(query), 60, "the member to leave", clock=query.clock)
+
+
+def test_requests_are_found_soon_after_their_coordinator_has_moved(
+    request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
+) -> None:
+    with KINDS["fakes"].of("kafka", request) as members:
+        asked = Asked(members)
+        query = asked.settled()
+        query.clock.sleep(4)
+        query.trigger()
+        query.coordinator.move(away_s=0.0, loading_s=0.0)
+        query.clock.sleep(4)
+        query.trigger()
+        asked.ask(query, "drain")
+        wait_until(lambda: asked.is_outside(query), 20, "the member to leave", clock=query.clock)
+        assert "do not reach this query" not in caplog.text

@@ -17,7 +17,9 @@ from pyspark_zkgroup.group.noted_requests import (
     heard,
     requests_group,
 )
+from pyspark_zkgroup.kafka import error_codes as codes
 from pyspark_zkgroup.kafka import group_wire
+from pyspark_zkgroup.kafka.error_codes import Meaning
 from pyspark_zkgroup.kafka.group_coordinator import GroupCoordinator
 from pyspark_zkgroup.kafka.wire import BrokerError
 from pyspark_zkgroup.model import StoredOffset, TopicPartition
@@ -60,10 +62,9 @@ class Asked:
         response = self._coordinator.ask(request, timeout_s=_TIMEOUT_S)
         answer = None if response is None else group_wire.fetch_answer(response)
         if answer is None or isinstance(answer, BrokerError):
-            self._refused(f"{answer or self._coordinator.trouble}")
-            self._coordinator.forget()
-            self._look_at = now + (_AFTER_SILENCE_S if answer is None else _AFTER_REFUSAL_S)
+            self._unread(self._coordinator, answer)
             return
+        self._was_refused = False
         notes = {
             partition: decode_note(stored.note)
             for partition, stored in answer.items()
@@ -75,12 +76,18 @@ class Asked:
         elif self._heard is None and before is not None:
             _log.info("Joining group %s again: the request was withdrawn", self.kept.group)
 
-    def _refused(self, why: str) -> None:
+    def _unread(self, coordinator: GroupCoordinator, answer: BrokerError | None) -> None:
+        code = coordinator.unanswered if answer is None else answer.code
+        coordinator.forget()
+        if codes.meaning_of("offset fetch", code) is not Meaning.REFUSED:
+            self._look_at = self.kept.clock.monotonic() + _AFTER_SILENCE_S
+            return
+        self._look_at = self.kept.clock.monotonic() + _AFTER_REFUSAL_S
         if not self._was_refused:
             self._was_refused = True
             _log.info(
                 "`zkgroup stop` and `zkgroup members drain` do not reach this query: offsets of "
                 "group %s cannot be read: %s",
                 requests_group(self.kept.group),
-                why,
+                answer or coordinator.trouble,
             )
