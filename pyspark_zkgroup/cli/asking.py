@@ -100,7 +100,9 @@ class Asking:
         self._now = now
         self._rested: set[str] = set()
 
-    def look(self) -> Seen:
+    def look(self, timeout_s: float | None = None) -> Seen:
+        """Without waiting: ZooKeeper shows at any time which members accept requests."""
+        del timeout_s
         from pyspark_zkgroup.inspect.member_nodes import read_asked
 
         asked = read_asked(self._store, self._group)

@@ -7,7 +7,7 @@ group is what shows that it has found it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from pyspark_zkgroup.cli.asking import Outcome, Seen, asker
 from pyspark_zkgroup.cli.brokered_live import BrokeredLive
@@ -23,6 +23,7 @@ from pyspark_zkgroup.group.noted_requests import (
     withdrawn,
 )
 from pyspark_zkgroup.group.requests import Kind
+from pyspark_zkgroup.inspect.rows import GroupReport
 
 _LOOK_AGAIN_S = 0.5
 
@@ -32,9 +33,20 @@ class BrokeredAsking:
         self._live = live
         self._now = now
         self._notes_of = requests_group(live.group)
+        self._topics_of: dict[str, Collection[str]] = {}
 
-    def look(self) -> Seen:
+    def look(self, timeout_s: float | None = None) -> Seen:
+        """`timeout_s`: how long to wait for the end of a rebalance. Until then the coordinator does
+        not tell which members accept requests, nor what they read.
+        """
+        give_up_at = self._now() + (timeout_s or 0.0)
         seen = self._live.look()
+        while timeout_s is not None and _is_hidden(seen):
+            if self._now() >= give_up_at:
+                raise ServerError.of("group_rebalances", group=self._live.group)
+            time.sleep(_LOOK_AGAIN_S)
+            seen = self._live.look()
+        self._topics_of = {member.consumer: member.subscription for member in seen.members}
         present = {member.consumer for member in seen.members}
         requests = self.requests()
         outside = {m: f"{r}" for m, r in requests.items() if r.kind == "drain" and m not in present}
@@ -46,12 +58,12 @@ class BrokeredAsking:
 
     def send(self, kind: Kind, consumers: Sequence[str]) -> None:
         facts = self._live.facts()
-        present = {member.id: member for member in facts.group.members}
+        present = {member.id for member in facts.group.members}
         for consumer in consumers:
             before = self._notes()
             at_ms = int(time.time() * 1000)
-            if consumer in present:
-                among = places(present[consumer].topics, facts.topics)
+            if consumer in self._topics_of:
+                among = places(self._topics_of[consumer], facts.topics)
             else:
                 # One that was drained looks into the note with its request.
                 among = tuple(withdrawn(before, consumer))
@@ -65,8 +77,8 @@ class BrokeredAsking:
         """As far as they have come when all are through, or the time is up."""
         give_up_at = self._now() + timeout_s
         while True:
-            groups = self._live.ends.groups([self._live.group])
-            present = {member.id for group in groups for member in group.members}
+            group = self._live.described()
+            present = set() if group is None else {member.id for member in group.members}
             requests = self.requests()
             found = [
                 outcome_of(kind, one, is_member=one in present, request=requests.get(one))
@@ -91,6 +103,11 @@ class BrokeredAsking:
             note = encode_note(requests)
             for why in self._live.ends.commit(self._notes_of, {partition: 0}, note).values():
                 raise ServerError.of("note_refused", group=self._notes_of, reason=why.reason)
+
+
+def _is_hidden(seen: GroupReport) -> bool:
+    group = seen.brokered
+    return group is not None and bool(group.members) and not group.shows_assignment
 
 
 def outcome_of(

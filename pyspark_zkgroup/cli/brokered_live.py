@@ -22,18 +22,23 @@ class BrokeredLive:
         self._may_be_new = may_be_new
         self.group = group
 
+    def described(self) -> BrokeredGroup | None:
+        """None where the brokers have no such group; ServerError where it is not described."""
+        for group in self.ends.groups([self.group]):
+            if group.trouble:
+                raise ServerError.of(
+                    "group_not_described",
+                    group=self.group,
+                    coordinator=group.coordinator,
+                    trouble=group.trouble,
+                )
+            return group
+        return None
+
     def facts(self) -> BrokeredFacts:
-        found = self.ends.groups([self.group])
-        group = found[0] if found else BrokeredGroup(self.group)
-        if group.trouble:
-            raise ServerError.of(
-                "group_not_described",
-                group=self.group,
-                coordinator=group.coordinator,
-                trouble=group.trouble,
-            )
-        offsets = self.ends.stored(self.group, None) if found else {}
-        facts = BrokeredFacts(group, offsets, self.ends.topics())
+        found = self.described()
+        offsets = {} if found is None else self.ends.stored(self.group, None)
+        facts = BrokeredFacts(found or BrokeredGroup(self.group), offsets, self.ends.topics())
         if not self._may_be_new and not facts.is_there:
             raise missing(self.group, self.ends)
         return facts

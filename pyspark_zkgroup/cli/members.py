@@ -156,7 +156,7 @@ def drain(
     Example: zkgroup members drain billing vm1-7f3a --zookeeper zk1:2181/kafka
     """
     with asking_members(connect, bootstrap, group) as asking:
-        seen = asking.look()
+        seen = asking.look(timeout_s)
         wanted = chosen(seen.report, [member], seen.outside)
         refuse_others(seen.report, wanted)
         # Nothing of one whose request was withdrawn just now: it is about to join again.

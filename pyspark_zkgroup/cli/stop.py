@@ -54,7 +54,7 @@ def stop(
     if bool(members) == every_member:
         raise click.UsageError("name members (`zkgroup members list`), or give --all")
     with asking_members(connect, bootstrap, group) as asking:
-        seen = asking.look()
+        seen = asking.look(timeout_s)
         if every_member:
             ours = [m.consumer for m in seen.report.members if m.kind == "zkgroup"]
             wanted = sorted({*ours, *seen.outside})
