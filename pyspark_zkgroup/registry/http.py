@@ -106,14 +106,15 @@ def _read(response: Any) -> bytes:
 
 
 def _is_missing(answer: bytes) -> bool:
-    """Whether the registry says so: a proxy answers with its own page for a server that is away,
-    and the registry has another code for a path that it does not know.
+    """Whether the registry says so: a proxy answers with its own page or JSON for a server that is
+    away, and the registry has another code for a path that it does not know.
     """
     try:
         found = json.loads(answer)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and found.get("error_code") != _NOT_FOUND
+    code = found.get("error_code") if isinstance(found, dict) else None
+    return type(code) is int and code != _NOT_FOUND
 
 
 def _refusal(url: str, status: int) -> Exception:

@@ -111,6 +111,8 @@ def test_the_next_server_is_asked(server: Server) -> None:
         (404, b"<html>"),
         (404, b""),
         (404, b'{"error_code": 404, "message": "HTTP 404 Not Found"}'),
+        (404, b'{"message": "no Route matched with those values"}'),
+        (404, b'{"status": 404, "error": "Not Found", "path": "/schemas/ids/1"}'),
     ],
 )
 def test_a_bad_answer_is_asked_again(server: Server, answer: tuple[int, bytes]) -> None:
