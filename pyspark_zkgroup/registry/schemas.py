@@ -43,38 +43,41 @@ def _no_id(number: int) -> NotFoundError:
 
 
 def _registered(access: RegistryAccess, answer: Any) -> RegisteredSchema:
-    texts: dict[tuple[str, int], str] = {}
+    texts: dict[str, str] = {}
     _collect(access, answer, texts)
     return RegisteredSchema(_text(answer), tuple(texts.values()), _kind(answer))
 
 
-def _collect(access: RegistryAccess, answer: Any, texts: dict[tuple[str, int], str]) -> None:
-    """The texts that it refers to, each behind those that it refers to itself."""
-    for key in _references(answer):
-        if key in texts:
+def _collect(access: RegistryAccess, answer: Any, texts: dict[str, str]) -> None:
+    """The texts that it refers to by their names, each behind those that it refers to itself. Of
+    two versions that have one name the first counts, as in Confluent's client: both define it.
+    """
+    for name, subject, version in _references(answer):
+        if name in texts:
             continue
         if len(texts) >= REFERENCES_MAX:
             raise ServerError.of("registry_references", count=REFERENCES_MAX)
-        texts[key] = ""  # so that none is asked for within itself
-        path = f"/subjects/{quote(key[0], safe='')}/versions/{key[1]}?deleted=true"
+        texts[name] = ""  # so that none is asked for within itself
+        path = f"/subjects/{quote(subject, safe='')}/versions/{version}?deleted=true"
         try:
             referred = get(access, path)
         except NotFoundError:
             raise NotFoundError(
-                f"its schema refers to version {key[1]} of the subject {key[0]!r}, which the "
+                f"its schema refers to version {version} of the subject {subject!r}, which the "
                 "registry does not have"
             ) from None
         _collect(access, referred, texts)
-        del texts[key]
-        texts[key] = _text(referred)
+        del texts[name]
+        texts[name] = _text(referred)
 
 
-def _references(answer: Any) -> list[tuple[str, int]]:
+def _references(answer: Any) -> list[tuple[str, str, int]]:
     try:
         return [
-            (str(one["subject"]), int(one["version"])) for one in answer.get("references") or ()
+            (str(one.get("name") or one["subject"]), str(one["subject"]), int(one["version"]))
+            for one in answer.get("references") or ()
         ]
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         raise ServerError.of("no_schema_in_answer") from None
 
 

@@ -170,12 +170,30 @@ def test_after_the_deadline_the_last_reason_is_named(
 
 
 @pytest.mark.parametrize(
-    "answer", ["[]", "1", "{}", '{"schema": 1}', '{"schema": "x"}', '{"references": [1]}']
+    "answer",
+    [
+        *("[]", "1", "{}", '{"schema": 1}', '{"schema": "x"}', '{"references": [1]}'),
+        '{"schema": "x", "references": [{"subject": "a", "version": 1e999}]}',
+    ],
 )
 def test_an_answer_without_a_schema_is_refused(server: Server, answer: str) -> None:
     server.answers = [(200, answer.encode())]
     with pytest.raises(ServerError, match="answers without a schema"):
         newest(access(server.url), "orders-value")
+
+
+def test_of_two_versions_under_one_name_the_first_counts(server: Server) -> None:
+    def answer(text: str, *references: tuple[str, int]) -> tuple[int, bytes]:
+        named = [{"name": name, "subject": name, "version": at} for name, at in references]
+        return 200, json.dumps({"schema": text, "references": named}).encode()
+
+    server.answers = [
+        answer("order", ("customer", 1), ("address", 2)),
+        answer("customer", ("address", 1)),
+        answer("address 1"),
+        answer("address 2"),
+    ]
+    assert schema_of_id(access(server.url), 1).references == ("address 1", "customer")
 
 
 def test_a_schema_that_refers_to_itself_ends(server: Server) -> None:
