@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +26,11 @@ SCALARS: Final = (
 DEPTH_MAX: Final = 100
 BYTES_MAX: Final = 4 * 1024 * 1024
 
+_NUMBER: Final = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|[0-9]+)")
+_ESCAPE: Final = re.compile(
+    r"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))",
+    re.DOTALL,
+)
 _ESCAPES: Final = {
     "a": 7,
     "b": 8,
@@ -88,23 +94,34 @@ def check_syntax(syntax: str) -> str:
     return syntax
 
 
+def number(text: str) -> int:
+    """Decimal, octal or hexadecimal, as in C. SchemaError if it is none."""
+    if _NUMBER.fullmatch(text):
+        sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text)
+        is_octal = len(digits) > 1 and digits.isdecimal() and digits[0] == "0"
+        try:
+            return sign * (int(digits, 8) if is_octal else int(digits, 0))
+        except ValueError:  # an 8 in an octal one, or more digits than Python reads
+            pass
+    raise SchemaError(f"it is no .proto text: {text[:60]!r} is not a number")
+
+
 def unescaped(text: str) -> bytes:
-    """Bytes or text in the escapes of C. ValueError or KeyError if there are others."""
+    """Bytes or text in the escapes of C. SchemaError if there are others."""
     out, at = bytearray(), 0
-    while at < len(text):
-        if text[at] != "\\":
-            out += text[at].encode()
-            at += 1
-            continue
-        letter = text[at + 1 : at + 2]
-        if letter in ("x", "X"):
-            out.append(int(text[at + 2 : at + 4], 16))
-            at += 4
-        elif letter.isdecimal():
-            digits = text[at + 1 : at + 4]
-            out.append(int(digits, 8) & 0xFF)
-            at += 4
-        else:
-            out.append(_ESCAPES[letter])
-            at += 2
-    return bytes(out)
+    for found in _ESCAPE.finditer(text):
+        out += text[at : found.start()].encode() + _character(found)
+        at = found.end()
+    return bytes(out) + text[at:].encode()
+
+
+def _character(escape: re.Match[str]) -> bytes:
+    octal, hexadecimal, point, long_point, letter = escape.groups()
+    try:
+        if point or long_point:
+            return chr(int(point or long_point, 16)).encode()
+        if letter is not None:
+            return bytes([_ESCAPES[letter]])
+    except (KeyError, ValueError, OverflowError):
+        raise SchemaError(f"it is no .proto text: {escape[0]!r} is no escape") from None
+    return bytes([int(octal, 8) & 0xFF if octal else int(hexadecimal, 16)])

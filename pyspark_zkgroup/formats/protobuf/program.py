@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final
 
-from pyspark_zkgroup.formats.protobuf.declared import SchemaError, unescaped
+from pyspark_zkgroup.formats.protobuf.declared import SchemaError, number, unescaped
 from pyspark_zkgroup.formats.protobuf.schema import Enum, Field, Message
 from pyspark_zkgroup.formats.protobuf.types import SCALARS, entry_of, time_of
 from pyspark_zkgroup.formats.words import weight
@@ -192,7 +192,7 @@ def _encoded(kind: str | Enum | Message, text: str) -> str:
         case "double":
             return str(int.from_bytes(struct.pack("<d", float(text)), "little"))
         case str():
-            return str(int(text, 0) & 2 ** (32 if "32" in kind else 64) - 1)
+            return str(number(text) & 2 ** (32 if "32" in kind else 64) - 1)
     raise ValueError(text)
 
 

@@ -17,19 +17,19 @@ from pyspark_zkgroup.formats.protobuf.declared import (
     MessageDeclared,
     SchemaError,
     check_syntax,
+    number,
     unescaped,
 )
 
 _TOKEN: Final = re.compile(
     r"""\s+ | //[^\n]* | /\*.*?\*/ | (?P<unfinished> /\*)
     | (?P<token> "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'
-    | \.?[A-Za-z_][\w.]* | -?[\d.](?:[\w.]|[eE][+-])* | [^\s\w] )""",
+    | \.?[A-Za-z_][\w.]* | -?[\d.](?:[eE][+-]|[\w.])* | [^\s\w] )""",
     re.VERBOSE | re.DOTALL,
 )
 _LABELS: Final = ("optional", "required", "repeated")
 _BLOCKS: Final = ("service", "extend")
 _STATEMENTS: Final = ("import", "option", "reserved", "extensions")
-_NUMBER: Final = re.compile(r"-?(0[xX][0-9a-fA-F]+|\d+)")
 
 
 def file(text: str) -> FileDeclared:
@@ -193,12 +193,7 @@ class _Reader:
 
     def _number(self) -> int:
         word = self._next()
-        word += self._next() if word == "-" else ""
-        if not _NUMBER.fullmatch(word):
-            raise SchemaError(f"it is no .proto text: {word!r} is not a number")
-        sign, digits = (-1, word[1:]) if word[0] == "-" else (1, word)
-        is_octal = len(digits) > 1 and digits.isdecimal() and digits[0] == "0"
-        return sign * (int(digits, 8) if is_octal else int(digits, 0))
+        return number(word + self._next() if word == "-" else word)
 
     def _expect(self, token: str) -> None:
         found = self._next()

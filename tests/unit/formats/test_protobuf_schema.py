@@ -68,6 +68,11 @@ message Old {
   optional float f = 8 [default = 1.5e3];
   optional bool t = 9 [default = true];
   optional uint64 u = 10 [default = 0xffffffffffffffff];
+  optional int32 octal = 13 [default = -010];
+  optional double small = 14 [default = 1e-3];
+  optional double large = 15 [default = -2.5E+10];
+  optional string escapes = 16 [default = "\0ab\18\x1z\u20ac\U0001f600"];
+  optional bytes zero = 17 [default = "\0a"];
   repeated group Part = 6 { optional int32 x = 1; }
   oneof one { group Lone = 7 { optional sint32 y = 1; } int32 z = 12; }
   enum Odd { THREE = 3; FOUR = 4; }
@@ -249,6 +254,10 @@ def test_bytes_that_are_no_descriptor_are_refused(data: bytes, reason: str) -> N
         ("message A { optional B b = 1; }", "A.b has the type B, which is not defined in it"),
         ("message A { optional int32 b = 1; optional int32 c = 1; }", "a number or name twice"),
         ("message A { optional int32 b = 0; }", "a number or name twice"),
+        ("message A { optional int32 b = 08; }", "'08' is not a number"),
+        (f"message A {{ optional int32 b = {'9' * 5000}; }}", "'9{60}' is not a number"),
+        (r'message A { optional string b = 1 [default = "\q"]; }', r"'\\\\q' is no escape"),
+        (r'message A { optional string b = 1 [default = "\ud83d"]; }', "is no escape"),
         ("enum E {}", "its enum 'E' has no values"),
         ("message A {" * 500 + "}" * 500, "nested too deeply"),
     ],
