@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Final
 from urllib.parse import urlsplit
@@ -42,6 +43,15 @@ def _user_info(text: str) -> Secret:
     return secret
 
 
+def _token(text: str) -> Secret:
+    """In a header, where Python refuses others with a message that shows the token."""
+    secret: Secret = PASSWORD.read(text)
+    if not _HEADER_TEXT.fullmatch(secret.text):
+        raise ValueError("has a blank, the end of a line or another character that no token has")
+    return secret
+
+
+_HEADER_TEXT = re.compile(r"[!-~]+")
 _URLS: Rule[tuple[str, ...]] = Rule(
     "http(s) addresses of one registry's servers, separated by commas", _urls
 )
@@ -58,7 +68,9 @@ USER_INFO = SECTION.optional("schema.registry.basic.auth.user.info", _USER_INFO,
 """user:password for the registry. Never shown in messages; `${env:NAME}` or
 `${directory:/path:file}` keeps it out of Spark's plans.
 """
-TOKEN = SECTION.optional("schema.registry.bearer.auth.token", PASSWORD, secret=True)
+TOKEN = SECTION.optional(
+    "schema.registry.bearer.auth.token", Rule("a bearer token", _token), secret=True
+)
 """A bearer token for the registry, instead of user and password. Never shown in messages;
 `${env:NAME}` or `${directory:/path:file}` keeps it out of Spark's plans.
 """

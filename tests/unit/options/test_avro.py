@@ -117,6 +117,11 @@ def test_a_registry_gives_the_schemas() -> None:
             },
             "Give one of them",
         ),
+        (
+            {"schema.registry.bearer.auth.token": f"{TOKEN}\n"},
+            "is '*****', which has a blank, the end of a line",
+        ),
+        ({"schema.registry.bearer.auth.token": f"{TOKEN}\u20ac"}, "that no token has"),
         ({"value.avro.framing": "plain"}, "Leave one of them out"),
         ({"key.subject": "x"}, "but 'key.format' is binary"),
         ({"value.format": "json"}, "no format is avro or protobuf"),
