@@ -179,7 +179,7 @@ class _Reader:
                 self.schema(one["type"], inner, depth + 1),
                 "default" in one,
                 one.get("default"),
-                tuple(alias for alias in one.get("aliases") or () if isinstance(alias, str)),
+                _alias_names(one, one["name"]),
             )
         made.fields = tuple(fields.values())
         return made
@@ -256,7 +256,8 @@ def _is_short(found: dict[str, Any], kind: str, precision: int) -> bool:
     size = found.get("size")
     if kind != "fixed" or not isinstance(size, int) or size > 1000:
         return False
-    return size == 0 or bool(10**precision - 1 > 2 ** (8 * size - 1) - 1)
+    # A schema may claim a billion digits: no power is computed of more than there are bits.
+    return precision >= 8 * size or bool(10**precision > 2 ** (8 * size - 1))
 
 
 def _check_no_interval(found: dict[str, Any]) -> None:
@@ -279,8 +280,14 @@ def _full(name: str, space: str) -> str:
 
 def _aliases(found: dict[str, Any], name: str) -> tuple[str, ...]:
     space = name.rpartition(".")[0]
-    given = found.get("aliases") or ()
-    return tuple(_full(one, space) for one in given if isinstance(one, str))
+    return tuple(_full(one, space) for one in _alias_names(found, name))
+
+
+def _alias_names(found: dict[str, Any], of: str) -> tuple[str, ...]:
+    given = found.get("aliases") or []
+    if not isinstance(given, list):
+        raise SchemaError(f"the aliases of {of} are {_shown(given)}, not a list")
+    return tuple(one for one in given if isinstance(one, str))
 
 
 def _list(found: dict[str, Any], name: str, of: str) -> list[Any]:
