@@ -45,7 +45,10 @@ _WIDER: Final = {frozenset(("int", "long")): "bigint", frozenset(("float", "doub
 
 def spark_type(schema: Schema, path: str = "value") -> Type:
     """SchemaError if Spark has none for it."""
-    return _type(schema, path, (), count())
+    try:
+        return _type(schema, path, (), count())
+    except RecursionError:
+        raise SchemaError(f"{path} is nested too deeply") from None
 
 
 def _type(schema: Schema, path: str, around: tuple[Record, ...], parts: Iterator[int]) -> Type:

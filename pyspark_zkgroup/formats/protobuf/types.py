@@ -36,7 +36,10 @@ _NANOS: Final = ("int32", "sint32", "sfixed32", "uint32", "fixed32")
 
 def spark_type(message: Message, path: str = "value") -> Struct:
     """SchemaError if Spark has none for it."""
-    found = _struct(message, path, (message,), count())
+    try:
+        found = _struct(message, path, (message,), count())
+    except RecursionError:
+        raise SchemaError(f"{path} is nested too deeply") from None
     if found is None:
         raise SchemaError(f"{path} is a {message.name}, which has no fields")
     return found

@@ -7,7 +7,10 @@ import time
 
 import pytest
 
-from pyspark_zkgroup.formats.avro.schema import Fixed, SchemaError, parse
+from pyspark_zkgroup.formats.avro.schema import Fixed, Record, SchemaError, parse
+from pyspark_zkgroup.formats.avro.types import spark_type
+from pyspark_zkgroup.formats.avro.writers import parsed
+from pyspark_zkgroup.registry.access import RegisteredSchema
 
 
 def fixed_decimal(size: int, precision: int) -> Fixed:
@@ -42,3 +45,16 @@ def test_a_decimal_that_claims_a_million_digits_takes_no_time() -> None:
 def test_aliases_that_are_no_list_are_refused(text: str) -> None:
     with pytest.raises(SchemaError, match=r"the aliases of r are .*, not a list"):
         parse(text)
+
+
+def test_a_type_that_is_nested_too_deeply_is_refused() -> None:
+    texts, inner = [], '"int"'
+    for begin in range(0, 1500, 30):
+        for at in range(begin, begin + 30):
+            inner = f'{{"type":"record","name":"r{at}","fields":[{{"name":"a","type":{inner}}}]}}'
+        texts.append(inner)
+        inner = f'"r{begin + 29}"'
+    schema = parsed(RegisteredSchema(texts[-1], tuple(texts[:-1])))
+    assert isinstance(schema, Record)
+    with pytest.raises(SchemaError, match="value is nested too deeply"):
+        spark_type(schema)

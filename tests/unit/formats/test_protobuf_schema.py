@@ -174,6 +174,14 @@ def test_messages_without_fields_are_left_out() -> None:
         spark_type(messages.named("B"))
 
 
+def test_a_message_that_is_nested_too_deeply_is_refused() -> None:
+    nested = [f"message M{at} {{ M{at + 1} x = 1; }}" for at in range(1000)]
+    source = 'syntax = "proto3";' + "".join(nested) + "message M1000 { int32 x = 1; }"
+    messages = messages_of(RegisteredSchema(source, kind="PROTOBUF"))
+    with pytest.raises(SchemaError, match="value is nested too deeply"):
+        spark_type(messages.named("M0"))
+
+
 KINDS = """syntax = "proto3";
 message A {
   uint32 u = 1; uint64 v = 2; E e = 3; T.Timestamp at = 4; repeated int32 list = 5;
