@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, Final
 
 from pyspark_zkgroup.formats.avro.schema import (
     Enum,
@@ -18,49 +18,66 @@ from pyspark_zkgroup.formats.avro.schema import (
     Values,
 )
 
+DEFAULT_BYTES_MAX: Final = 4 * 1024 * 1024
 _BITS = {"int": 31, "long": 63}
 _NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 
 
 def encoded(field: Field) -> bytes:
     """SchemaError if its default is no value of its schema."""
-    return _value(field.default, field.schema)
+    return _Encoder().default(field)
 
 
-def _value(value: Any, schema: Schema) -> bytes:
-    match schema:
-        case Primitive(kind):
-            return _primitive(value, kind)
-        case Fixed(size=size) if isinstance(value, str) and len(value) == size:
-            return _bytes(value)
-        case Enum(symbols=symbols) if value in symbols:
-            return _number(symbols.index(value))
-        case Items(of) if isinstance(value, list):
-            return _block([_value(one, of) for one in value])
-        case Values(of) if isinstance(value, dict):
-            return _block([_text(name) + _value(one, of) for name, one in value.items()])
-        case Record(fields=fields) if isinstance(value, dict):
-            return b"".join(_of_field(value, one) for one in fields)
-        case Union(branches):
-            return _first(value, branches)
-    raise SchemaError(f"{value!r} is no {type(schema).__name__.lower()}")
+class _Encoder:
+    def __init__(self) -> None:
+        self._made: dict[int, bytes] = {}
+        """Of fields with a default: those of a record may hold each other many times."""
 
+    def default(self, field: Field) -> bytes:
+        if id(field) not in self._made:
+            self._made[id(field)] = self._value(field.default, field.schema)
+        return self._made[id(field)]
 
-def _of_field(value: dict[str, Any], field: Field) -> bytes:
-    if field.name in value:
-        return _value(value[field.name], field.schema)
-    if field.has_default:
-        return encoded(field)
-    raise SchemaError(f"it has no field {field.name!r}")
+    def _value(self, value: Any, schema: Schema) -> bytes:
+        match schema:
+            case Primitive(kind):
+                return _primitive(value, kind)
+            case Fixed(size=size) if isinstance(value, str) and len(value) == size:
+                return _bytes(value)
+            case Enum(symbols=symbols) if value in symbols:
+                return _number(symbols.index(value))
+            case Items(of) if isinstance(value, list):
+                return _block([self._value(one, of) for one in value])
+            case Values(of) if isinstance(value, dict):
+                return _block([_text(name) + self._value(one, of) for name, one in value.items()])
+            case Record(fields=fields) if isinstance(value, dict):
+                return self._record(value, fields)
+            case Union(branches):
+                return self._first(value, branches)
+        raise SchemaError(f"{value!r} is no {type(schema).__name__.lower()}")
 
+    def _record(self, value: dict[str, Any], fields: tuple[Field, ...]) -> bytes:
+        made = bytearray()
+        for one in fields:
+            made += self._field(value, one)
+            if len(made) > DEFAULT_BYTES_MAX:
+                raise SchemaError(f"it takes more than {DEFAULT_BYTES_MAX} bytes")
+        return bytes(made)
 
-def _first(value: Any, branches: tuple[Schema, ...]) -> bytes:
-    for at, branch in enumerate(branches):
-        try:
-            return _number(at) + _value(value, branch)
-        except SchemaError:
-            continue
-    raise SchemaError(f"{value!r} is of no branch of the union")
+    def _field(self, value: dict[str, Any], field: Field) -> bytes:
+        if field.name in value:
+            return self._value(value[field.name], field.schema)
+        if field.has_default:
+            return self.default(field)
+        raise SchemaError(f"it has no field {field.name!r}")
+
+    def _first(self, value: Any, branches: tuple[Schema, ...]) -> bytes:
+        for at, branch in enumerate(branches):
+            try:
+                return _number(at) + self._value(value, branch)
+            except SchemaError:
+                continue
+        raise SchemaError(f"{value!r} is of no branch of the union")
 
 
 def _primitive(value: Any, kind: str) -> bytes:

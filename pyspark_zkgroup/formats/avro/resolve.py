@@ -7,6 +7,7 @@ counts, and a field that it does not have is null.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from pyspark_zkgroup.formats.avro.defaults import encoded
 from pyspark_zkgroup.formats.avro.matching import (
@@ -37,6 +38,9 @@ from pyspark_zkgroup.formats.words import weight
 from pyspark_zkgroup.schema import Array, Decimal, Map, Struct, Type
 
 Step = tuple[str, list[int], list[str]]
+
+STEPS_MAX: Final = 100_000
+"""A small schema may ask for more than memory holds: each of its unions multiplies them."""
 
 _CONVERSIONS = {
     ("boolean", "boolean"): "boolean",
@@ -81,6 +85,7 @@ class _Program:
     def __init__(self, has_reader: bool) -> None:
         self._has_reader = has_reader
         self._skipped: dict[Record, int] = {}
+        self._made = 0
         self.steps: list[Step] = []
         """The last one is the root."""
 
@@ -248,6 +253,9 @@ class _Program:
         return self._skipped[schema]
 
     def _add(self, name: str, numbers: Sequence[int] = (), texts: Sequence[str] = ()) -> int:
+        self._made += 1
+        if self._made > STEPS_MAX:
+            raise SchemaError(f"its schema takes more than {STEPS_MAX} steps to read")
         self.steps.append((name, list(numbers), list(texts)))
         return len(self.steps) - 1
 

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from pyspark_zkgroup.formats.avro.defaults import encoded
+from pyspark_zkgroup.formats.avro.resolve import steps
 from pyspark_zkgroup.formats.avro.schema import Fixed, Record, SchemaError, parse
 from pyspark_zkgroup.formats.avro.types import spark_type
 from pyspark_zkgroup.formats.avro.writers import parsed
@@ -58,3 +60,44 @@ def test_a_type_that_is_nested_too_deeply_is_refused() -> None:
     assert isinstance(schema, Record)
     with pytest.raises(SchemaError, match="value is nested too deeply"):
         spark_type(schema)
+
+
+def record(name: str, of: object) -> dict[str, object]:
+    return {"type": "record", "name": name, "fields": [{"name": "a", "type": of}]}
+
+
+def test_unions_within_unions_take_little_time_to_resolve() -> None:
+    read: object = "int"
+    written: object = "int"
+    for at in range(12):
+        read = record(f"r{at}", read)
+        first = record(f"w{at}_0", written)
+        # The others refer to the types that the first one defines.
+        names = [f"w{at - 1}_{one}" for one in range(8)] if at else "int"
+        written = [first, *(record(f"w{at}_{one}", names) for one in range(1, 8))]
+    reader = parse(json.dumps(read))
+    begun = time.process_time()
+    with pytest.raises(SchemaError, match="takes more than 100000 steps"):
+        steps(parse(json.dumps(written)), reader, spark_type(reader), "value")
+    assert time.process_time() - begun < 20
+
+
+@pytest.mark.parametrize("kind", ["null", "int"])
+def test_defaults_within_defaults_take_little_time(kind: str) -> None:
+    leaf = {"name": "x", "type": kind, "default": None if kind == "null" else 1}
+    kinds: list[object] = [{"type": "record", "name": "r0", "fields": [leaf]}]
+    for at in range(1, 40):
+        fields: list[object]
+        fields = [{"name": name, "type": f"r{at - 1}", "default": {}} for name in "ab"]
+        kinds.append({"type": "record", "name": f"r{at}", "fields": fields})
+    fields = [{"name": f"f{at}", "type": one, "default": {}} for at, one in enumerate(kinds)]
+    schema = parse(json.dumps({"type": "record", "name": "r", "fields": fields}))
+    assert isinstance(schema, Record)
+    begun = time.process_time()
+    assert encoded(schema.fields[3]) == (b"" if kind == "null" else b"\x02" * 8)
+    if kind == "null":
+        assert encoded(schema.fields[-1]) == b""
+    else:
+        with pytest.raises(SchemaError, match="it takes more than 4194304 bytes"):
+            encoded(schema.fields[-1])
+    assert time.process_time() - begun < 5
