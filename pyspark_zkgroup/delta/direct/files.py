@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyspark_zkgroup.delta.direct.rules import Log, WrittenFile
-from pyspark_zkgroup.delta.direct.statistics import statistics
+from pyspark_zkgroup.delta.direct.statistics import INDEXED_COLUMNS, statistics
 from pyspark_zkgroup.delta.direct.storage import files_in
 from pyspark_zkgroup.delta.direct.target import Target
 from pyspark_zkgroup.schema import arrow_schema
@@ -93,12 +93,13 @@ class Files:
         )
         sink = self._places.create(path)
         metadata: list[pq.FileMetaData] = []
+        paths = (".".join(names) for names in _leaves((), self._schema))
         writer = pq.ParquetWriter(
             sink,
             self._schema,
             metadata_collector=metadata,
             compression="snappy",
-            use_dictionary=[one for one in leaves(self._schema) if one not in _PLAIN],
+            use_dictionary=[one for one in paths if one not in _PLAIN],
             write_statistics=list(self._target.statistics),
         )
         return _OpenFile(path, log, values, sink, writer, metadata)
@@ -128,20 +129,22 @@ class Files:
         )
 
 
-def leaves(schema: pa.Schema) -> list[str]:
-    """Return the paths of the columns that Parquet stores, those within structs included."""
-    found: list[str] = []
-    for one in schema:
-        _leaves(one.name, one.type, found)
-    return found
+def indexed(schema: pa.Schema) -> tuple[str, ...]:
+    """Return the paths of the columns that files have statistics of: the first ones, but none with
+    a dot in a name, which Delta's nested statistics would take for a field of a struct.
+    """
+    first = list(_leaves((), schema))[:INDEXED_COLUMNS]
+    return tuple(".".join(names) for names in first if not any("." in name for name in names))
 
 
-def _leaves(path: str, kind: pa.DataType, found: list[str]) -> None:
-    if pa.types.is_struct(kind):
-        for one in kind:
-            _leaves(f"{path}.{one.name}", one.type, found)
-    elif not pa.types.is_nested(kind):
-        found.append(path)
+def _leaves(above: tuple[str, ...], fields: Iterable[pa.Field]) -> Iterator[tuple[str, ...]]:
+    """Return the names on the way to each column that Parquet stores, also within structs."""
+    for one in fields:
+        names = (*above, one.name)
+        if pa.types.is_struct(one.type):
+            yield from _leaves(names, one.type)
+        elif not pa.types.is_nested(one.type):
+            yield names
 
 
 def _name() -> str:

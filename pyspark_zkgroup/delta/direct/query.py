@@ -118,8 +118,7 @@ def _target(
 ) -> tuple[StructType, Target]:
     from pyspark.sql.types import StructType as Row
 
-    from pyspark_zkgroup.delta.direct.files import leaves
-    from pyspark_zkgroup.delta.direct.statistics import INDEXED_COLUMNS
+    from pyspark_zkgroup.delta.direct.files import indexed
     from pyspark_zkgroup.options import parse
     from pyspark_zkgroup.schema import arrow_schema
     from pyspark_zkgroup.spark.columns import columns_of
@@ -146,8 +145,7 @@ def _target(
     if epoch is not None:
         columns.append(Column("epoch", "int"))
     target = Target(directory, tuple(columns), by, epoch=epoch, storage=storage)
-    indexed = leaves(arrow_schema(target.file_columns))[:INDEXED_COLUMNS]
-    target = replace(target, statistics=tuple(indexed))
+    target = replace(target, statistics=indexed(arrow_schema(target.file_columns)))
     if there is not None:
         check_table(there, target)
     missing = row[len(asked) :]

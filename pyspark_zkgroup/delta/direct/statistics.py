@@ -1,12 +1,15 @@
 """The statistics of a written file, as Delta's log has them, from the file's own metadata.
 
 A reader leaves files out by them, so each must hold for all rows of the file: a bound that is not
-known is left out. That is so for floating-point columns, where Parquet does not count NaN.
+known is left out. That is so for floating-point columns, where Parquet does not count NaN, and for
+what Python or JSON cannot hold: times outside the years 1 to 9999, text that is not UTF-8, long
+decimals.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -23,7 +26,9 @@ _UNBOUNDED = ("FLOAT", "DOUBLE")
 
 def statistics(metadata: pq.FileMetaData, columns: Iterable[str]) -> str:
     """Return numRecords, minValues, maxValues and nullCount of these leaf columns, as JSON."""
-    wanted = set(columns)
+    paths = Counter(metadata.schema.column(n).path for n in range(metadata.num_columns))
+    # Two columns share a path where a name has a dot.
+    wanted = {path for path in columns if paths[path] == 1}
     lowest: dict[str, Any] = {}
     highest: dict[str, Any] = {}
     nulls: dict[str, Any] = {}
@@ -42,15 +47,24 @@ def statistics(metadata: pq.FileMetaData, columns: Iterable[str]) -> str:
         if metadata.schema.column(number).physical_type in _UNBOUNDED:
             continue
         if bounded and all(one.has_min_max for one in bounded):
-            _put(lowest, path, _lower(min(one.min for one in bounded)))
-            _put(highest, path, _upper(max(one.max for one in bounded)))
+            least, most = _bounds(bounded)
+            _put(lowest, path, least)
+            _put(highest, path, most)
     found = {
         "numRecords": metadata.num_rows,
         "minValues": lowest,
         "maxValues": highest,
         "nullCount": nulls,
     }
-    return json.dumps(found, separators=(",", ":"), default=_number)
+    return json.dumps(found, separators=(",", ":"))
+
+
+def _bounds(chunks: list[pq.Statistics]) -> tuple[Any, Any]:
+    """Return the lowest and the highest value; None for one that the log cannot have."""
+    try:
+        return _lower(min(one.min for one in chunks)), _upper(max(one.max for one in chunks))
+    except (OverflowError, UnicodeDecodeError):
+        return None, None
 
 
 def _put(into: dict[str, Any], path: str, value: Any) -> None:
@@ -73,6 +87,8 @@ def _lower(value: Any) -> Any:
             return _time(value - timedelta(microseconds=value.microsecond % 1000))
         case date():
             return value.isoformat()
+        case Decimal():
+            return _number(value)
         case _:
             return value
 
@@ -97,7 +113,9 @@ def _time(value: datetime) -> str:
     return f"{shown}Z" if value.tzinfo else shown
 
 
-def _number(value: object) -> object:
-    if isinstance(value, Decimal):
-        return float(value) if value % 1 else int(value)
-    raise TypeError(f"no statistic: {value!r}")
+def _number(value: Decimal) -> int | float | None:
+    """Return the JSON number that is exactly the value."""
+    if value == value.to_integral_value():
+        return int(value)
+    near = float(value)
+    return near if Decimal(repr(near)) == value else None
