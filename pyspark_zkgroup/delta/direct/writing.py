@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +17,8 @@ from pyspark_zkgroup.delta.direct.target import HIDDEN_OFFSET, OFFSET, Partition
 from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.plan import TaskInput
 from pyspark_zkgroup.schema import arrow_schema, arrow_type
+
+_FIRST, _LAST = pa.scalar(date.min), pa.scalar(date.max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +89,18 @@ def _by_value(
 
 
 def _text(column: PartitionColumn, part: pa.RecordBatch) -> pa.Array:
-    """As the log has partition values. Delta takes the empty text for null."""
+    """As the log has partition values. Delta takes the empty text for null. A date that not every
+    reader can parse is null too: delta-rs could no longer open the table.
+    """
     first, *path = column.source
     array = part[first]
     for field in path:
         array = pc.struct_field(array, field)
     if column.is_day:
         array = array.cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
+    if pa.types.is_date32(array.type):
+        is_told = pc.and_(pc.greater_equal(array, _FIRST), pc.less_equal(array, _LAST))
+        array = pc.if_else(is_told, array, pa.scalar(None, pa.date32()))
     text = array.cast(pa.string())
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 

@@ -7,30 +7,38 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Schema, write_deltalake
 
 from pyspark_zkgroup.delta.direct import deltars
 from pyspark_zkgroup.delta.direct.committing import Commits
+from pyspark_zkgroup.delta.direct.descriptions import described
 from pyspark_zkgroup.delta.direct.rules import Log
 from pyspark_zkgroup.delta.direct.takeover import prepare
 from pyspark_zkgroup.delta.direct.target import Target
+from pyspark_zkgroup.delta.direct.writing import IntoFiles
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.schema import arrow_schema
 from tests.unit.delta.ingest_scene import (
     ID,
+    KEYS,
+    SETTINGS,
     TOPIC,
     VALUE,
+    WHEN,
     no_brokers,
     offsets,
     prepared,
     records,
     taken,
     target,
+    task,
     written,
 )
 
@@ -143,6 +151,22 @@ def test_a_rival_between_look_and_commit_makes_it_decide_again(
     for _ in planted(monkeypatch, before=lambda: taken(rival, into, {0: range(2, 6)})):
         taken(commits, into, {0: range(2, 9)})
     assert offsets(into) == {0: list(range(9))}
+
+
+@pytest.mark.parametrize("time_us", [253_402_300_800_000_000, -62_135_596_800_000_001, 2**62])
+def test_a_day_that_readers_cannot_parse_leaves_the_table_readable(
+    tmp_path: Path, time_us: int
+) -> None:
+    """As of a producer that sends microseconds for milliseconds."""
+    into = target(tmp_path, (*KEYS, VALUE, WHEN), ("day",))
+    prepare(into)
+    (batch,) = records(into, {0: range(2)})
+    odd = pa.array([-1, time_us], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    at = batch.schema.get_field_index("timestamp")
+    rows = IntoFiles(into)(task({0: range(2)}), SETTINGS, [batch.set_column(at, WHEN.name, odd)])
+    Commits(into).commit(*described(row for one in rows for row in one.to_pylist()), no_brokers)
+    found = DeltaTable(into.directory).to_pyarrow_table(columns=["offset", "day"]).to_pylist()
+    assert {one["offset"]: one["day"] for one in found} == {0: date(1969, 12, 31), 1: None}
 
 
 def test_two_drivers_on_one_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
