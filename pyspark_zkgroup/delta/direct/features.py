@@ -78,7 +78,7 @@ def _refused(
             yield feature
         if name == "delta.setTransactionRetentionDuration":
             yield f"{name}, which expires the watermarks of idle partitions"
-    for name, column in table.fields.items():
+    for name, column in _fields("", table.schema):
         for key, what in _METADATA.items():
             if key in column.get("metadata", {}):
                 yield f"{what} ({name!r})"
@@ -88,3 +88,15 @@ def _refused(
             yield f"a default of the column {name!r}"
     for feature in table.features - HONOURED:
         yield f"the table feature {feature!r}"
+
+
+def _fields(above: str, kind: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Return columns and, by their paths, the fields within them."""
+    if not isinstance(kind, Mapping):
+        return
+    for one in kind.get("fields", ()):
+        path = f"{above}{one['name']}"
+        yield path, one
+        yield from _fields(f"{path}.", one["type"])
+    for inside in ("elementType", "keyType", "valueType"):
+        yield from _fields(above, kind.get(inside))

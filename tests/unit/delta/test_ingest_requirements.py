@@ -24,6 +24,10 @@ def field(name: str, kind: Any, metadata: Any = None, *, nullable: bool = True) 
     return {"name": name, "type": kind, "nullable": nullable, "metadata": metadata or {}}
 
 
+def inside(metadata: Any = None, *, nullable: bool = True) -> dict[str, Any]:
+    return {"type": "struct", "fields": [field("id", "long", metadata, nullable=nullable)]}
+
+
 STRUCT = {
     "type": "struct",
     "fields": [field("id", "long"), field("country", "string"), field("x", "double")],
@@ -76,6 +80,15 @@ def test_a_table_of_these_columns_is_taken(tmp_path: Path) -> None:
         ),
         (with_field(field("n", "long", {"CURRENT_DEFAULT": "1"})), "a default of the column 'n'"),
         (with_field(field("n", "long", nullable=False)), "the NOT NULL column 'n'"),
+        (with_field(field("n", inside(nullable=False))), "the NOT NULL column 'n.id'"),
+        (
+            with_field(field("n", {"type": "array", "elementType": inside(nullable=False)})),
+            "the NOT NULL column 'n.id'",
+        ),
+        (
+            with_field(field("n", inside({"delta.invariants": "{}"}))),
+            "column invariants .'n.id'.",
+        ),
         (replace(TABLE, features=frozenset({"icebergCompatV1"})), "the table feature 'iceberg"),
         (replace(TABLE, features=frozenset({"rowTracking"})), "the table feature 'rowTracking'"),
     ],
