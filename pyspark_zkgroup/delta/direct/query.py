@@ -21,7 +21,7 @@ from pyspark_zkgroup.delta.direct.storage import (
     storage_of,
 )
 from pyspark_zkgroup.delta.direct.takeover import prepare, prepare_stored
-from pyspark_zkgroup.delta.direct.target import DAY, Target, row_columns
+from pyspark_zkgroup.delta.direct.target import Target, row_columns
 from pyspark_zkgroup.delta.keys import keys
 from pyspark_zkgroup.delta.lock import alone, local_directory
 from pyspark_zkgroup.delta.session import check_has_jvm
@@ -132,7 +132,7 @@ def _target(
     table = deltars.opened(directory, storage)
     there = None if table is None else deltars.described(table)
     if partition_by is None and there is not None:
-        partition_by = names_of_table(there, row_columns(asked, (DAY,)))
+        partition_by = names_of_table(there, asked)
     elif partition_by is None:
         names = [one.name for one in asked]
         partition_by = BY_DEFAULT if set(BY_DEFAULT) <= set(names) else ()

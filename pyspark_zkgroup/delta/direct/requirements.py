@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark_zkgroup.delta.direct.deltars import VERSION, WATERMARKED
@@ -13,11 +14,12 @@ from pyspark_zkgroup.delta.direct.target import (
     PartitionColumn,
     Target,
     partition_column,
+    row_columns,
 )
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.schema import Column, arrow_schema
 
-_WHOLE = frozenset({"byte", "short", "integer", "long"})
+_WHOLE = ("byte", "short", "integer", "long")
 
 
 def partition_columns(
@@ -42,17 +44,25 @@ def partition_columns(
     return tuple(found)
 
 
-def names_of_table(table: Described, row: tuple[Column, ...]) -> tuple[str, ...]:
-    """Return the columns that `partition_by` would name for this table, or fields of that name."""
-    return tuple(_source(name, row) for name in table.partitioned_by)
+def names_of_table(table: Described, asked: tuple[Column, ...]) -> tuple[str, ...]:
+    """Return the columns that `partition_by` would name for this table, or fields of that name.
+    DeltaError where the values of a partition column may come from several.
+    """
+    return tuple(_source(table, name, asked) for name in table.partitioned_by)
 
 
-def _source(name: str, row: tuple[Column, ...]) -> str:
-    names = {one.name for one in row}
-    if name in names or name == DAY:
+def _source(table: Described, name: str, asked: tuple[Column, ...]) -> str:
+    if name in (one.name for one in asked):
         return name
-    fields = (f"{one.name}.{name}" for one in row)
-    return next((path for path in fields if partition_column(path, row)), name)
+    row = row_columns(asked, (DAY,))
+    found = []
+    for path in (name, *(f"{one.name}.{name}" for one in asked)):
+        one = partition_column(path, row)
+        if one is not None and one.type in PARTITION_TYPES and _fits(table.fields[name], one):
+            found.append(path)
+    if len(found) > 1:
+        raise DeltaError.of("ambiguous_partition", column=name, names=" or ".join(found))
+    return found[0] if found else name
 
 
 def check_table(table: Described, target: Target) -> None:
@@ -70,11 +80,14 @@ def check_table(table: Described, target: Target) -> None:
             found=", ".join(table.partitioned_by) or "no column",
             asked=", ".join(partitioned) or "no column",
         )
+    by = {one.name: one for one in target.partition_by}
     for column in target.columns:
-        _check_column(table, column, where, is_partition=column.name in partitioned)
+        _check_column(table, column, where, by.get(column.name))
 
 
-def _check_column(table: Described, column: Column, where: str, *, is_partition: bool) -> None:
+def _check_column(
+    table: Described, column: Column, where: str, partition: PartitionColumn | None
+) -> None:
     there = table.fields.get(column.name)
     if there is None:
         raise DeltaError.of(
@@ -84,8 +97,8 @@ def _check_column(table: Described, column: Column, where: str, *, is_partition:
             type=column.type,
             columns=", ".join(table.fields),
         )
-    found, wanted = bare_type(there["type"]), bare_type(delta_type(column))
-    if found == wanted or (is_partition and {str(found), str(wanted)} <= _WHOLE):
+    found = bare_type(there["type"])
+    if found == bare_type(delta_type(column)) or (partition and _fits(there, partition)):
         return
     raise DeltaError.of(
         "other_type",
@@ -94,6 +107,16 @@ def _check_column(table: Described, column: Column, where: str, *, is_partition:
         found=found if isinstance(found, str) else json.dumps(found),
         type=column.type,
     )
+
+
+def _fits(there: Mapping[str, Any], partition: PartitionColumn) -> bool:
+    """Whether the table's column can have each of the values, which are text in the log."""
+    found, wanted = there["type"], delta_type(Column(partition.name, partition.type))
+    if partition.source == ("partition",):
+        wanted = "short"  # holds the number of any Kafka partition
+    if found in _WHOLE and wanted in _WHOLE:
+        return _WHOLE.index(found) >= _WHOLE.index(wanted)
+    return bool(found == wanted)
 
 
 def delta_type(column: Column) -> Any:

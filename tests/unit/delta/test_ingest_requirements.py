@@ -16,7 +16,7 @@ from pyspark_zkgroup.delta.direct.requirements import (
 )
 from pyspark_zkgroup.delta.direct.target import row_columns
 from pyspark_zkgroup.errors import DeltaError
-from pyspark_zkgroup.schema import Column
+from pyspark_zkgroup.schema import Column, Struct
 from tests.unit.delta.ingest_scene import KEYS, VALUE, target
 
 
@@ -118,15 +118,57 @@ def test_columns_that_do_not_fit_are_named(tmp_path: Path, table: Described, fou
         check_table(table, target(tmp_path))
 
 
+DAYS = field("day", "date"), field("country", "string")
+
+
 def test_partitions_of_an_existing_table_are_recognised() -> None:
     row = row_columns((*KEYS, VALUE), ("day",))
-    table = replace(TABLE, partitioned_by=("partition", "day", "country"))
-    assert names_of_table(table, row) == ("partition", "day", "value.country")
-    assert [one.source for one in partition_columns(names_of_table(table, row), row, KEYS)] == [
+    table = replace(with_field(*DAYS), partitioned_by=("partition", "day", "country"))
+    names = names_of_table(table, (*KEYS, VALUE))
+    assert names == ("partition", "day", "value.country")
+    assert [one.source for one in partition_columns(names, row, KEYS)] == [
         ("partition",),
         ("timestamp",),
         ("value", "country"),
     ]
+
+
+def test_a_partition_column_with_two_possible_sources_is_refused() -> None:
+    inner = Struct((Column("day", "date"), Column("country", "string"), Column("topic", "string")))
+    key, value = Column("key", inner), Column("value", inner)
+
+    def names(*partitioned_by: str, asked: tuple[Column, ...]) -> tuple[str, ...]:
+        return names_of_table(replace(with_field(*DAYS), partitioned_by=partitioned_by), asked)
+
+    for name, asked, sources in [
+        ("country", (key, value), "key.country or value.country"),
+        ("day", (*KEYS, value), "day or value.day"),
+        ("topic", (value,), "topic or value.topic"),
+    ]:
+        with pytest.raises(DeltaError, match=f"'{name}' can have the values of {sources}"):
+            names(name, asked=asked)
+    # A table cannot have two columns `topic`, and the other `day` has another type.
+    text = Column("value", Struct((Column("day", "string"), Column("topic", "string"))))
+    assert names("topic", "day", asked=(*KEYS, text)) == ("topic", "day")
+
+
+def test_a_partition_column_that_is_too_narrow_is_refused(tmp_path: Path) -> None:
+    into = target(tmp_path, (*KEYS, VALUE), ("partition", "value.id"))
+    for kind in ("byte", "short", "integer"):
+        table = replace(with_field(field("id", kind)), partitioned_by=("partition", "id"))
+        with pytest.raises(DeltaError, match=f"The column 'id' of .* has the type {kind}"):
+            check_table(table, into)
+    check_table(replace(with_field(field("id", "long")), partitioned_by=("partition", "id")), into)
+
+
+def test_a_column_of_kafka_partitions_may_be_a_smallint(tmp_path: Path) -> None:
+    def with_partition(kind: str) -> Described:
+        fields = (FIELDS[0], field("partition", kind), *FIELDS[2:])
+        return replace(TABLE, schema={"fields": fields})
+
+    check_table(with_partition("short"), target(tmp_path))
+    with pytest.raises(DeltaError, match=r"The column 'partition' of .* has the type byte"):
+        check_table(with_partition("byte"), target(tmp_path))
 
 
 @pytest.mark.parametrize(
