@@ -167,6 +167,15 @@ def test_a_hostile_record_takes_little_time(value: bytes) -> None:
     assert time.process_time() - begun < 5
 
 
+@pytest.mark.parametrize("character", ["n", "\u20ac", r"\u0041", r"\n"])
+def test_a_name_of_50000_characters_is_read(character: str) -> None:
+    values = [f'{{"{character * count}":1,"id":7}}'.encode() for count in (50_000, 50_001)]
+    rows, reasons = parsed(ORDER, *values)
+    assert [row["id"] for row in rows] == [7, None]
+    assert reasons[0] is None
+    assert "a field's name is too long" in str(reasons[1])
+
+
 def test_a_record_that_grows_without_end_is_bad() -> None:
     """Three bytes become a row of many columns."""
     wide = Array(Struct(tuple(Column(f"c{n}", "bigint") for n in range(200))))

@@ -155,7 +155,7 @@ impl<'a> Tokens<'a> {
         }
         self.at += 1;
         let name = self.string(quote)?;
-        if name.to - name.from > NAME_LENGTH_MAX {
+        if name.to - name.from > NAME_LENGTH_MAX && units(self.raw(name)) > NAME_LENGTH_MAX {
             return Err(self.error("a field's name is too long"));
         }
         Ok(name)
@@ -336,6 +336,24 @@ impl<'a> Tokens<'a> {
     }
 }
 
+/// How many characters of Java an escaped name has.
+#[cold]
+fn units(name: &[u8]) -> usize {
+    let (mut count, mut rest) = (0, name);
+    while let [first, behind @ ..] = rest {
+        let (length, units) = match (first, behind) {
+            (b'\\', [b'u', ..]) => (6, 1),
+            (b'\\', _) | (0xc0..=0xdf, _) => (2, 1),
+            (0xe0..=0xef, _) => (3, 1),
+            (0xf0..=0xff, _) => (4, 2),
+            _ => (1, 1),
+        };
+        count += units;
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    count
+}
+
 /// How many bytes follow that are neither the quote nor a backslash nor a control character.
 #[inline(always)]
 fn plain(bytes: &[u8], quote: u8) -> usize {
@@ -354,4 +372,27 @@ fn plain(bytes: &[u8], quote: u8) -> usize {
     }
     let rest = bytes.get(at..).unwrap_or_default();
     at + rest.iter().take_while(|b| **b != quote && **b != b'\\' && **b >= b' ').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Token, Tokens, NAME_LENGTH_MAX};
+
+    #[test]
+    fn a_name_is_as_long_as_java_counts_it() {
+        let is_read = |character: &str, count: usize| {
+            let text = format!("{{\"{}\":1}}", character.repeat(count));
+            let mut tokens = Tokens::new(text.as_bytes());
+            tokens.next().expect("an object");
+            tokens.next().is_ok_and(|token| token == Some(Token::Name))
+        };
+        for character in ["a", "\u{e9}", "\u{20ac}", "\\u0041", "\\n"] {
+            assert!(is_read(character, NAME_LENGTH_MAX), "{character}");
+            assert!(!is_read(character, NAME_LENGTH_MAX + 1), "{character}");
+        }
+        for pair in ["\u{1f600}", "\\ud83d\\ude00"] {
+            assert!(is_read(pair, NAME_LENGTH_MAX / 2), "{pair}");
+            assert!(!is_read(pair, NAME_LENGTH_MAX / 2 + 1), "{pair}");
+        }
+    }
 }
