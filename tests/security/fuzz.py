@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pyspark_zkgroup.errors import ZkgroupError
-from pyspark_zkgroup.group import requests
+from pyspark_zkgroup.group import noted_requests, requests
 from pyspark_zkgroup.group.ownership import parse_offset, thread_of
 from pyspark_zkgroup.group.snapshot import read_snapshot
 from pyspark_zkgroup.group.target import target
@@ -130,6 +130,14 @@ READERS: Final[dict[str, Reader]] = {
     "request": Reader(
         requests.decode_request,
         (requests.encode_request(requests.Request("drain", "me", 1, 5, "done", 2)),),
+    ),
+    "noted requests": Reader(
+        _text(noted_requests.decode_note),
+        (
+            noted_requests.encode_note(
+                [noted_requests.NotedRequest("drain", "m-1", "me", 1)]
+            ).encode(),
+        ),
     ),
     "owner": Reader(_text(thread_of), (b"g_host-1234567-abcdef-0",), is_json=False),
     "offset": Reader(parse_offset, (b"1234567",), is_json=False),

@@ -17,7 +17,7 @@ from pyspark_zkgroup.delta.direct.target import (
     row_columns,
 )
 from pyspark_zkgroup.errors import DeltaError
-from pyspark_zkgroup.schema import Column, arrow_schema
+from pyspark_zkgroup.schema import INTERVAL, Column, arrow_schema
 
 _WHOLE = ("byte", "short", "integer", "long")
 
@@ -120,9 +120,11 @@ def _fits(there: Mapping[str, Any], partition: PartitionColumn) -> bool:
 
 
 def delta_type(column: Column) -> Any:
-    """Return the type as Delta's schema writes it."""
+    """Return the type as Delta's schema writes it; DeltaError if it has none."""
     from deltalake import Schema
 
+    if INTERVAL in str(column.type):
+        raise DeltaError.of("no_delta_type", column=column.name, type=column.type)
     schema = json.loads(Schema.from_arrow(arrow_schema((column,))).to_json())
     return schema["fields"][0]["type"]
 

@@ -24,7 +24,7 @@ from pyspark_zkgroup.delta.direct.target import Target
 from pyspark_zkgroup.delta.direct.writing import IntoFiles
 from pyspark_zkgroup.errors import DeltaError
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.schema import arrow_schema
+from pyspark_zkgroup.schema import INTERVAL, Column, Struct, arrow_schema
 from tests.unit.delta.ingest_scene import (
     ID,
     KEYS,
@@ -379,6 +379,14 @@ def test_a_constraint_that_is_added_stops_the_query(tmp_path: Path) -> None:
     DeltaTable(into.directory).alter.add_constraint({"small": "offset < 1000"})
     with pytest.raises(DeltaError, match="the table has the constraint 'small'"):
         taken(commits, into, {0: range(3, 4)})
+
+
+def test_a_type_that_delta_does_not_have_is_named(tmp_path: Path) -> None:
+    into = target(tmp_path, (*KEYS, Column("value", Struct((Column("took", INTERVAL),)))))
+    told = "'value' has the type struct<took:interval .*Name the type of the field as STRUCT"
+    with pytest.raises(DeltaError, match=told):
+        prepare(into)
+    assert not Path(into.directory).exists()
 
 
 def test_other_files_are_not_made_a_table(tmp_path: Path) -> None:
