@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -192,12 +193,13 @@ class StopError(BaseException):
 
 
 # A connection that the signal interrupts inside kafka-python is left to the garbage collector.
-@pytest.mark.filterwarnings("ignore:.*unclosed <socket:pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_a_signal_at_any_moment_ends_what_it_should(sandbox: Sandbox) -> None:
     """A handler that raises ends the request, whatever kafka-python's loop is doing."""
     topic = f"signal-{uuid.uuid4().hex[:8]}"
     sandbox.create_topic(topic, 12)
     partitions = [TopicPartition(topic, n) for n in range(12)]
+    sockets = open_sockets()
     cluster = Cluster(settings(sandbox.bootstrap_servers))
     rng = Random(1)
 
@@ -220,6 +222,9 @@ def test_a_signal_at_any_moment_ends_what_it_should(sandbox: Sandbox) -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
         cluster.close()
+    del cluster
+    gc.collect()
+    assert open_sockets() <= sockets
 
 
 # --- the pool ---
