@@ -6,6 +6,7 @@ VACUUM removes them as it removes any other file of that kind.
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from urllib.parse import unquote
 
 from pyspark_zkgroup.delta.direct.files import directory_of
 from pyspark_zkgroup.delta.direct.statistics import statistics
+from pyspark_zkgroup.errors import DeltaError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 # Not hidden, so that VACUUM finds what is left over.
 STAGING = "zkgroup-staging"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
+# What the JVM writes for characters that its encoding of file names lacks: ASCII, where no locale
+# is set. Spark escapes a question mark of the value itself. Surrogates are bytes that are no UTF-8.
+_UNWRITTEN = re.compile("[?\ud800-\udfff]")
 _TIMESTAMPS, _MICROS = "spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"
 
 Values = tuple[tuple[str, str | None], ...]
@@ -66,8 +71,14 @@ def move(files: list[StagedFile], directory: Path) -> None:
 
 
 def values_of(relative: Path, partitioned_by: tuple[str, ...]) -> Values:
-    """Return the partition values that Spark has put into the names of directories."""
-    texts = [unquote(part.partition("=")[2]) for part in relative.parts]
+    """Return the partition values that Spark has put into the names of directories. DeltaError
+    where the JVM could not write all characters of one.
+    """
+    parts = [part.partition("=")[2] for part in relative.parts]
+    for name, part in zip(partitioned_by, parts, strict=True):
+        if _UNWRITTEN.search(part):
+            raise DeltaError.of("unwritten_characters", column=name, value=ascii(part))
+    texts = map(unquote, parts)
     return tuple(
         (name, None if text == _NULL else text)
         for name, text in zip(partitioned_by, texts, strict=True)

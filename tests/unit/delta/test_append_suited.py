@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from pyspark_zkgroup.delta.direct.features import Described
 from pyspark_zkgroup.delta.keys import Keys
 from pyspark_zkgroup.delta.staging import values_of
 from pyspark_zkgroup.delta.suited import Written, columns, indexed, obstacles
+from pyspark_zkgroup.errors import DeltaError
 
 
 def field(name: str, kind: Any, *, nullable: bool = True, **metadata: Any) -> dict[str, Any]:
@@ -129,6 +131,13 @@ def test_partition_values_are_read_from_directories(
 ) -> None:
     names = ("topic", "partition")
     assert values_of(Path(path), names) == tuple(zip(names, values, strict=True))
+
+
+@pytest.mark.parametrize("text", ["M?nchen", os.fsdecode("München".encode("latin-1"))])
+def test_a_partition_value_that_the_jvm_could_not_write_is_refused(text: str) -> None:
+    with pytest.raises(DeltaError, match=r"'country' .*M.*nchen.*LC_ALL=C.UTF-8"):
+        values_of(Path(f"country={text}"), ("country",))
+    assert values_of(Path("country=M%3Fnchen"), ("country",)) == (("country", "M?nchen"),)
 
 
 def test_a_table_without_partitions_has_no_values() -> None:
