@@ -100,6 +100,8 @@ def _opened(directory: Path | None) -> tuple[DeltaTable | None, list[str]]:
         return deltars.opened(str(directory)), ["its log, which delta-rs does not find"]
     except DeltaRsError as error:
         return None, [f"what delta-rs cannot read ({error})"]
+    except DeltaError as error:
+        return None, [f"its name ({error.what})"]
 
 
 def _through_spark(
@@ -160,7 +162,8 @@ def _make(batch: DataFrame, target: Table, by: Keys, *, has_plan: bool) -> None:
     with alone(spark, target.path):
         if target.exists(spark):
             return
-        if directory is not None and has_plan and (schema := _plain_schema(batch)):
+        is_reached = directory is not None and not deltars.misread(str(directory))
+        if is_reached and has_plan and (schema := _plain_schema(batch)):
             deltars.created_as(str(directory), schema, [by.topic, by.partition])
         else:
             target.make(batch, by)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark_zkgroup.delta.direct.features import Described
 from pyspark_zkgroup.delta.direct.rules import Log
-from pyspark_zkgroup.delta.direct.storage import LOCAL, Storage
-from pyspark_zkgroup.errors import DependencyError
+from pyspark_zkgroup.delta.direct.storage import LOCAL, Storage, is_object_store
+from pyspark_zkgroup.errors import DeltaError, DependencyError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ MARKED = "zkgroup-marks"
 """An application transaction that says so of this very table. A CLONE has a copy of the property,
 but none of the marks.
 """
+# delta-rs decodes an escape and takes a backslash for a slash. Control characters it refuses.
+_MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\\\x00-\x1f\x7f]")
 
 
 class AddedFile(Protocol):
@@ -46,9 +49,20 @@ def check_installed() -> None:
         raise DependencyError.of("deltalake_missing")
 
 
+def misread(directory: str) -> str | None:
+    """Return what makes delta-rs look for the table's log in another directory, if anything."""
+    found = None if is_object_store(directory) else _MISREAD.search(directory)
+    return None if found is None else found[0]
+
+
 def opened(directory: str, storage: Storage = LOCAL) -> DeltaTable | None:
+    """Return the table, if there is one. DeltaError if its directory has a name that delta-rs
+    misreads.
+    """
     from deltalake import DeltaTable
 
+    if found := misread(directory):
+        raise DeltaError.of("misread_name", where=repr(directory), found=repr(found))
     if not DeltaTable.is_deltatable(directory, storage.plain):
         return None
     return DeltaTable(directory, storage_options=storage.plain)

@@ -15,6 +15,7 @@ from pyspark_zkgroup.delta.direct.features import Described
 from pyspark_zkgroup.delta.keys import Keys
 from pyspark_zkgroup.delta.staging import values_of
 from pyspark_zkgroup.delta.suited import Written, columns, indexed, obstacles
+from pyspark_zkgroup.delta.write_path import _opened
 from pyspark_zkgroup.errors import DeltaError
 
 
@@ -138,6 +139,14 @@ def test_a_partition_value_that_the_jvm_could_not_write_is_refused(text: str) ->
     with pytest.raises(DeltaError, match=r"'country' .*M.*nchen.*LC_ALL=C.UTF-8"):
         values_of(Path(f"country={text}"), ("country",))
     assert values_of(Path("country=M%3Fnchen"), ("country",)) == (("country", "M?nchen"),)
+
+
+def test_a_directory_that_delta_rs_misreads_is_left_to_spark(tmp_path: Path) -> None:
+    directory = tmp_path / "a%20b"
+    (directory / "_delta_log").mkdir(parents=True)
+    table, (reason,) = _opened(directory)
+    assert table is None
+    assert "its name (The directory " in reason
 
 
 def test_a_table_without_partitions_has_no_values() -> None:
