@@ -78,6 +78,14 @@ def _refused(
             yield feature
         if name == "delta.setTransactionRetentionDuration":
             yield f"{name}, which expires the watermarks of idle partitions"
+    yield from _of_columns(table, written, never_null)
+    for feature in table.features - HONOURED:
+        yield f"the table feature {feature!r}"
+
+
+def _of_columns(
+    table: Described, written: frozenset[str], never_null: frozenset[str]
+) -> Iterator[str]:
     for name, column in _fields("", table.schema):
         for key, what in _METADATA.items():
             if key in column.get("metadata", {}):
@@ -86,8 +94,10 @@ def _refused(
             yield f"the NOT NULL column {name!r}"
         if "CURRENT_DEFAULT" in column.get("metadata", {}) and name not in written:
             yield f"a default of the column {name!r}"
-    for feature in table.features - HONOURED:
-        yield f"the table feature {feature!r}"
+    for column in table.schema["fields"]:
+        if column["name"] in written:
+            for path in _without_nulls(column["name"], column["type"]):
+                yield f"NOT NULL elements or values ({path!r})"
 
 
 def _fields(above: str, kind: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -100,3 +110,15 @@ def _fields(above: str, kind: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from _fields(f"{path}.", one["type"])
     for inside in ("elementType", "keyType", "valueType"):
         yield from _fields(above, kind.get(inside))
+
+
+def _without_nulls(path: str, kind: Any) -> Iterator[str]:
+    """Return the paths of arrays and maps that must not have null in them."""
+    if not isinstance(kind, Mapping):
+        return
+    if False in (kind.get("containsNull"), kind.get("valueContainsNull")):
+        yield path
+    for one in kind.get("fields", ()):
+        yield from _without_nulls(f"{path}.{one['name']}", one["type"])
+    for inside in ("elementType", "keyType", "valueType"):
+        yield from _without_nulls(path, kind.get(inside))

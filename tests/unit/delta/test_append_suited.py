@@ -32,6 +32,7 @@ FIELDS = [
     field("tags", {"type": "array", "elementType": "string", "containsNull": True}),
     field("day", "date"),
 ]
+ARRAY = {"type": "array", "elementType": "integer", "containsNull": False}
 TABLE = Described({"fields": FIELDS}, ("day",), {})
 BATCH = [field("topic", "string"), field("partition", "integer"), field("offset", "long")]
 BY = Keys(topic="Topic")
@@ -62,6 +63,11 @@ def test_a_plain_table_has_no_obstacle() -> None:
             "the partition column 'at' of the type timestamp",
         ),
         (TABLE, [*BATCH, field("more", "string")], "the missing column 'more'"),
+        (
+            with_column(field("a", ARRAY)),
+            [*BATCH, field("a", {**ARRAY, "containsNull": True})],
+            "NOT NULL elements or values ('a')",
+        ),
         (TABLE, [*BATCH, field("s", "string")], "the column 's', which has another type"),
         (TABLE, [*BATCH, field("Day", "integer")], "the column 'day', which has another type"),
         (

@@ -45,6 +45,18 @@ def with_field(*added: dict[str, Any]) -> Described:
     return replace(TABLE, schema={"fields": (*FIELDS, *added)})
 
 
+ARRAY = {"type": "array", "elementType": "integer", "containsNull": False}
+MAP = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}
+
+
+def inside_of(kind: Any) -> dict[str, Any]:
+    return {"type": "struct", "fields": [field("tags", kind)]}
+
+
+def with_value(kind: Any) -> Described:
+    return replace(TABLE, schema={"fields": (*FIELDS[:3], field("value", kind))})
+
+
 def with_property(name: str, value: str) -> Described:
     return replace(TABLE, properties={name: value})
 
@@ -54,6 +66,8 @@ def test_a_table_of_these_columns_is_taken(tmp_path: Path) -> None:
     check_table(replace(TABLE, features=features), target(tmp_path))
     check_table(with_field(field("note", "string")), target(tmp_path))
     check_table(with_property("delta.columnMapping.mode", "none"), target(tmp_path))
+    # It is not written, so it is null as a whole.
+    check_table(with_field(field("n", ARRAY)), target(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -89,6 +103,13 @@ def test_a_table_of_these_columns_is_taken(tmp_path: Path) -> None:
             with_field(field("n", inside({"delta.invariants": "{}"}))),
             "column invariants .'n.id'.",
         ),
+        (with_value(ARRAY), r"NOT NULL elements or values .'value'."),
+        (with_value(inside_of(ARRAY)), r"NOT NULL elements or values .'value.tags'."),
+        (
+            with_value({**MAP, "valueContainsNull": False}),
+            r"NOT NULL elements or values .'value'.",
+        ),
+        (with_value({**MAP, "valueType": ARRAY}), r"NOT NULL elements or values .'value'."),
         (replace(TABLE, features=frozenset({"icebergCompatV1"})), "the table feature 'iceberg"),
         (replace(TABLE, features=frozenset({"rowTracking"})), "the table feature 'rowTracking'"),
     ],
