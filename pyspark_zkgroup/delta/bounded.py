@@ -96,7 +96,8 @@ class BoundedTable:
 
     def _staged(self, rows: DataFrame) -> AbstractContextManager[list[StagedFile]]:
         found = self._found
-        return staged(rows, self.directory, found.partitioned_by, suited.indexed(found))
+        by = {name: found.fields[name]["type"] for name in found.partitioned_by}
+        return staged(rows, self.directory, by, suited.indexed(found))
 
     def _commit(self, files: list[StagedFile], found: Look, *, is_alone: bool) -> None:
         from deltalake.exceptions import DeltaError as DeltaRsError

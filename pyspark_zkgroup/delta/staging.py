@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,8 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 # What the JVM writes for characters that its encoding of file names lacks: ASCII, where no locale
 # is set. Spark escapes a question mark of the value itself. Surrogates are bytes that are no UTF-8.
 _UNWRITTEN = re.compile("[?\ud800-\udfff]")
+# Of the years 1 to 9999. Spark writes a sign before the others, but not before the year 0.
+_DATE = re.compile(r"(?!0000)\d{4}-\d\d-\d\d")
 _TIMESTAMPS, _MICROS = "spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"
 
 Values = tuple[tuple[str, str | None], ...]
@@ -47,9 +49,11 @@ class StagedFile:
 
 @contextmanager
 def staged(
-    rows: DataFrame, directory: Path, partitioned_by: tuple[str, ...], indexed: tuple[str, ...]
+    rows: DataFrame, directory: Path, partitioned_by: Mapping[str, str], indexed: tuple[str, ...]
 ) -> Iterator[list[StagedFile]]:
-    """Write the rows; what is not moved is deleted afterwards."""
+    """Write the rows; what is not moved is deleted afterwards. `partitioned_by` maps the names of
+    partition columns to their types.
+    """
     place = directory / STAGING / uuid.uuid4().hex
     try:
         with _timestamps_with_bounds(rows.sparkSession):
@@ -70,23 +74,28 @@ def move(files: list[StagedFile], directory: Path) -> None:
         one.staged.rename(place)
 
 
-def values_of(relative: Path, partitioned_by: tuple[str, ...]) -> Values:
-    """Return the partition values that Spark has put into the names of directories. DeltaError
-    where the JVM could not write all characters of one.
+def values_of(relative: Path, partitioned_by: Mapping[str, str]) -> Values:
+    """Return the partition values that Spark has put into the names of directories. A date that not
+    every reader can parse is null, as for `delta.ingest`: delta-rs could no longer open the table.
+    DeltaError where the JVM could not write all characters of a value.
     """
     parts = [part.partition("=")[2] for part in relative.parts]
     for name, part in zip(partitioned_by, parts, strict=True):
         if _UNWRITTEN.search(part):
             raise DeltaError.of("unwritten_characters", column=name, value=ascii(part))
-    texts = map(unquote, parts)
     return tuple(
-        (name, None if text == _NULL else text)
-        for name, text in zip(partitioned_by, texts, strict=True)
+        (name, _value(unquote(part), kind))
+        for (name, kind), part in zip(partitioned_by.items(), parts, strict=True)
     )
 
 
+def _value(text: str, kind: str) -> str | None:
+    is_read_by_all = kind != "date" or _DATE.fullmatch(text)
+    return text if text != _NULL and is_read_by_all else None
+
+
 def _described(
-    place: Path, partitioned_by: tuple[str, ...], indexed: tuple[str, ...]
+    place: Path, partitioned_by: Mapping[str, str], indexed: tuple[str, ...]
 ) -> Iterator[StagedFile]:
     import pyarrow.parquet as pq
 

@@ -136,15 +136,34 @@ def test_thirty_two_columns_have_statistics_by_default() -> None:
 def test_partition_values_are_read_from_directories(
     path: str, values: tuple[str | None, ...]
 ) -> None:
-    names = ("topic", "partition")
-    assert values_of(Path(path), names) == tuple(zip(names, values, strict=True))
+    kinds = {"topic": "string", "partition": "integer"}
+    assert values_of(Path(path), kinds) == tuple(zip(kinds, values, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0001-01-01", "0001-01-01"),
+        ("9999-12-31", "9999-12-31"),
+        ("+12000-01-01", None),
+        ("+294247-01-10", None),
+        ("0000-12-31", None),
+        ("-0001-01-01", None),
+        ("__HIVE_DEFAULT_PARTITION__", None),
+    ],
+)
+def test_a_date_that_readers_cannot_parse_is_null(text: str, value: str | None) -> None:
+    assert values_of(Path(f"day={text}"), {"day": "date"}) == (("day", value),)
+    (written,) = values_of(Path(f"topic={text}"), {"topic": "string"})
+    assert written == ("topic", None if text.startswith("__") else text)
 
 
 @pytest.mark.parametrize("text", ["M?nchen", os.fsdecode("München".encode("latin-1"))])
 def test_a_partition_value_that_the_jvm_could_not_write_is_refused(text: str) -> None:
     with pytest.raises(DeltaError, match=r"'country' .*M.*nchen.*LC_ALL=C.UTF-8"):
-        values_of(Path(f"country={text}"), ("country",))
-    assert values_of(Path("country=M%3Fnchen"), ("country",)) == (("country", "M?nchen"),)
+        values_of(Path(f"country={text}"), {"country": "string"})
+    escaped = values_of(Path("country=M%3Fnchen"), {"country": "string"})
+    assert escaped == (("country", "M?nchen"),)
 
 
 def test_a_directory_that_delta_rs_misreads_is_left_to_spark(tmp_path: Path) -> None:
@@ -156,4 +175,4 @@ def test_a_directory_that_delta_rs_misreads_is_left_to_spark(tmp_path: Path) -> 
 
 
 def test_a_table_without_partitions_has_no_values() -> None:
-    assert values_of(Path(), ()) == ()
+    assert values_of(Path(), {}) == ()
