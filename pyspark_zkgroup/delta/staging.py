@@ -104,8 +104,10 @@ def _described(
         if metadata.num_rows == 0:
             continue
         values = values_of(file.relative_to(place).parent, partitioned_by)
+        # Spark names the files of a task alike in all directories, and ours are shortened.
+        name = f"part-{uuid.uuid4()}.parquet"
         yield StagedFile(
-            path="/".join([*(directory_of(*one) for one in values), file.name]),
+            path="/".join([*(directory_of(*one) for one in values), name]),
             staged=file,
             bytes=file.stat().st_size,
             partition_values=values,

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pyspark_zkgroup.delta import suited
 from pyspark_zkgroup.delta.direct.features import Described
 from pyspark_zkgroup.delta.keys import Keys
-from pyspark_zkgroup.delta.staging import values_of
+from pyspark_zkgroup.delta.staging import _described, move, values_of
 from pyspark_zkgroup.delta.suited import Written, columns, indexed, obstacles
 from pyspark_zkgroup.delta.write_path import _opened
 from pyspark_zkgroup.errors import DeltaError
@@ -176,3 +179,20 @@ def test_a_directory_that_delta_rs_misreads_is_left_to_spark(tmp_path: Path) -> 
 
 def test_a_table_without_partitions_has_no_values() -> None:
     assert values_of(Path(), {}) == ()
+
+
+def test_files_of_values_with_one_directory_do_not_replace_each_other(tmp_path: Path) -> None:
+    """Spark gives the files of a task one name in all directories; ours are shortened."""
+    place, table = tmp_path / "staging", tmp_path / "table"
+    long = "https:%2F%2Fexample.com%2Fa-path-that-is-longer-than-a-directory-shows%2F"
+    parts = ["a b", "a_b", "null", "__HIVE_DEFAULT_PARTITION__", f"{long}1", f"{long}2"]
+    for number, text in enumerate(parts):
+        (place / f"c={text}").mkdir(parents=True)
+        rows = pa.table({"offset": [number]})
+        pq.write_table(rows, place / f"c={text}" / "part-00000-1f.c000.snappy.parquet")
+    files = list(_described(place, {"c": "string"}, ("offset",)))
+    move(files, table)
+    there = {one.partition_values: pq.read_table(table / one.path) for one in files}
+    values = ["a b", "a_b", "null", None, *map(unquote, parts[4:])]
+    found = {of: rows["offset"].to_pylist() for of, rows in there.items()}
+    assert found == {(("c", value),): [number] for number, value in enumerate(values)}
