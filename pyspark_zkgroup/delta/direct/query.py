@@ -137,13 +137,13 @@ def _target(
         names = [one.name for one in asked]
         partition_by = BY_DEFAULT if set(BY_DEFAULT) <= set(names) else ()
     row = row_columns(asked, tuple(partition_by))
-    by = partition_columns(tuple(partition_by), row, asked)
+    epochs = () if epoch is None else (Column("epoch", "int"),)
+    by = partition_columns(tuple(partition_by), row, (*asked, *epochs))
     columns = [*asked, *(Column(one.name, one.type) for one in by if one.source != (one.name,))]
     # A partition column that is not among those asked for is read all the same.
     known = {one.name for one in columns}
     columns += [one for one in row if one.name in {p.name for p in by} - known]
-    if epoch is not None:
-        columns.append(Column("epoch", "int"))
+    columns += epochs
     target = Target(directory, tuple(columns), by, epoch=epoch, storage=storage)
     target = replace(target, statistics=indexed(arrow_schema(target.file_columns)))
     if there is not None:

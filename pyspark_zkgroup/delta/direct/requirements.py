@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,27 +18,32 @@ from pyspark_zkgroup.delta.direct.target import (
     row_columns,
 )
 from pyspark_zkgroup.errors import DeltaError
-from pyspark_zkgroup.schema import INTERVAL, Column, arrow_schema
+from pyspark_zkgroup.schema import INTERVAL, Array, Column, Map, Struct, Type, arrow_schema
 
 _WHOLE = ("byte", "short", "integer", "long")
 
 
 def partition_columns(
-    names: tuple[str, ...], row: tuple[Column, ...], asked: tuple[Column, ...]
+    names: tuple[str, ...], row: tuple[Column, ...], columns: tuple[Column, ...]
 ) -> tuple[PartitionColumn, ...]:
-    """Raise DeltaError unless each name of `partition_by` can be a partition column."""
+    """Raise DeltaError unless each name of `partition_by` can be a partition column of a table that
+    has these columns, too. Tables have no columns that are equal but for case.
+    """
     found: list[PartitionColumn] = []
+    there = {column.name.lower() for column in columns}
     for name in names:
         one = partition_column(name, row)
         if one is None:
-            columns = ", ".join(column.name for column in asked)
-            raise DeltaError.of("no_partition_column", name=name, columns=columns)
+            raise DeltaError.of(
+                "no_partition_column", name=name, columns=", ".join(one.name for one in row)
+            )
         if one.type not in PARTITION_TYPES:
             raise DeltaError.of(
                 "partition_type", name=name, type=one.type, allowed=", ".join(PARTITION_TYPES)
             )
-        if one.name in (other.name for other in found) or (
-            one.source != (one.name,) and one.name in (column.name for column in asked)
+        is_new = one.source != (one.name,)
+        if one.name.lower() in (other.name.lower() for other in found) or (
+            is_new and one.name.lower() in there
         ):
             raise DeltaError.of("partition_twice", name=name, column=one.name)
         found.append(one)
@@ -89,6 +95,9 @@ def _check_column(
     table: Described, column: Column, where: str, partition: PartitionColumn | None
 ) -> None:
     there = table.fields.get(column.name)
+    same = [name for name in table.fields if name.lower() == column.name.lower()]
+    if there is None and same:
+        raise DeltaError.of("other_case", where=where, column=column.name, found=same[0])
     if there is None:
         raise DeltaError.of(
             "missing_column",
@@ -125,8 +134,25 @@ def delta_type(column: Column) -> Any:
 
     if INTERVAL in str(column.type):
         raise DeltaError.of("no_delta_type", column=column.name, type=column.type)
+    if field := _field_twice(column.type):
+        raise DeltaError.of("field_twice", column=column.name, field=field)
     schema = json.loads(Schema.from_arrow(arrow_schema((column,))).to_json())
     return schema["fields"][0]["type"]
+
+
+def _field_twice(kind: Type) -> str | None:
+    """Return the name of a field that is there twice but for case, if any."""
+    match kind:
+        case Array(element):
+            return _field_twice(element)
+        case Map(key, value):
+            return _field_twice(key) or _field_twice(value)
+        case Struct(fields):
+            names = Counter(one.name.lower() for one in fields)
+            twice = (one.name for one in fields if names[one.name.lower()] > 1)
+            inside = (_field_twice(one.type) for one in fields)
+            return next(twice, None) or next(filter(None, inside), None)
+    return None
 
 
 def bare_type(kind: Any) -> Any:

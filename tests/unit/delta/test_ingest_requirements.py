@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from pyspark_zkgroup.delta.direct.features import Described
+from pyspark_zkgroup.delta.direct.query import _target
 from pyspark_zkgroup.delta.direct.requirements import (
     check_table,
+    delta_type,
     names_of_table,
     partition_columns,
 )
-from pyspark_zkgroup.delta.direct.target import row_columns
+from pyspark_zkgroup.delta.direct.storage import LOCAL
+from pyspark_zkgroup.delta.direct.target import Target, row_columns
 from pyspark_zkgroup.errors import DeltaError
-from pyspark_zkgroup.schema import Column, Struct
+from pyspark_zkgroup.schema import Array, Column, Map, Struct, Type
 from tests.unit.delta.ingest_scene import KEYS, VALUE, target
 
 
@@ -211,3 +216,47 @@ def test_a_field_whose_name_is_taken_is_refused() -> None:
     columns = (*KEYS, VALUE, Column("country", "string"))
     with pytest.raises(DeltaError, match="the table would have two columns 'country'"):
         partition_columns(("value.country",), columns, columns)
+
+
+def test_names_that_differ_only_in_case_are_one_column(tmp_path: Path) -> None:
+    fields = (Column("Topic", "string"), Column("country", "string"), Column("Day", "date"))
+    columns = (*KEYS, Column("value", Struct(fields)))
+    row = row_columns(columns, ("day",))
+    for names in [("value.Topic",), ("day", "value.Day")]:
+        with pytest.raises(DeltaError, match=f"two columns '{names[-1][6:]}'.*differ only in case"):
+            partition_columns(names, row, columns)
+    upper = replace(TABLE, schema={"fields": (*FIELDS[:3], field("Value", STRUCT))})
+    with pytest.raises(DeltaError, match="has the column 'Value', but records have 'value'"):
+        check_table(upper, target(tmp_path))
+
+
+@pytest.mark.parametrize("nested", [lambda one: one, Array, lambda one: Map("string", one)])
+def test_fields_that_differ_only_in_case_are_refused(nested: Callable[[Type], Type]) -> None:
+    inner = Struct((Column("id", "bigint"), Column("x", "int"), Column("ID", "string")))
+    value = Column("value", Struct((Column("of", nested(inner)),)))
+    with pytest.raises(DeltaError, match="'value' has two fields 'id' that differ only in case"):
+        delta_type(value)
+
+
+def test_a_field_does_not_take_the_column_of_the_epoch(tmp_path: Path) -> None:
+    """Rows would go to partitions by the field's values, and none would tell its epoch."""
+    fields = {
+        "topic": StringType(),
+        "partition": IntegerType(),
+        "offset": LongType(),
+        "value": StructType([StructField("epoch", IntegerType())]),
+    }
+    schema = StructType([StructField(name, kind) for name, kind in fields.items()])
+    options = {
+        "kafka.bootstrap.servers": "broker1:9092",
+        "group.id": "billing",
+        "subscribe": "orders",
+        "value.format": "json",
+    }
+
+    def asked(epoch: int | None) -> Target:
+        return _target(options, str(tmp_path / "t"), schema, ["value.epoch"], epoch, LOCAL)[1]
+
+    assert [one.name for one in asked(None).columns] == [*fields, "epoch"]
+    with pytest.raises(DeltaError, match=r"'value.epoch', but .* two columns 'epoch'"):
+        asked(1)
