@@ -164,7 +164,7 @@ def _make(batch: DataFrame, target: Table, by: Keys, *, has_plan: bool) -> None:
             return
         is_reached = directory is not None and not deltars.misread(str(directory))
         if is_reached and has_plan and (schema := _plain_schema(batch)):
-            deltars.created_as(str(directory), schema, [by.topic, by.partition])
+            deltars.created(str(directory), schema, [by.topic, by.partition])
         else:
             target.make(batch, by)
 

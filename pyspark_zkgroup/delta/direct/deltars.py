@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from deltalake import DeltaTable, Transaction
 
-    from pyspark_zkgroup.schema import Column
-
 WATERMARKED, VERSION = "zkgroup.watermarks", "1"
 """The table's property that says that every record in it is below a watermark or a bound."""
 MARKED = "zkgroup-marks"
@@ -84,24 +82,11 @@ def keeps_marks(table: DeltaTable, found: Described) -> bool:
 
 
 def created(
-    directory: str,
-    columns: tuple[Column, ...],
-    partitioned_by: list[str],
-    storage: Storage = LOCAL,
-) -> None:
-    """Create the table with the property that it has watermarks."""
-    from deltalake import Schema
-
-    from pyspark_zkgroup.schema import arrow_schema
-
-    schema = Schema.from_arrow(arrow_schema(columns)).to_json()
-    created_as(directory, schema, partitioned_by, storage)
-
-
-def created_as(
     directory: str, schema: str, partitioned_by: list[str], storage: Storage = LOCAL
 ) -> None:
-    """Create the table with a schema as Delta's log has it."""
+    """Create the table, with a schema as Delta's log has it, and the property that it has
+    watermarks.
+    """
     from deltalake import CommitProperties, DeltaTable, Schema
 
     DeltaTable.create(

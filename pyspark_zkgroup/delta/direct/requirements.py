@@ -107,7 +107,7 @@ def _check_column(
             columns=", ".join(table.fields),
         )
     found = bare_type(there["type"])
-    if found == bare_type(delta_type(column)) or (partition and _fits(there, partition)):
+    if _fits(there, partition) if partition else found == bare_type(delta_type(column)):
         return
     raise DeltaError.of(
         "other_type",
@@ -126,6 +126,17 @@ def _fits(there: Mapping[str, Any], partition: PartitionColumn) -> bool:
     if found in _WHOLE and wanted in _WHOLE:
         return _WHOLE.index(found) >= _WHOLE.index(wanted)
     return bool(found == wanted)
+
+
+def delta_schema(columns: tuple[Column, ...]) -> str:
+    """Return the schema of a new table, as Delta's log has it. DeltaError if it cannot have one of
+    the columns.
+    """
+    fields = [
+        {"name": one.name, "type": delta_type(one), "nullable": True, "metadata": {}}
+        for one in columns
+    ]
+    return json.dumps({"type": "struct", "fields": fields})
 
 
 def delta_type(column: Column) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark_zkgroup.delta.conflicts import until_won
 from pyspark_zkgroup.delta.direct import deltars
 from pyspark_zkgroup.delta.direct.features import Described
-from pyspark_zkgroup.delta.direct.requirements import check_table, delta_type
+from pyspark_zkgroup.delta.direct.requirements import check_table, delta_schema
 from pyspark_zkgroup.delta.direct.storage import files_in
 from pyspark_zkgroup.delta.direct.target import Target
 from pyspark_zkgroup.errors import DeltaError
@@ -33,10 +33,11 @@ def prepare(target: Target) -> None:
     table = deltars.opened(target.directory, target.storage)
     if table is None:
         _refuse_other_files(target)
-        for column in target.columns:
-            delta_type(column)
-        partitioned = [one.name for one in target.partition_by]
-        deltars.created(target.directory, target.columns, partitioned, target.storage)
+        schema, partitioned = (
+            delta_schema(target.columns),
+            [one.name for one in target.partition_by],
+        )
+        deltars.created(target.directory, schema, partitioned, target.storage)
         return
     check_table(deltars.described(table), target)
     take_over(table, KEYS, target.epoch_column, target.directory)
