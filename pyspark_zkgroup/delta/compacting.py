@@ -24,6 +24,8 @@ _REWRITTEN = {
     "delta.enableIcebergCompatV1": "Iceberg compatibility",
     "delta.enableIcebergCompatV2": "Iceberg compatibility",
 }
+# delta-rs takes their files for some that were never added, and removes them.
+_DELETION_VECTORS = "deletionVectors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +76,29 @@ class Compaction:
         return small_partitions(_files(self._table, columns), target_bytes, files_min)
 
     def compact(self, one: Small, target_bytes: int) -> tuple[int, int]:
-        """Return how many files were merged into how many."""
+        """Return how many files were merged into how many. DeltaError if that failed."""
+        from deltalake.exceptions import DeltaError as DeltaRsError
+
         filters = [(name, "=", "" if v is None else v) for name, v in one.values.items()]
-        with alone_here(self._directory):
-            self._table.update_incremental()
-            done = self._table.optimize.compact(
-                partition_filters=filters or None, target_size=target_bytes
-            )
+        try:
+            with alone_here(self._directory):
+                self._table.update_incremental()
+                done = self._table.optimize.compact(
+                    partition_filters=filters or None, target_size=target_bytes
+                )
+        except (DeltaRsError, OSError) as error:
+            raise DeltaError.of("not_merged", where=self._directory, error=error) from error
         return int(done["numFilesRemoved"]), int(done["numFilesAdded"])
 
     def vacuum(self, hours: int) -> int:
         """Remove files that were dropped from the table, or never added, so many hours ago; return
-        how many. DeltaError if the table keeps them longer.
+        how many. DeltaError if the table keeps them longer, or has deletion vectors.
         """
         from deltalake.exceptions import DeltaError as DeltaRsError
 
         self._table.update_incremental()
+        if _DELETION_VECTORS in deltars.described(self._table).features:
+            raise DeltaError.of("not_vacuumed", where=self._directory)
         try:
             with alone_here(self._directory):
                 return len(self._table.vacuum(hours, dry_run=False, full=True))

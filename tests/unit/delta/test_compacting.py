@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, TableFeatures
 
 from pyspark_zkgroup.delta.compacting import Compaction, Small, small_partitions
 from pyspark_zkgroup.delta.direct.committing import Commits
@@ -121,6 +121,20 @@ def test_vacuum_removes_what_was_never_added(tmp_path: Path) -> None:
         compaction.vacuum(2)
 
 
+def test_deletion_vectors_are_not_removed(tmp_path: Path) -> None:
+    """delta-rs would do it: Spark could no longer read the table."""
+    into = prepared(tmp_path)
+    table = DeltaTable(into.directory)
+    table.alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
+    vectors = Path(into.directory) / "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
+    vectors.touch()
+    old = time.time() - 200 * 3600
+    os.utime(vectors, (old, old))
+    with pytest.raises(DeltaError, match="would also remove the table's deletion vectors"):
+        Compaction(Path(into.directory)).vacuum(169)
+    assert vectors.exists()
+
+
 def _paths(directory: str) -> list[str]:
     root = f"{Path(directory).resolve()}/"
     uris = DeltaTable(directory).file_uris()
@@ -130,6 +144,21 @@ def _paths(directory: str) -> list[str]:
 def test_what_cannot_be_compacted_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DeltaError, match="There is no Delta table at"):
         Compaction(tmp_path / "none")
+
+
+def test_what_delta_rs_cannot_merge_is_an_error(tmp_path: Path) -> None:
+    into = prepared(tmp_path)
+    for start in range(2):
+        taken(Commits(into), into, {0: range(start, start + 1)})
+    table = DeltaTable(into.directory)
+    table.alter.add_feature(TableFeatures.RowTracking, allow_protocol_versions_increase=True)
+    compaction = Compaction(Path(into.directory))
+    (one,) = compaction.partitions(MB, 2)
+    with pytest.raises(
+        DeltaError, match=r"Files of .* were not merged: Unsupported table features"
+    ):
+        compaction.compact(one, MB)
+    assert offsets(into) == {0: [0, 1]}
 
 
 def test_another_process_waits_for_the_lock(tmp_path: Path) -> None:
