@@ -83,7 +83,7 @@ class Backfill:
         self.options = reader_options(arguments, "batch")
         self.rows = self.taken = 0
         self.noted = DoneSteps(spark, arguments.checkpoint)
-        asked = _asked(arguments)
+        asked = {**_asked(arguments), "table": self.noted.qualified(self.table)}
         begun = self.noted.begun(asked)
         if begun is None:
             found, _ = ranges.looked_up(self.options)
@@ -121,7 +121,7 @@ class Backfill:
 
 def _asked(arguments: argparse.Namespace) -> dict[str, str]:
     """What must not change from one run to the next. Not --option: passwords may be in it."""
-    given = ("subscribe", "subscribe_pattern", "table")
+    given = ("subscribe", "subscribe_pattern")
     names = (*given, *(n for n in vars(arguments) if n.startswith(("starting_", "ending_"))))
     values = {name: getattr(arguments, name) for name in names}
     return {name: str(value) for name, value in values.items() if value is not None}

@@ -24,8 +24,13 @@ class DoneSteps:
     def __init__(self, spark: SparkSession, checkpoint: str) -> None:
         self.checkpoint = checkpoint
         self._jvm: Any = spark._jvm
-        self._place = self._path(checkpoint)
-        self._storage = self._place.getFileSystem(spark._jsc.hadoopConfiguration())
+        self._configuration = spark._jsc.hadoopConfiguration()
+        self._storage = self._path(checkpoint).getFileSystem(self._configuration)
+
+    def qualified(self, location: str) -> str:
+        """Return a location that means the same in every working directory."""
+        path = self._path(location)
+        return str(path.getFileSystem(self._configuration).makeQualified(path).toString())
 
     def begun(self, asked: dict[str, str]) -> tuple[Ranges, int] | None:
         """The ranges and the number of steps of the run before; None where there was none."""
@@ -52,6 +57,9 @@ class DoneSteps:
         return read_back(noted["ranges"]), int(noted["steps"])
 
     def begin(self, asked: dict[str, str], ranges: Ranges, steps: int) -> None:
+        """Note what the steps are. PlanError if some are noted as done already."""
+        if self.done(steps):
+            raise PlanError.of("steps_without_ranges", checkpoint=self.checkpoint)
         noted = {"version": _VERSION, "asked": asked, "steps": steps, "ranges": written(ranges)}
         part = self._path(f"{self.checkpoint}/.ranges.part")
         self._write(part, json.dumps(noted, indent=1))
