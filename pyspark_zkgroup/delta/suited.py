@@ -65,8 +65,10 @@ def indexed(table: Described) -> tuple[str, ...]:
 
 
 def _of_table(table: Described, fields: Sequence[Mapping[str, Any]], by: Keys) -> Iterator[str]:
+    found = (_column(table, field["name"]) for field in fields)
+    written = [one["name"] for one in found if one is not None]
     # Rows without one of these are refused before they are written.
-    yield from refused(table, [field["name"] for field in fields] or by.record, by.record)
+    yield from refused(table, written or by.record, by.record)
     version = table.properties.get(WATERMARKED, VERSION)
     if version != VERSION:
         yield f"the version {version} of its watermarks, which this release does not know"

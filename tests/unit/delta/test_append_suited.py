@@ -71,6 +71,7 @@ def test_a_plain_table_has_no_obstacle() -> None:
             [*BATCH, field("a", {**ARRAY, "containsNull": True})],
             "NOT NULL elements or values ('a')",
         ),
+        (with_column(field("A", ARRAY)), [*BATCH, field("a", ARRAY)], "NOT NULL elements"),
         (TABLE, [*BATCH, field("s", "string")], "the column 's', which has another type"),
         (TABLE, [*BATCH, field("Day", "integer")], "the column 'day', which has another type"),
         (
@@ -85,6 +86,13 @@ def test_what_files_cannot_be_added_to_is_reported(
 ) -> None:
     (found,) = obstacles(table, fields, BY)
     assert told in found
+
+
+def test_a_default_of_a_column_that_is_written_is_no_obstacle() -> None:
+    table = with_column(field("Note", "string", CURRENT_DEFAULT="'-'"))
+    assert obstacles(table, [*BATCH, field("note", "string")], BY) == []
+    (found,) = obstacles(table, BATCH, BY)
+    assert found == "a default of the column 'Note'"
 
 
 def test_a_wide_column_is_not_narrowed() -> None:
