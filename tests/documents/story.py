@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from tests.harness.waiting import wait_until
 from zkgroup_sandbox import Sandbox
@@ -210,6 +210,15 @@ def forget() -> None:
         )
         if client.exists(path):
             client.delete(path, recursive=True)
+    admin = KafkaAdminClient(bootstrap_servers=facts()["brokers"])
+    # A group of the same name may have offsets at the brokers: of a member of protocol=kafka, or
+    # copied there from ZooKeeper. The next scene would not begin at the topics' beginnings.
+    gone = {"OK", "GroupIdNotFoundError"}
+    wait_for(
+        lambda: admin.delete_groups([GROUP])[GROUP] in gone,
+        "the brokers to delete the last scene's group",
+    )
+    admin.close()
 
 
 if __name__ == "__main__":
