@@ -120,6 +120,7 @@ def test_each_record_is_in_the_table_once_whatever_is_killed(scene: Scene) -> No
     assert events == list(range(EVENTS))
 
 
+@pytest.mark.long
 def test_a_pipeline_moves_to_the_other_writer_and_back(scene: Scene) -> None:
     expected = set(scene.produce(EVENTS).offsets())
     # Killed on both sides of a commit: the group and the checkpoint are behind the table.
