@@ -222,7 +222,6 @@ def test_a_signal_at_any_moment_ends_what_it_should(sandbox: Sandbox) -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
         cluster.close()
-    del cluster
     gc.collect()
     assert open_sockets() <= sockets
 
