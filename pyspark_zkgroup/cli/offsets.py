@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -243,7 +243,7 @@ def _chosen(kept: KeptOffsets, topics: tuple[str, ...]) -> list[TopicPartition]:
     if not topics:
         named: Mapping[str, set[int]] = {topic: set() for topic in kept.read}
     else:
-        named = dict(_topic(text) for text in topics)
+        named = _named(topics)
     found = []
     for topic, numbers in sorted(named.items()):
         if not topics and not kept.topics.get(topic):
@@ -272,6 +272,15 @@ def _check_there(kept: KeptOffsets, topic: str, numbers: Collection[int]) -> tup
             last=max(present),
         )
     return present
+
+
+def _named(topics: Iterable[str]) -> dict[str, set[int]]:
+    """An empty set is the whole topic, also if some of its partitions are named as well."""
+    found: dict[str, set[int]] = {}
+    for topic, numbers in map(_topic, topics):
+        before = found.get(topic, numbers)
+        found[topic] = before | numbers if before and numbers else set()
+    return found
 
 
 def _topic(text: str) -> tuple[str, set[int]]:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from pyspark_zkgroup.cli.main import main
 from pyspark_zkgroup.cli.offset_tables import kafka_table, moves_table, outcome
-from pyspark_zkgroup.cli.offsets import _check_there, _time_ms
+from pyspark_zkgroup.cli.offsets import _check_there, _chosen, _time_ms
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.inspect.reset import KeptOffsets, Move
 from pyspark_zkgroup.model import TopicPartition
@@ -143,3 +143,20 @@ def test_an_unknown_topic_suggests_similar_names() -> None:
         _check_there(kept, "oders", [])
     with pytest.raises(OptionError, match=r"no topic 'xyz'\. Name one of: alerts, orders"):
         _check_there(kept, "xyz", [])
+
+
+@pytest.mark.parametrize(
+    ("topics", "numbers"),
+    [
+        (("orders:0", "orders:2"), [0, 2]),
+        (("orders:0,1", "orders:1"), [0, 1]),
+        (("orders", "orders:1"), [0, 1, 2]),
+        (("orders:1", "orders"), [0, 1, 2]),
+        (("orders:1", "orders", "orders:2"), [0, 1, 2]),
+    ],
+)
+def test_a_topic_named_more_than_once_has_all_the_partitions_named(
+    topics: tuple[str, ...], numbers: list[int]
+) -> None:
+    kept = KeptOffsets("g", (), {}, {"orders": (0, 1, 2)}, frozenset())
+    assert _chosen(kept, topics) == [TopicPartition("orders", n) for n in numbers]
