@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
+from pyspark_zkgroup.cli.json_keys import KeyTwiceError, unique_keys
 from pyspark_zkgroup.inspect.jvm_version import NEWEST, JvmVersion
 from pyspark_zkgroup.jvm.topics import legal_name
 
@@ -33,7 +34,10 @@ class Question:
 def read_question(data: bytes) -> Question:
     """What FILE asks. BadInput says which part of it cannot be used."""
     try:
-        value: Any = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
+        text = data.decode("utf-8-sig")
+        value: Any = json.loads(text, parse_constant=_no_constant, object_pairs_hook=unique_keys)
+    except KeyTwiceError as error:
+        raise BadInput(f"the file has {error.key!r} more than once: delete one of them") from None
     except (ValueError, RecursionError) as error:
         raise BadInput(f"the file is not JSON: {error}") from error
     if not isinstance(value, dict):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyspark_zkgroup.cli.json_keys import KeyTwiceError, unique_keys
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.jvm.topics import legal_name
 from pyspark_zkgroup.model import TopicPartition
@@ -45,7 +46,9 @@ def read_file(data: bytes, name: str) -> dict[TopicPartition, int]:
     except UnicodeDecodeError:
         raise OptionError.of("offsets_not_text", file=name) from None
     try:
-        value: Any = json.loads(text)
+        value: Any = json.loads(text, object_pairs_hook=unique_keys)
+    except KeyTwiceError as error:
+        raise OptionError.of("named_twice", file=name, name=error.key) from None
     except (ValueError, RecursionError) as error:
         raise OptionError.of("offsets_not_json", file=name, error=error) from error
     if not isinstance(value, dict) or not value:
@@ -65,5 +68,8 @@ def read_file(data: bytes, name: str) -> dict[TopicPartition, int]:
                 raise OptionError.of(
                     "not_an_offset", file=name, partition=f"{topic}-{number}", offset=offset
                 )
-            found[TopicPartition(topic, int(number))] = offset
+            partition = TopicPartition(topic, int(number))
+            if partition in found:  # as "0" and "00"
+                raise OptionError.of("named_twice", file=name, name=partition)
+            found[partition] = offset
     return found

@@ -132,3 +132,10 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     file.write_bytes(b"\xef\xbb\xbf" + json.dumps(GROUP).encode())
     result = CliRunner().invoke(assignment, ["--from", str(file), "--json"])
     assert result.exit_code == 0
+
+
+def test_a_file_with_a_consumer_twice_is_refused() -> None:
+    text = '{"assignor": "range", "topics": {"t": 1}, "ids": {"c": {}, "c": {}}}'
+    result = CliRunner().invoke(assignment, ["--from", "-"], input=text)
+    assert result.exit_code == 2
+    assert "the file has 'c' more than once" in result.stderr

@@ -42,6 +42,20 @@ def test_malformed_input_is_refused_by_name_and_place(text: str, named: str) -> 
     assert '{"orders": {"0": 1200' in caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('{"a": {"0": 1}, "b": {"0": 1}, "a": {"1": 2}}', "a"),
+        ('{"a": {"0": 1, "1": 2, "0": 3}}', "0"),
+        ('{"a": {"0": 1, "00": 3}}', "a-0"),
+    ],
+)
+def test_what_a_file_has_twice_is_refused(text: str, named: str) -> None:
+    """The last one would win, and the others would be dropped without a word."""
+    with pytest.raises(OptionError, match=rf"saved\.json has {named} more than once"):
+        read_file(text.encode(), "saved.json")
+
+
 def test_bytes_that_are_no_text_are_refused_by_name() -> None:
     with pytest.raises(OptionError, match=r"saved\.json is not text in UTF-8"):
         read_file(b"\x89\xff\x00", "saved.json")
