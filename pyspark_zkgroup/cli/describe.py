@@ -17,6 +17,7 @@ from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.found import found_group
 from pyspark_zkgroup.cli.lag import lag_text
 from pyspark_zkgroup.cli.reach import json_option, place_options
+from pyspark_zkgroup.cli.shown_command import shown_command
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.group.ownership import consumer_of
 from pyspark_zkgroup.inspect.age import age
@@ -167,7 +168,7 @@ def show(seen: GroupReport) -> None:
     for note in (*seen.notes, *notes):
         out.print(cell(note), style="yellow")
     if notes or seen.notes or waits or _is_odd(seen):
-        hint = f"zkgroup doctor {seen.group} says what to do"
+        hint = f"{shown_command('doctor', seen.group)} says what to do"
         out.print(cell(hint), style="dim")
 
 

@@ -21,6 +21,7 @@ from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.offset_file import is_there, read_file, save_new, written
 from pyspark_zkgroup.cli.offset_tables import committed_table, kafka_table, moves_table, outcome
 from pyspark_zkgroup.cli.reach import json_option, place_options
+from pyspark_zkgroup.cli.shown_command import shown_command
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.inspect.reset import KeptOffsets, Move, moves, shifted
@@ -29,6 +30,8 @@ from pyspark_zkgroup.model import TopicPartition
 _TOPIC = re.compile(r"([a-zA-Z0-9._-]+)(?::([0-9]{1,10}(?:,[0-9]{1,10})*))?")
 # A number below is a time before 1973, or seconds. Above are the years that have five digits.
 _MS_MIN, _MS_MAX = 10**11, 253_402_300_799_999
+# A file's name has at most 255 on most systems.
+_NAME_BYTES_MAX = 200
 _in_kafka_option = click.option(
     "--in-kafka",
     is_flag=True,
@@ -343,9 +346,14 @@ def _set(
         if side is not None and copies:
             side.refuse_live_group()
         back = _save(live.group, wanted, undo)
-        live.write(wanted, whatever_is_there=force)
-        if side is not None and copies:
-            side.write(copies)
+        try:
+            live.write(wanted, whatever_is_there=force)
+            if side is not None and copies:
+                side.write(copies)
+        except BaseException:
+            # Some may be set: writes are not one transaction, and an answer may be lost.
+            say(f"Not all offsets were set. {back}", err=True)
+            raise
         say(f"{outcome(wanted, len(copies))}. {back}", err=True)
     else:
         say("Nothing was changed: give --execute to set them", err=True)
@@ -354,23 +362,28 @@ def _set(
 
 
 def _save(group: str, wanted: Sequence[Move], undo: Path | None) -> str:
-    """Keep the offsets as they are, and say how to go back to them."""
+    """Keep the offsets as they are, and say how to go back to them. A number below 0, which some
+    other client has written to ZooKeeper, is no offset to go back to.
+    """
     if undo is not None and os.path.lexists(undo):
         raise is_there(undo)  # also where there is nothing to save: it is no way back from this
-    before = {m.partition: m.before for m in wanted if m.before is not None}
+    before = {m.partition: m.before for m in wanted if m.before is not None and m.before >= 0}
     if not before:
         return "There is nothing to go back to: the group had none of them before"
     saved = undo or _free_name(group)
     save_new(saved, before)
     new = len(wanted) - len(before)
     rest = f" ({new} that the group did not have before will stay)" if new else ""
-    return f"Back: zkgroup offsets import {group} {saved} --execute{rest}"
+    return f"Back: {shown_command('offsets import', group, saved, option='--execute')}{rest}"
 
 
 def _free_name(group: str) -> Path:
-    """The next second's where another command of this one has taken it."""
+    """In this directory, whatever the group is called. The next second's where another command of
+    this one has taken it.
+    """
     at = int(time.time())
-    while os.path.lexists(file := Path(f"{group}-{at}.undo.json")):
+    name = re.sub(r"[^\w.-]", "_", group).encode()[:_NAME_BYTES_MAX].decode("utf-8", "ignore")
+    while os.path.lexists(file := Path(f"{name}-{at}.undo.json")):
         at += 1
     return file
 
