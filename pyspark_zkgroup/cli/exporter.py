@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import click
@@ -14,12 +15,13 @@ import click
 from pyspark_zkgroup.cli.cells import say
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
-from pyspark_zkgroup.cli.reach import place_options
-from pyspark_zkgroup.errors import OptionError, ServerError
+from pyspark_zkgroup.cli.reach import NO_ENDS, place_options
+from pyspark_zkgroup.errors import OptionError, ZkgroupError
 from pyspark_zkgroup.exposition import exposition
 from pyspark_zkgroup.inspect.findings import Case, Look, group_findings
 from pyspark_zkgroup.inspect.group_metrics import Track, Watched, metrics, tracked
 from pyspark_zkgroup.inspect.report import GroupFacts
+from pyspark_zkgroup.inspect.rows import GroupReport
 
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -58,10 +60,12 @@ def exporter(
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with ExitStack() as stack:
-            lives = [stack.enter_context(found_group(connect, bootstrap, name)) for name in groups]
+            # One that is named twice would have each sample twice, which Prometheus refuses.
+            names = dict.fromkeys(groups)
+            lives = [stack.enter_context(found_group(connect, bootstrap, name)) for name in names]
             watches = [_Watch(live) for live in lives]
             if once:
-                sys.stdout.write(_text(watches))
+                click.echo(_text(watches), nl=False)
                 return
             _serve(watches, host, port, interval)
     except KeyboardInterrupt:
@@ -75,20 +79,33 @@ class _Watch:
 
     def __init__(self, live: LiveOrBrokered) -> None:
         self._live = live
-        self._look = _looked(live)
-        at_s = self._look.at_ms / 1000
-        self.now = Watched(self._look.seen, tracked(Track(), self._look.seen, at_s))
+        self._look = look = _looked(live)
+        track = tracked(Track(), look.seen, look.at_ms / 1000)
+        self.now = Watched(look.seen, track, trouble=_trouble(look.seen))
 
     def again(self) -> None:
-        """A look that fails is a metric; what was seen before stays."""
+        """A look that fails is a metric; what was seen before stays. Of a group that is gone
+        nothing stays: it has no members and no offsets. It may come back.
+        """
         before, last = self.now, self._look
         try:
             look = self._look = _looked(self._live)
-        except ServerError as error:
+        except OptionError as error:
+            gone = GroupReport(self._live.group, (), (), ())
+            self._look = replace(last, seen=gone)
+            self.now = Watched(gone, Track(), trouble=error.what)
+            return
+        except ZkgroupError as error:
             self.now = Watched(before.seen, before.track, before.findings, error.what)
             return
         track = tracked(before.track, look.seen, look.at_ms / 1000)
-        self.now = Watched(look.seen, track, group_findings(Case(last, look)))
+        found = group_findings(Case(last, look))
+        self.now = Watched(look.seen, track, found, _trouble(look.seen))
+
+
+def _trouble(seen: GroupReport) -> str:
+    """A group whose lag cannot be known has not been seen, though its members have."""
+    return next((note for note in seen.notes if note.startswith(NO_ENDS)), "")
 
 
 def _looked(live: LiveOrBrokered) -> Look:
@@ -106,6 +123,12 @@ def _text(watches: list[_Watch]) -> str:
 def _serve(watches: list[_Watch], host: str, port: int, interval: float) -> None:
     """One thread looks at the groups, others answer with what it has seen."""
 
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """A client that has hung up does not need the rest of its answer."""
+            if not isinstance(sys.exc_info()[1], OSError):
+                super().handle_error(request, client_address)
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if self.path.partition("?")[0] != "/metrics":
@@ -122,7 +145,7 @@ def _serve(watches: list[_Watch], host: str, port: int, interval: float) -> None
             """A scrape is no event."""
 
     try:
-        server = ThreadingHTTPServer((host, port), Handler)
+        server = Server((host, port), Handler)
     except OSError as error:
         raise OptionError.of(
             "cannot_serve", address=f"{host}:{port}", error=error.strerror

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pyspark_zkgroup.zk.store import Store
 
 _ANSWER_S = 10.0
+NO_ENDS = "no log ends, therefore no lag"
+"""Begins the note about brokers that do not answer."""
 
 _ACCESS = "pyspark_zkgroup.access"
 
@@ -217,7 +219,7 @@ class LogEnds:
         try:
             return self.read(partitions), ()
         except ServerError as error:
-            return {}, (f"no log ends, therefore no lag: {error}",)
+            return {}, (f"{NO_ENDS}: {error}",)
 
     def starts(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         from pyspark_zkgroup.kafka import offsets

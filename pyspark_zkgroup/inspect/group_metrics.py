@@ -26,19 +26,33 @@ class Track:
 
 
 def tracked(track: Track, seen: GroupReport, at_s: float) -> Track:
-    """Partitions that are gone are forgotten."""
+    """Partitions that are gone are forgotten. Of one whose end is not known this time, what was
+    seen before stays: how far it was behind does not begin again.
+    """
     ends, committed = {}, {}
     for row in seen.partitions:
         partition = row.partition
-        if row.end is not None:
-            known = track.ends.get(partition, ())
-            is_new = not known or known[-1][1] != row.end
-            ends[partition] = (*known, (at_s, row.end))[-_SAMPLES_MAX:] if is_new else known
+        known = track.ends.get(partition, ())
+        if row.end is not None and (not known or known[-1][1] != row.end):
+            known = _thinned((*known, (at_s, row.end)))
+        if known:
+            ends[partition] = known
         if row.committed is not None:
             before = track.committed.get(partition)
             is_same = before is not None and before[1] == row.committed
             committed[partition] = before if before and is_same else (at_s, row.committed)
     return Track(ends, committed)
+
+
+def _thinned(samples: tuple[tuple[float, int], ...]) -> tuple[tuple[float, int], ...]:
+    """Without the one that has the nearest neighbours. A group may be behind for longer than the
+    newest samples take.
+    """
+    if len(samples) <= _SAMPLES_MAX:
+        return samples
+    between = range(1, len(samples) - 1)
+    dense = min(between, key=lambda n: samples[n + 1][0] - samples[n - 1][0])
+    return (*samples[:dense], *samples[dense + 1 :])
 
 
 def seconds_behind(ends: Sequence[tuple[float, int]], committed: int, now_s: float) -> float | None:
@@ -77,7 +91,7 @@ def metrics(every: Iterable[Watched], now_s: float) -> list[Metric]:
         if row.partition in g.track.committed
     ]
     return [
-        _gauge("up", "1 if the newest look at the group succeeded.", _ups(groups)),
+        _gauge("up", "1 if the newest look at the group and its log ends succeeded.", _ups(groups)),
         _gauge("members", "Members of the group.", [(_of(g), len(g.seen.members)) for g in groups]),
         _gauge("member_partitions", "Partitions by client and host.", _shares(groups)),
         _gauge("partitions", "Partitions by state.", _states(groups)),

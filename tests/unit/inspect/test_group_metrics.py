@@ -67,6 +67,16 @@ def test_without_an_end_nothing_is_known() -> None:
     assert seconds_behind((), 5, 100.0) is None
 
 
+def test_a_group_is_behind_for_longer_than_samples_are_kept() -> None:
+    """With --interval 1 the newest 500 samples take 500 s, and an alert waits for 900."""
+    track = Track()
+    for at_s in range(2000):
+        track = tracked(track, seen(10, 10 + at_s), float(at_s))
+    assert len(track.ends[T[0]]) == 500
+    assert seconds_behind(track.ends[T[0]], 10, 2000.0) >= 1980
+    assert track.ends[T[0]][-1] == (1999.0, 2009)
+
+
 def test_partitions_that_are_gone_are_forgotten() -> None:
     first = tracked(Track(), seen(1, 2), 0.0)
     fewer = GroupReport("billing", (), seen(1, 2).partitions[:1], ())
