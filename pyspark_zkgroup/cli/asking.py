@@ -49,7 +49,8 @@ def chosen(seen: GroupReport, asked: Collection[str], more: Collection[str] = ()
     known = sorted({*(member.consumer for member in seen.members), *more})
     found = []
     for name in asked:
-        fitting = [name] if name in known else [one for one in known if name in one]
+        # An empty text is in each: a variable of a script that is not set names no member.
+        fitting = [name] if name in known else [one for one in known if name and name in one]
         if len(fitting) != 1:
             number = "no member" if not fitting else f"{len(fitting)} members"
             raise OptionError.of(

@@ -115,6 +115,21 @@ def test_a_request_waits_for_the_end_of_a_rebalance(
     assert [one.member for one in decode_note(note.note)] == ["c-1"]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("stop", "g", ""), ("members", "drain", "g", ""), ("members", "resume", "g", "")],
+)
+def test_an_empty_name_is_not_the_only_member(
+    command: Callable[..., Result], arguments: tuple[str, ...]
+) -> None:
+    """As in `zkgroup stop billing "$MEMBER"`, where that is not set."""
+    ends = Ends(STABLE)
+    result = command(ends, *arguments)
+    assert result.exit_code == 1
+    assert "Group 'g' has no member named ''. Name one of: c-1" in result.stderr
+    assert not ends.noted
+
+
 def test_nothing_is_asked_of_a_group_whose_rebalance_does_not_end(
     command: Callable[..., Result],
 ) -> None:
