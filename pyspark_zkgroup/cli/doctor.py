@@ -21,6 +21,7 @@ from pyspark_zkgroup.cli.reach import (
     json_option,
     place_options,
 )
+from pyspark_zkgroup.cli.seconds import Seconds
 from pyspark_zkgroup.cli.wide import console
 
 _WIDE = 100
@@ -36,7 +37,7 @@ _MARKS = {"well": ("ok", "green"), "note": ("note", "yellow"), "ill": ("ill", "r
 @click.option(
     "--watch-seconds",
     "watch_s",
-    type=click.FloatRange(min=0.0),
+    type=Seconds(0.0),
     default=5.0,
     show_default=True,
     help="How long to watch a group with waiting or moving partitions; 0: look once.",

@@ -9,6 +9,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import click
 
@@ -16,6 +17,7 @@ from pyspark_zkgroup.cli.cells import say
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
 from pyspark_zkgroup.cli.reach import NO_ENDS, place_options
+from pyspark_zkgroup.cli.seconds import Seconds
 from pyspark_zkgroup.errors import OptionError, ZkgroupError
 from pyspark_zkgroup.exposition import exposition
 from pyspark_zkgroup.inspect.findings import Case, Look, group_findings
@@ -35,7 +37,7 @@ _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--interval",
-    type=click.FloatRange(min=0.2),
+    type=Seconds(0.2),
     default=10.0,
     show_default=True,
     help="Seconds between two looks at the groups.",
@@ -124,7 +126,7 @@ def _serve(watches: list[_Watch], host: str, port: int, interval: float) -> None
     """One thread looks at the groups, others answer with what it has seen."""
 
     class Server(ThreadingHTTPServer):
-        def handle_error(self, request: object, client_address: object) -> None:
+        def handle_error(self, request: Any, client_address: Any) -> None:
             """A client that has hung up does not need the rest of its answer."""
             if not isinstance(sys.exc_info()[1], OSError):
                 super().handle_error(request, client_address)

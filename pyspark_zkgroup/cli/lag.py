@@ -11,19 +11,23 @@ from dataclasses import dataclass
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.measure import Measurement
 from rich.table import Table
 
-from pyspark_zkgroup.cli.cells import add_row, say, table_title
+from pyspark_zkgroup.cli.cells import add_row, cell, say, table_title
 from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
 from pyspark_zkgroup.cli.reach import json_option, place_options
+from pyspark_zkgroup.cli.seconds import Seconds
 from pyspark_zkgroup.cli.wide import console
+from pyspark_zkgroup.errors import ZkgroupError
 from pyspark_zkgroup.inspect.age import clock_time
+from pyspark_zkgroup.inspect.motion import Pace, paces
 from pyspark_zkgroup.inspect.rows import GroupReport, PartitionRow
 from pyspark_zkgroup.listing import counted
+from pyspark_zkgroup.model import TopicPartition
 
 ABOVE = 3
 """Exit status when the lag is above --fail-above."""
@@ -38,7 +42,6 @@ class TopicLag:
     partitions: int
     unknown: int
     """Partitions without a committed offset or without an end."""
-    committed: int
     lag: int
     largest: int
     largest_in: int
@@ -56,7 +59,7 @@ class TopicLag:
 )
 @click.option(
     "--interval",
-    type=click.FloatRange(min=0.1),
+    type=Seconds(0.1),
     default=2.0,
     show_default=True,
     help="Seconds, with --watch.",
@@ -109,7 +112,6 @@ def by_topic(seen: GroupReport) -> tuple[TopicLag, ...]:
                 topic,
                 len(rows),
                 sum(row.lag is None for row in rows),
-                sum(row.committed or 0 for row in rows),
                 sum(row.lag or 0 for row in rows),
                 largest.lag or 0,
                 largest.partition.partition,
@@ -220,30 +222,52 @@ def _show_on(live: LiveOrBrokered, interval: float) -> None:
     """Until a signal comes."""
     out = console()
     if out.is_dumb_terminal or not sys.stdout.isatty():
-        for seen, rows, rates in _looks(live, interval):
+        for look in _looks(live, interval):
             # Rich flushes what it prints: a reader of the pipe has each table when it is made.
             out.print(clock_time(time.time() * 1000), highlight=False)
-            _print(out, seen, rows, rates)
+            if look.trouble:
+                say(look.trouble, err=True)
+            else:
+                _print(out, look.seen, by_topic(look.seen), look.rates)
     else:
         with Live(console=out, auto_refresh=False) as screen:
-            for seen, rows, rates in _looks(live, interval):
-                screen.update(table_of(out, seen, rows, rates), refresh=True)
+            for look in _looks(live, interval):
+                table = table_of(out, look.seen, by_topic(look.seen), look.rates)
+                notes = filter(None, (look.trouble, *look.seen.notes))
+                screen.update(Group(table, *map(cell, notes)), refresh=True)
 
 
-def _looks(
-    live: LiveOrBrokered, interval: float
-) -> Iterator[tuple[GroupReport, tuple[TopicLag, ...], Mapping[str, float]]]:
-    """Without an end; with what each topic has committed a second since the look before."""
-    before: dict[str, int] = {}
-    before_at = 0.0
+@dataclass(frozen=True)
+class _WatchLook:
+    """`rates`: what each topic has committed a second since the look before. `trouble`: why the
+    look failed; then the rest is of the one before.
+    """
+
+    seen: GroupReport
+    rates: Mapping[str, float]
+    trouble: str = ""
+
+
+def _looks(live: LiveOrBrokered, interval: float) -> Iterator[_WatchLook]:
+    """Without an end. The first look may fail, which ends the command; a later one is tried
+    again.
+    """
+    seen, at_s = live.look(), time.monotonic()
+    yield _WatchLook(seen, {})
     while True:
-        seen, now = live.look(), time.monotonic()
-        rows = by_topic(seen)
-        rates = {
-            row.topic: (row.committed - before[row.topic]) / (now - before_at)
-            for row in rows
-            if row.topic in before
-        }
-        yield seen, rows, rates
-        before, before_at = {row.topic: row.committed for row in rows}, now
         time.sleep(interval)
+        try:
+            now, now_s = live.look(), time.monotonic()
+        except ZkgroupError as error:
+            yield _WatchLook(seen, {}, f"last look failed: {error}")
+            continue
+        yield _WatchLook(now, _rates(paces(seen, now, now_s - at_s)))
+        seen, at_s = now, now_s
+
+
+def _rates(each: Mapping[TopicPartition, Pace]) -> dict[str, float]:
+    """Of partitions with an offset at both looks: the first commit of one is no progress from 0."""
+    found: dict[str, float] = {}
+    for partition, pace in each.items():
+        found[partition.topic] = found.get(partition.topic, 0.0) + pace.done
+    return found

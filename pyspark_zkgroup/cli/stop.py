@@ -12,12 +12,13 @@ from pyspark_zkgroup.cli.cells import say
 from pyspark_zkgroup.cli.completion import complete_group, complete_member
 from pyspark_zkgroup.cli.found import asking_members
 from pyspark_zkgroup.cli.reach import json_option, place_options
+from pyspark_zkgroup.cli.seconds import Seconds
 from pyspark_zkgroup.listing import counted
 
 timeout_option = click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(min=0),
+    type=Seconds(0),
     default=60.0,
     show_default=True,
     help="Seconds to wait. The request remains even if the time is over.",

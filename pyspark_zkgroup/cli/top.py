@@ -21,8 +21,9 @@ from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
 from pyspark_zkgroup.cli.lag import lag_text
 from pyspark_zkgroup.cli.reach import place_options
+from pyspark_zkgroup.cli.seconds import Seconds
 from pyspark_zkgroup.cli.wide import console
-from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.errors import ZkgroupError
 from pyspark_zkgroup.inspect.age import age, clock_time
 from pyspark_zkgroup.inspect.motion import Pace, events, is_visible, paces
 from pyspark_zkgroup.inspect.rows import GroupReport, MemberRow, PartitionRow
@@ -55,7 +56,7 @@ class Moment:
 @place_options
 @click.option(
     "--interval",
-    type=click.FloatRange(min=0.2),
+    type=Seconds(0.2),
     default=2.0,
     show_default=True,
     help="Seconds between two looks.",
@@ -103,7 +104,7 @@ def _moments(live: LiveOrBrokered, interval: float, looks: int | None) -> Iterat
         now_ms = time.time() * 1000
         try:
             now = live.look()
-        except ServerError as error:
+        except ZkgroupError as error:  # also if the group is gone: it may come back
             yield Moment(seen, now_ms, {}, tuple(kept), error.what)
             continue
         now_s = time.monotonic()

@@ -8,7 +8,7 @@ import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,6 +16,7 @@ from rich.console import Console
 
 from pyspark_zkgroup.cli import lag
 from pyspark_zkgroup.cli.main import main
+from pyspark_zkgroup.errors import ServerError
 from pyspark_zkgroup.inspect.report import GroupFacts, report
 from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.model import TopicPartition
@@ -28,6 +29,7 @@ class Told:
         self.number, self.at_once = number, at_once
         self.looks, self.last_look = 0, looks
         self.closed = False
+        self.fails_at = -1
 
     @contextmanager
     def open(self, *_: Any) -> Iterator[Told]:
@@ -42,6 +44,8 @@ class Told:
         self.looks += 1
         if self.looks == self.last_look:
             os.kill(os.getpid(), self.number)
+        if self.looks == self.fails_at:
+            raise ServerError("No Kafka broker answered")
         assert self.looks < 5, "the signal was not heard"
         return report(GroupFacts("g"), {})
 
@@ -91,6 +95,52 @@ def test_into_a_pipe_each_look_is_a_table_with_its_time(monkeypatch: pytest.Monk
     times = re.findall(r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8} UTC$", result.stdout, re.MULTILINE)
     assert (len(times), result.stdout.count("committed/s")) == (2, 2), result.stdout
     assert "\x1b" not in result.stdout
+
+
+def test_a_look_that_fails_does_not_end_a_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(signal.SIGINT, at_once=False, looks=4)
+    told.fails_at = 2
+    told.looks = 0
+    result = watch(monkeypatch, told)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("committed/s") == 2, result.stdout
+    assert "last look failed: [ZKG-002] No Kafka broker answered" in result.stderr
+
+
+def test_the_first_commit_of_a_partition_is_no_progress_from_0() -> None:
+    """A partition that starts at offset 1,000,000 is not read with a million records a second."""
+    t = [TopicPartition("orders", n) for n in range(2)]
+    ends = dict.fromkeys(t, 2_000_000)
+    first = report(GroupFacts("g", offsets={t[0]: b"10"}), ends)
+    then = report(GroupFacts("g", offsets={t[0]: b"30", t[1]: b"1000000"}), ends)
+
+    class Both:
+        seen = iter([first, then])
+
+        def look(self) -> GroupReport:
+            return next(self.seen)
+
+    looks = lag._looks(cast(Any, Both()), 0.05)
+    assert next(looks).rates == {}
+    assert 0 < next(looks).rates["orders"] <= 20 / 0.05
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e10", "-1"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("lag", "g", "--watch", "--interval"),
+        ("top", "g", "--interval"),
+        ("exporter", "g", "--interval"),
+        ("stop", "g", "--all", "--timeout"),
+        ("doctor", "g", "--watch-seconds"),
+    ],
+)
+def test_a_time_that_cannot_be_waited_is_wrong_usage(
+    command: tuple[str, ...], seconds: str
+) -> None:
+    result = CliRunner().invoke(main, [*command, seconds, "--bootstrap-servers", "127.0.0.1:1"])
+    assert (result.exit_code, f"Invalid value for '{command[-1]}'" in result.stderr) == (2, True)
 
 
 def test_an_interval_without_a_watch_is_wrong_usage() -> None:

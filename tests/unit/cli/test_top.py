@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from io import StringIO
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
 from pyspark_zkgroup.cli.main import main
-from pyspark_zkgroup.cli.top import Moment, screen
+from pyspark_zkgroup.cli.top import Moment, _moments, screen
+from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.inspect.brokered import BrokeredFacts, brokered_report
 from pyspark_zkgroup.inspect.motion import Pace
+from pyspark_zkgroup.inspect.rows import GroupReport
 from pyspark_zkgroup.model import BrokeredGroup, BrokeredMember, StoredOffset, TopicPartition
 
 T = [TopicPartition("orders", n) for n in range(30)]
@@ -74,6 +77,22 @@ def test_a_failed_look_is_shown_with_the_last_good_one() -> None:
     text = "\n".join(shown(moment(trouble="No Kafka broker answered"), 80, 24))
     assert "last look failed: No Kafka broker answered" in text
     assert "orders-3" in text
+
+
+def test_a_group_that_is_gone_is_a_failed_look() -> None:
+    """Its last member may have left, or its offsets may have expired; it may come back."""
+
+    class Live:
+        number = 0
+
+        def look(self) -> GroupReport:
+            self.number += 1
+            if self.number == 2:
+                raise OptionError("The brokers coordinate no group 'billing'")
+            return moment().seen
+
+    _, gone, back = _moments(cast(Any, Live()), 0.01, 3)
+    assert (gone.trouble, back.trouble) == ("The brokers coordinate no group 'billing'", "")
 
 
 def test_a_place_is_required() -> None:
