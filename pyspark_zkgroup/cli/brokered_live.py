@@ -26,12 +26,7 @@ class BrokeredLive:
         """None where the brokers have no such group; ServerError where it is not described."""
         for group in self.ends.groups([self.group]):
             if group.trouble:
-                raise ServerError.of(
-                    "group_not_described",
-                    group=self.group,
-                    coordinator=group.coordinator,
-                    trouble=group.trouble,
-                )
+                raise not_described(group)
             return group
         return None
 
@@ -86,6 +81,15 @@ class BrokeredLive:
                 partition=partition,
                 reason=why.reason,
             )
+
+
+def not_described(group: BrokeredGroup) -> ServerError:
+    return ServerError.of(
+        "group_not_described",
+        group=group.group,
+        coordinator=group.coordinator,
+        trouble=group.trouble,
+    )
 
 
 def missing(group: str, ends: LogEnds) -> OptionError:

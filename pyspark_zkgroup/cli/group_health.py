@@ -12,7 +12,7 @@ from pyspark_zkgroup.cli.finding import Finding, State
 from pyspark_zkgroup.cli.found import LiveOrBrokered, is_brokered
 from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.reach import checked_group
-from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.errors import ServerError, ZkgroupError
 from pyspark_zkgroup.inspect.findings import Case, Look, group_findings, needs_second_look
 from pyspark_zkgroup.inspect.report import GroupFacts
 from pyspark_zkgroup.listing import counted
@@ -41,46 +41,62 @@ def of_groups(
     """None for all that are there. Where something waits or moves, the second look tells what
     becomes of it; the time between the looks is the same for all.
     """
-    lives = _lives(store, wanted, ends)
+    lives, untold = _lives(store, wanted, ends)
+    yield from untold
     firsts = {name: _first(live, ends) for name, live in sorted(lives.items())}
     if wanted is None:
         firsts = {name: first for name, first in firsts.items() if first != _nothing_in(name)}
-        if not firsts:
+        if not firsts and not untold:
             yield Finding("groups", "note", "no group has members or offsets here", _ELSEWHERE)
     moving = {n for n, at in firsts.items() if isinstance(at, Look) and needs_second_look(at)}
     between = _watch(lives, moving, ends, watch_s) if watch_s and moving else {}
     for name, first in firsts.items():
+        last = _seen(lives[name], ends) if watch_s and name in moving else first
         if isinstance(first, Finding):
             found = [first]
+        elif isinstance(last, Finding):
+            # It was there before: what was seen of it then is told as well.
+            found = [*_of_case(Case(first, first)), last]
         else:
-            last = _look(lives[name], ends) if watch_s and name in moving else first
             found = list(_of_case(Case(first, last, between.get(name, ()))))
         for finding in found:
-            thing = finding.thing if wanted and len(lives) == 1 else f"{name}: {finding.thing}"
+            thing = finding.thing if wanted and len(wanted) == 1 else f"{name}: {finding.thing}"
             yield replace(finding, thing=thing)
 
 
 def _lives(
     store: Store | None, wanted: Sequence[str] | None, ends: LogEnds
-) -> dict[str, LiveOrBrokered]:
-    """Without members, a group of the brokers that ZooKeeper has too is the copy of its offsets."""
+) -> tuple[dict[str, LiveOrBrokered], list[Finding]]:
+    """And what could not be found out. Without members, a group of the brokers that ZooKeeper has
+    too is the copy of its offsets.
+    """
     from pyspark_zkgroup.inspect.group_reader import read_groups
 
+    lives: dict[str, LiveOrBrokered] = {}
+    untold: list[Finding] = []
+    for name in wanted or ():
+        try:
+            if store is None or is_brokered(store, checked_group(name), ends):
+                lives[name] = BrokeredLive(name, ends, may_be_new=True)
+            else:
+                lives[name] = _in_zookeeper(store, name, ends)
+        except ZkgroupError as error:
+            untold.append(_ill(name if len(wanted or ()) > 1 else "group", error))
     if wanted is not None:
-        return {
-            name: BrokeredLive(name, ends, may_be_new=True)
-            if store is None or is_brokered(store, checked_group(name), ends)
-            else _in_zookeeper(store, name, ends)
-            for name in wanted
-        }
+        return lives, untold
     names = () if store is None else read_groups(store)
-    lives: dict[str, LiveOrBrokered] = {
-        name: _in_zookeeper(store, name, ends) for name in names if store is not None
-    }
-    for group in ends.groups(None) if ends.are_known else ():
-        if group.group not in lives:
-            lives[group.group] = BrokeredLive(group.group, ends, may_be_new=True)
-    return lives
+    lives = {name: _in_zookeeper(store, name, ends) for name in names if store is not None}
+    try:
+        for group in ends.groups(None) if ends.are_known else ():
+            if group.group not in lives:
+                lives[group.group] = BrokeredLive(group.group, ends, may_be_new=True)
+    except ZkgroupError as error:
+        untold.append(_ill("groups", error))
+    return lives, untold
+
+
+def _ill(thing: str, error: ZkgroupError) -> Finding:
+    return Finding(thing, "ill", error.what, error.remedy)
 
 
 def _in_zookeeper(store: Store, name: str, ends: LogEnds) -> LiveGroup:
@@ -96,18 +112,32 @@ def _watch(
     found: dict[str, tuple[BrokeredGroup, ...]] = {}
     while names and time.monotonic() + _LOOK_AGAIN_S < until:
         time.sleep(_LOOK_AGAIN_S)
-        for group in ends.groups(names):
+        for group in _between(ends, names):
             if not group.trouble:
                 found[group.group] = (*found.get(group.group, ()), group)
     time.sleep(max(0.0, until - time.monotonic()))
     return found
 
 
-def _first(live: LiveOrBrokered, ends: LogEnds) -> Look | Finding:
+def _between(ends: LogEnds, names: Sequence[str]) -> tuple[BrokeredGroup, ...]:
+    """Nothing where brokers are away: the look after it says so, if they stay away."""
     try:
-        look = _look(live, ends)
-    except ServerError as error:
-        return Finding("group", "ill", error.what, error.remedy)
+        return ends.groups(names)
+    except ZkgroupError:
+        return ()
+
+
+def _seen(live: LiveOrBrokered, ends: LogEnds) -> Look | Finding:
+    try:
+        return _look(live, ends)
+    except ZkgroupError as error:
+        return _ill("group", error)
+
+
+def _first(live: LiveOrBrokered, ends: LogEnds) -> Look | Finding:
+    look = _seen(live, ends)
+    if isinstance(look, Finding):
+        return look
     group = look.seen.brokered
     is_there = look.facts.is_there if group is None else bool(group.state or look.seen.partitions)
     return look if is_there else _nothing_in(live.group)

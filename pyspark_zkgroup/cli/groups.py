@@ -11,6 +11,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from pyspark_zkgroup.cli.brokered_live import not_described
 from pyspark_zkgroup.cli.cells import add_row, say, table_title
 from pyspark_zkgroup.cli.reach import (
     LogEnds,
@@ -21,7 +22,7 @@ from pyspark_zkgroup.cli.reach import (
     store_of,
 )
 from pyspark_zkgroup.cli.wide import console
-from pyspark_zkgroup.errors import ZkgroupError
+from pyspark_zkgroup.errors import ServerError, ZkgroupError
 from pyspark_zkgroup.inspect.summary import GroupSummary, lag_of, live_first, of_brokered, of_nodes
 from pyspark_zkgroup.listing import counted
 
@@ -42,12 +43,12 @@ def groups(connect: str, bootstrap: str, as_json: bool) -> None:
     check_places(connect, bootstrap)
     seen = _seen(connect, bootstrap)
     rows = live_first(seen.rows)
+    for trouble in seen.troubles:
+        say(trouble, err=True)
     if as_json:
         click.echo(json.dumps([_value(row) for row in rows], indent=1))
         return
-    for trouble in seen.troubles:
-        say(trouble, err=True)
-    if not rows:
+    if not rows and not seen.troubles:
         places = [f"in ZooKeeper at {connect}"] if connect.strip() else []
         places += [f"by the brokers at {bootstrap}"] if bootstrap.strip() else []
         say(
@@ -87,23 +88,34 @@ def _seen(connect: str, bootstrap: str) -> _Seen:
             if not bootstrap.strip():
                 registered = read_brokers(store, access_given().kafka.protocol)
     troubles: list[str] = []
+    untold: list[ZkgroupError] = []
     with closing(LogEnds(bootstrap, registered)) as brokers:
         if brokers.are_known:
             try:
-                rows += _brokered(brokers, {row.group: row.members for row in rows})
+                rows += _brokered(brokers, {row.group: row.members for row in rows}, untold)
                 rows = _with_lag(brokers, rows)
             except ZkgroupError as error:
                 if not connect.strip():
                     raise
                 troubles.append(f"Groups of the brokers and lags are not shown: {error}")
+    troubles += [f"A group is not shown: {error}" for error in untold]
     return _Seen(tuple(rows), tuple(troubles))
 
 
-def _brokered(brokers: LogEnds, in_zookeeper: Mapping[str, int]) -> Iterator[GroupSummary]:
-    """Without members, one that ZooKeeper has as well is the copy of its offsets."""
+def _brokered(
+    brokers: LogEnds, in_zookeeper: Mapping[str, int], untold: list[ZkgroupError]
+) -> Iterator[GroupSummary]:
+    """Without members, one that ZooKeeper has as well is the copy of its offsets. `untold` gets why
+    a group cannot be shown: one that may not be read does not hide the others.
+    """
     for group in brokers.groups(None):
-        if group.members or group.group not in in_zookeeper:
-            yield of_brokered(group, brokers.stored(group.group, None))
+        try:
+            if group.trouble:
+                raise not_described(group)
+            if group.members or group.group not in in_zookeeper:
+                yield of_brokered(group, brokers.stored(group.group, None))
+        except ServerError as error:
+            untold.append(error)
 
 
 def _with_lag(brokers: LogEnds, rows: Iterable[GroupSummary]) -> list[GroupSummary]:

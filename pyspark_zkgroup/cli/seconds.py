@@ -10,7 +10,7 @@ _MOST = 1e9
 
 
 class Seconds(click.FloatRange):
-    """A time that a command can wait: `nan` is in each range, and Python cannot sleep for 1e10 s."""
+    """A time that a command can wait: `nan` is in each range, and Python cannot sleep 1e10 s."""
 
     def __init__(self, least: float) -> None:
         super().__init__(min=least)
