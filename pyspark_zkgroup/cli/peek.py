@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from rich.table import Table
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 _PAUSE_S = 0.5
 _COUNT = 10
+_DIGITS_MAX = 19
+# C1, what changes direction, and halves of pairs. JSON escapes the others itself.
+_UNSHOWN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _DESCRIBED = {"avro": "value.avro.schema", "protobuf": "value.protobuf.descriptor"}
 """Formats of values with a schema, and the option for it."""
 
@@ -172,7 +177,7 @@ class _Reader:
             bad = None if corrupt is None else str(corrupt["reason"])
         elif self.form == "json" and value is not None:
             try:
-                value = json.loads(value)
+                value = json.loads(value, parse_constant=_no_constant)
             except (ValueError, RecursionError):
                 bad = "value: not JSON"
         return Record(
@@ -207,14 +212,18 @@ def _start(
         return first
     if where == "latest":
         return last
-    if where.isdecimal():
-        return {one: min(max(int(where), first[one]), last[one]) for one in partitions}
+    if where.isascii() and where.isdecimal():
+        # int() refuses thousands of digits, and no offset has more than 19.
+        offset = int(where) if len(where) <= _DIGITS_MAX else 10**_DIGITS_MAX
+        return {one: min(max(offset, first[one]), last[one]) for one in partitions}
     try:
         at = datetime.fromisoformat(where.replace("Z", "+00:00"))
     except ValueError:
         raise OptionError.of("bad_place_to_peek", value=where) from None
     at = at if at.tzinfo else at.replace(tzinfo=timezone.utc)
-    found = view.at_times(dict.fromkeys(partitions, int(at.timestamp() * 1000)))
+    # Below 0 are other things to brokers: -1 is the end.
+    at_ms = max(0, int(at.timestamp() * 1000))
+    found = view.at_times(dict.fromkeys(partitions, at_ms))
     return {**last, **{one: first for one, first in found.items() if first is not None}}
 
 
@@ -222,7 +231,7 @@ def _show(records: Iterator[Record], *, as_json: bool) -> None:
     if as_json:
         for one in records:
             # What is there by now is shown, also where the output goes to another program.
-            click.echo(json.dumps(asdict(one), ensure_ascii=False, default=str))
+            click.echo(_json(asdict(one)))
         return
     table = Table()
     for name in ("partition", "offset"):
@@ -240,7 +249,29 @@ def _show(records: Iterator[Record], *, as_json: bool) -> None:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return "" if value is None else _json(value)
+
+
+def _json(value: Any) -> str:
+    """What JSON has no number for is text, as Spark writes it. Characters that control a terminal,
+    or have no bytes, are escaped.
+    """
+    text = json.dumps(_finite(value), ensure_ascii=False, default=str)
+    return _UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no value")
 
 
 def _plain(scalar: Any) -> Any:
