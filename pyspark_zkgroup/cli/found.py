@@ -35,6 +35,9 @@ def found_group(
     check_places(connect, bootstrap)
     if not group:
         raise OptionError.of("empty_group")
+    if any("\ud800" <= letter <= "\udfff" for letter in group):
+        # Bytes of a shell that are no text.
+        raise OptionError.of("bad_group_name", group=group)
     if not connect.strip():
         with closing(LogEnds(bootstrap, ())) as brokers:
             yield BrokeredLive(group, brokers, may_be_new=may_be_new)

@@ -23,6 +23,7 @@ from pyspark_zkgroup.model import (
     StoredOffset,
     TopicPartition,
 )
+from pyspark_zkgroup.printable import printable
 
 if TYPE_CHECKING:
     from pyspark_zkgroup.kafka.group_offsets import GroupOffsets
@@ -131,7 +132,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 def checked_group(name: str) -> str:
-    if not name or "/" in name:
+    """One that can be the name of a node: kazoo and ZooKeeper refuse the others in their way."""
+    if name in ("", ".", "..") or printable(name) != name or {*name} & {*"/\n\t"}:
         raise OptionError.of("bad_group_name", group=name)
     return name
 

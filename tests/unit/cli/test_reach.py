@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from pyspark_zkgroup.cli.main import main
+from pyspark_zkgroup.cli.reach import checked_group
+from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.inspect import group_reader
 from zkgroup_sandbox.ports import LOOPBACK, free_ports
 
@@ -46,6 +48,19 @@ def test_host_names_that_cannot_be_resolved_are_named(monkeypatch: pytest.Monkey
     (port,) = free_ports(1)
     said = groups(f"zk9.invalid:2181,{LOOPBACK}:{port}")
     assert "zk9.invalid:2181 has a host name that cannot be resolved (DNS)" in said
+
+
+@pytest.mark.parametrize("group", [".", "..", "a\x7f", "a\nb", "\udcff", "a/b"])
+def test_a_group_that_no_node_can_be_named_after_is_refused(group: str) -> None:
+    with pytest.raises(OptionError, match="is not the name of a group"):
+        checked_group(group)
+
+
+def test_bytes_that_are_no_text_are_no_group_of_the_brokers() -> None:
+    arguments = ["offsets", "show", "\udcff", "--bootstrap-servers", f"{LOOPBACK}:1"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert "'\\udcff' is not the name of a group" in result.stderr
 
 
 def test_the_former_option_for_the_group_still_works_with_a_note() -> None:
