@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -18,20 +16,19 @@ from pyspark_zkgroup.cli.completion import complete_group
 from pyspark_zkgroup.cli.counted import cut, listed, similar_names
 from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
 from pyspark_zkgroup.cli.live import LiveGroup
-from pyspark_zkgroup.cli.offset_file import is_there, read_file, save_new, written
+from pyspark_zkgroup.cli.offset_file import read_file, written
 from pyspark_zkgroup.cli.offset_tables import committed_table, kafka_table, moves_table, outcome
 from pyspark_zkgroup.cli.reach import json_option, place_options
-from pyspark_zkgroup.cli.shown_command import shown_command
+from pyspark_zkgroup.cli.undo_file import save_undo
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.inspect.reset import KeptOffsets, Move, moves, shifted
+from pyspark_zkgroup.listing import first_few
 from pyspark_zkgroup.model import TopicPartition
 
 _TOPIC = re.compile(r"([a-zA-Z0-9._-]+)(?::([0-9]{1,10}(?:,[0-9]{1,10})*))?")
 # A number below is a time before 1973, or seconds. Above are the years that have five digits.
 _MS_MIN, _MS_MAX = 10**11, 253_402_300_799_999
-# A file's name has at most 255 on most systems.
-_NAME_BYTES_MAX = 200
 _in_kafka_option = click.option(
     "--in-kafka",
     is_flag=True,
@@ -86,7 +83,12 @@ def export(group: str, connect: str, bootstrap: str, in_kafka: bool, file: IO[st
     """
     with found_group(connect, bootstrap, group, may_be_new=in_kafka) as live:
         found = _found(live, in_kafka=in_kafka)
-    json.dump(written({p: n for p, n in found.items() if n is not None}), file, indent=1)
+    # Others are no offsets: to Spark -1 is the end of the log, and -2 its start.
+    valid = {p: n for p, n in found.items() if n is not None and n >= 0}
+    if len(valid) < len(found):
+        left = first_few(sorted(found.keys() - valid), 3, kind="partition")
+        say(f"Not exported, as the group has no valid offset there: {left}", err=True)
+    json.dump(written(valid), file, indent=1)
     file.write("\n")
 
 
@@ -216,6 +218,10 @@ def reset(
             asked = dict.fromkeys(partitions, to_offset)
         elif shift_by is not None:
             asked = shifted(shift_by, {p: committed.get(p) for p in partitions})
+            left = [p for p in partitions if p not in asked]
+            if left:
+                few = first_few(left, 3, kind="partition")
+                say(f"Not shifted, as the group has no valid offset there: {few}", err=True)
         elif at_ms is not None:
             asked = live.ends.at_or_end(partitions, at_ms)
         else:
@@ -345,7 +351,7 @@ def _set(
         live.refuse_members(kept.members, force=force)
         if side is not None and copies:
             side.refuse_live_group()
-        back = _save(live.group, wanted, undo)
+        back = save_undo(live.group, wanted, undo)
         try:
             live.write(wanted, whatever_is_there=force)
             if side is not None and copies:
@@ -359,33 +365,6 @@ def _set(
         say("Nothing was changed: give --execute to set them", err=True)
     if as_json:
         click.echo(json.dumps([_value(move) for move in wanted], indent=1))
-
-
-def _save(group: str, wanted: Sequence[Move], undo: Path | None) -> str:
-    """Keep the offsets as they are, and say how to go back to them. A number below 0, which some
-    other client has written to ZooKeeper, is no offset to go back to.
-    """
-    if undo is not None and os.path.lexists(undo):
-        raise is_there(undo)  # also where there is nothing to save: it is no way back from this
-    before = {m.partition: m.before for m in wanted if m.before is not None and m.before >= 0}
-    if not before:
-        return "There is nothing to go back to: the group had none of them before"
-    saved = undo or _free_name(group)
-    save_new(saved, before)
-    new = len(wanted) - len(before)
-    rest = f" ({new} that the group did not have before will stay)" if new else ""
-    return f"Back: {shown_command('offsets import', group, saved, option='--execute')}{rest}"
-
-
-def _free_name(group: str) -> Path:
-    """In this directory, whatever the group is called. The next second's where another command of
-    this one has taken it.
-    """
-    at = int(time.time())
-    name = re.sub(r"[^\w.-]", "_", group).encode()[:_NAME_BYTES_MAX].decode("utf-8", "ignore")
-    while os.path.lexists(file := Path(f"{name}-{at}.undo.json")):
-        at += 1
-    return file
 
 
 def _value(move: Move) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def refuse_changed(wanted: Iterable[Move], committed: Mapping[TopicPartition, in
 
 def shifted(by: int, committed: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
     """Partitions without an offset have nothing to be shifted from and are left out."""
-    return {p: offset + by for p, offset in committed.items() if offset is not None}
+    return {p: at + by for p, at in committed.items() if at is not None and at >= 0}
 
 
 def _move(partition: TopicPartition, before: int | None, asked: int, span: LogSpan) -> Move:

@@ -108,3 +108,19 @@ def test_a_number_below_0_is_not_saved_as_an_offset(
     (saved,) = directory.iterdir()
     assert json.loads(saved.read_text()) == {"orders": {"1": 6}}
     assert run(monkeypatch, ends, *back_of(done)).exit_code == 0
+
+
+def test_an_export_has_offsets_alone_and_names_what_it_leaves_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To Spark -1 is the end of the log, and `offsets import` refuses a file that has it."""
+    result = run(monkeypatch, Ends({T[0]: -1, T[1]: 6}), "export", "g")
+    assert json.loads(result.stdout) == {"orders": {"1": 6}}
+    assert result.stderr.strip().endswith("no valid offset there: orders-0")
+
+
+def test_a_shift_names_the_partitions_that_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = Ends({T[0]: 10})
+    result = run(monkeypatch, ends, "reset", "g", "--topic", "orders", "--shift-by", "5", "--json")
+    assert [move["after"] for move in json.loads(result.stdout)] == [15]
+    assert "no valid offset there: orders-1, orders-2" in result.stderr
