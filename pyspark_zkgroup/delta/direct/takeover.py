@@ -33,10 +33,8 @@ def prepare(target: Target) -> None:
     table = deltars.opened(target.directory, target.storage)
     if table is None:
         _refuse_other_files(target)
-        schema, partitioned = (
-            delta_schema(target.columns),
-            [one.name for one in target.partition_by],
-        )
+        schema = delta_schema(target.columns)
+        partitioned = [one.name for one in target.partition_by]
         deltars.created(target.directory, schema, partitioned, target.storage)
         return
     check_table(deltars.described(table), target)
