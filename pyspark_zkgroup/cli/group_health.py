@@ -55,7 +55,7 @@ def of_groups(
         if isinstance(first, Finding):
             found = [first]
         elif isinstance(last, Finding):
-            # It was there before: what was seen of it then is told as well.
+            # It was there before: what was seen of it then is reported as well.
             found = [*_of_case(Case(first, first)), last]
         else:
             found = list(_of_case(Case(first, last, between.get(name, ()))))

@@ -78,7 +78,7 @@ def found(ends: Ends, wanted: list[str] | None) -> list[Finding]:
 def test_brokers_that_go_away_between_two_looks_are_a_finding(
     monkeypatch: pytest.MonkeyPatch, again_s: float
 ) -> None:
-    """And what was seen before is told."""
+    """And what was seen before is reported."""
     monkeypatch.setattr(group_health, "_LOOK_AGAIN_S", again_s)
     findings = found(Ends(stable("billing"), told=1), ["billing"])
     assert findings[0].text.startswith("'billing' has 1 member and offsets of 1 partition")
