@@ -12,14 +12,14 @@ from rich.table import Table
 from tests.bench.cases import DECODE, MEMORY, TRIGGER
 from tests.bench.results import environment, others, throughput
 
-SUMMARY = (
-    "100B-none-noop",
-    "100B-zstd-parquet",
-    "1kB-none-noop",
-    "1kB-zstd-parquet",
-    "10kB-lz4-parquet",
-)
-"""The cases that README.md shows."""
+SUMMARY = {
+    "100B-none-noop": "100 B records, no compression, rows discarded",
+    "100B-zstd-parquet": "100 B records, zstd, written as Parquet",
+    "1kB-none-noop": "1 kB records, no compression, rows discarded",
+    "1kB-zstd-parquet": "1 kB records, zstd, written as Parquet",
+    "10kB-lz4-parquet": "10 kB records, lz4, written as Parquet",
+}
+"""The cases that README.md shows, in words."""
 HOW = (
     "Rows per second are those of the micro-batch that reads the whole topic (addBatch: the tasks "
     "read, the sink takes), the median of the runs after a warm-up, in turns on one broker and in "
@@ -89,7 +89,8 @@ def markdown(results: Sequence[Mapping[str, Any]]) -> str:
 def summary(results: Sequence[Mapping[str, Any]]) -> str:
     """Return a few rows of the throughput table, for README.md."""
     whole = _throughput([r for r in throughput(results) if r["case"] in SUMMARY])
-    return _table(("rows per second", *whole.columns[1:]), whole.rows)
+    rows = [(SUMMARY[case], *numbers) for case, *numbers in whole.rows]
+    return _table(("rows per second", *whole.columns[1:]), rows)
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -22,7 +22,7 @@ TRY_IT = Scene(
 INSTALL = Scene(
     "install",
     (
-        Printed(README, "python -m pip install '.[spark,delta]'    # about a minute"),
+        Printed(README, "python -m pip install '.[spark,delta,ingest]'    # about a minute"),
         Shell("zkgroup --version"),
     ),
     servers="none",

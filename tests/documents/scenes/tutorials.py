@@ -21,7 +21,7 @@ TUTORIAL_SCENES = (
         (
             NotRun(
                 FIRST,
-                "python -m pip install '.[spark,delta]' ./sandbox    # package and test brokers",
+                "python -m pip install '.[spark,delta,ingest]' ./sandbox    # with test brokers",
                 "the scene `install` has run it, with README's commands",
             ),
             NotRun(FIRST, "# prints the addresses of the servers", "the scene has servers"),
