@@ -131,7 +131,7 @@ REBALANCE_WAIT = SECTION.optional(
 )
 """How long a query that ends by itself (availableNow, once) waits at its start for partitions that
 other members have not released, or whose dead owner's session has not ended. After that it reads
-what it has. A continuous query does not wait: it claims them when they are free.
+what it has. A query that runs until it is stopped does not wait: it claims them when they are free.
 """
 MAX_POLL_INTERVAL = SECTION.option(
     "max.poll.interval.ms",
