@@ -55,8 +55,8 @@ def describe(
     """Show members, owners, offsets and lag of GROUP.
 
     The states of a partition: owned; moving from one member to another; free, until a member
-    claims it; stuck with an owner that is no longer a member; no reader, because no member
-    subscribes to its topic.
+    claims it; stuck with an owner that is no longer a member; no reader ("unread" in JSON), because
+    no member subscribes to its topic.
 
     Example: zkgroup describe billing --bootstrap-servers kafka1:9092
     """

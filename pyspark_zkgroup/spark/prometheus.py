@@ -66,7 +66,7 @@ def _metrics(
         (
             "zkgroup_dropped_total",
             "counter",
-            "Commits dropped because the partition had been taken over.",
+            "Partitions lost to other members, or by a reset, since the query started.",
             [(_of(m), m.dropped) for m in members],
         ),
         (
