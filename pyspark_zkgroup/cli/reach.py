@@ -34,12 +34,14 @@ NO_ENDS = "no log ends, therefore no lag"
 """Begins the note about brokers that do not answer."""
 
 _ACCESS = "pyspark_zkgroup.access"
+_CONFIG = "pyspark_zkgroup.config"
 
 
 def _take(context: click.Context, _: click.Parameter, file: Path | None) -> None:
     """Eager: what the file says of places is the default of the options that follow."""
     if file is None:
         return
+    context.meta[_CONFIG] = file
     access = context.meta[_ACCESS] = read_access(file)
     places = {"connect": access.connect, "bootstrap": access.bootstrap}
     context.default_map = {
@@ -53,6 +55,21 @@ def access_given() -> Access:
     context = click.get_current_context(silent=True)
     found: Access = Access() if context is None else context.meta.get(_ACCESS, Access())
     return found
+
+
+def servers_given() -> list[str]:
+    """Return the options that lead another command to the same servers, wherever they come from:
+    another shell has other variables. To be asked on the thread of the command.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return []
+    given = {
+        "--zookeeper": context.params.get("connect"),
+        "--bootstrap-servers": context.params.get("bootstrap"),
+        "--config": context.meta.get(_CONFIG),
+    }
+    return [text for name, value in given.items() if value for text in (name, str(value))]
 
 
 config_option = click.option(

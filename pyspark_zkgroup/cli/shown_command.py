@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 
-def shown_command(name: str, *arguments: object, option: str = "") -> str:
+def shown_command(name: str, *arguments: object, options: Sequence[str] = ()) -> str:
     """Return a command that a shell reads as meant: groups of the brokers may be named as they
     like, with blanks, quotes, or a dash in front.
     """
     texts = [f"{argument}" for argument in arguments]
-    words = ["zkgroup", name, *([option] if option else [])]
     if any(text.startswith("-") for text in texts):
-        return " ".join([*words, "--", *map(shlex.quote, texts)])
-    return " ".join(["zkgroup", name, *map(shlex.quote, texts), *([option] if option else [])])
+        words = [*options, "--", *texts]
+    else:
+        words = [*texts, *options]
+    return " ".join(["zkgroup", name, *map(shlex.quote, words)])

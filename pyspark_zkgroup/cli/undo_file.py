@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark_zkgroup.cli.offset_file import is_there, save_new
+from pyspark_zkgroup.cli.reach import servers_given
 from pyspark_zkgroup.cli.shown_command import shown_command
 from pyspark_zkgroup.inspect.reset import Move
 
@@ -29,7 +30,8 @@ def save_undo(group: str, wanted: Sequence[Move], undo: Path | None) -> str:
     save_new(saved, before)
     new = len(wanted) - len(before)
     rest = f" ({new} that the group did not have before will stay)" if new else ""
-    return f"Back: {shown_command('offsets import', group, saved, option='--execute')}{rest}"
+    options = [*servers_given(), "--execute"]
+    return f"Back: {shown_command('offsets import', group, saved, options=options)}{rest}"
 
 
 def _free_name(group: str) -> Path:

@@ -55,14 +55,20 @@ def directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(monkeypatch: pytest.MonkeyPatch, ends: Ends, *arguments: str) -> Result:
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    ends: Ends,
+    *arguments: str,
+    place: tuple[str, ...] = ("--bootstrap-servers", "b:1"),
+    environment: Mapping[str, str] | None = None,
+) -> Result:
     @contextmanager
     def found(_connect: str, _bootstrap: str, group: str, **_: Any) -> Iterator[BrokeredLive]:
         yield BrokeredLive(group, cast(Any, ends), may_be_new=True)
 
     monkeypatch.setattr(offsets, "found_group", found)
-    place = ("--bootstrap-servers", "b:1")
-    return CliRunner().invoke(main, ["offsets", arguments[0], *place, *arguments[1:]])
+    command = ["offsets", arguments[0], *place, *arguments[1:]]
+    return CliRunner(env=environment).invoke(main, command)
 
 
 def back_of(result: Result) -> list[str]:
@@ -86,6 +92,43 @@ def test_an_undo_file_of_any_group_is_saved_here_and_read_back(
     again = run(monkeypatch, ends, *back_of(done))
     assert again.exit_code == 0, again.output
     assert (ends.at[T[0]], ends.at[T[1]]) == (5, 6)
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "named"),
+    [
+        (("--bootstrap-servers", "b:1"), {}, ("--bootstrap-servers", "b:1")),
+        (
+            ("--zookeeper", "z:1/a b", "--bootstrap-servers", "b:1"),
+            {},
+            ("--zookeeper", "z:1/a b", "--bootstrap-servers", "b:1"),
+        ),
+        ((), {"ZKGROUP_ZOOKEEPER": "z:1/k"}, ("--zookeeper", "z:1/k")),
+        (
+            ("--config", "the file"),
+            {},
+            ("--zookeeper", "z:2", "--config", "the file"),
+        ),
+        (
+            ("--bootstrap-servers", "b:1"),
+            {"ZKGROUP_CONFIG": "the file"},
+            ("--zookeeper", "z:2", "--bootstrap-servers", "b:1", "--config", "the file"),
+        ),
+    ],
+)
+def test_the_way_back_leads_to_the_servers_of_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+    directory: Path,
+    given: tuple[str, ...],
+    environment: dict[str, str],
+    named: tuple[str, ...],
+) -> None:
+    """Without --zookeeper the offsets of another group would be set: that of the brokers."""
+    (directory / "the file").write_text("zookeeper.connect=z:2\n")
+    reset = ("reset", "g", "--to-offset", "50", "--undo", "u", "--execute")
+    done = run(monkeypatch, Ends({T[0]: 5}), *reset, place=given, environment=environment)
+    assert done.exit_code == 0, done.output
+    assert back_of(done) == ["import", "g", "u", *named, "--execute"]
 
 
 def test_a_failed_reset_tells_how_to_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
