@@ -79,7 +79,7 @@ def export(group: str, connect: str, bootstrap: str, in_kafka: bool, file: IO[st
 
     {"topic": {"partition": offset}}, as Spark has it in startingOffsets.
 
-    Example: zkgroup offsets export billing --to billing.json
+    Example: zkgroup offsets export billing --bootstrap-servers kafka1:9092 --to billing.json
     """
     with found_group(connect, bootstrap, group, may_be_new=in_kafka) as live:
         found = _found(live, in_kafka=in_kafka)
@@ -140,7 +140,7 @@ def import_(
     Partitions that FILE does not name stay as they are. With --zookeeper the offsets in ZooKeeper
     are set; without it those of a group that the brokers coordinate.
 
-    Example: zkgroup offsets import billing billing.json --execute
+    Example: zkgroup offsets import billing billing.json --bootstrap-servers kafka1:9092 --execute
     """
     asked = read_file(file.read(), getattr(file, "name", "-"))
     with found_group(connect, bootstrap, group, may_be_new=True) as live:
@@ -195,12 +195,12 @@ def reset(
     """Set the offsets of GROUP to a place in the logs.
 
     Of all its topics, or only of some.
-    An offset outside of a log becomes the log's start or end. Members follow at their next batch,
-    or after some seconds if they have nothing to read; they finish the current batch first. With
-    --zookeeper the offsets in ZooKeeper are set; without it those of a group that the brokers
-    coordinate, which must have no members.
+    An offset outside of a log becomes the log's start or end. With --zookeeper the offsets in
+    ZooKeeper are set; without it those of a group that the brokers coordinate. A group must have no
+    members. With --force a group in ZooKeeper may have some: they finish the current batch without
+    committing it, then continue at the new offsets.
 
-    Example: zkgroup offsets reset billing --topic orders --to-time 2026-11-23T02:00:00Z
+    Example: zkgroup offsets reset billing --to-earliest --bootstrap-servers kafka1:9092
     """
     chosen = [value for value in (to_time, to_offset, shift_by) if value is not None]
     if len(chosen) + to_earliest + to_latest != 1:
