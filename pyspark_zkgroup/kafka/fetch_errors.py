@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark_zkgroup.errors import FetchError, OffsetOutOfRangeError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
-_ANEW = (
-    "Set the group's offset to one that exists, and start the query with a new checkpointLocation"
+_RESET = (
+    "Set the group's offset to one that exists (`zkgroup offsets reset`), then start the query "
+    "again on its checkpoint"
 )
 
 
@@ -24,13 +25,13 @@ def deleted(tp: TopicPartition, left: OffsetRange, start: int, end: int) -> Offs
         start=start,
         end=end,
         until=left.until,
-        advice=_ANEW,
+        advice=_RESET,
     )
 
 
 def ends_early(tp: TopicPartition, left: OffsetRange, ended: str) -> FetchError:
     return FetchError.of(
-        "log_too_short", partition=tp, offset=left.start, until=left.until, end=ended, advice=_ANEW
+        "log_too_short", partition=tp, offset=left.start, until=left.until, end=ended, advice=_RESET
     )
 
 
@@ -41,6 +42,6 @@ def cut(tp: TopicPartition, lost: OffsetRange, end: int, reason: str) -> FetchEr
         offset=lost.start,
         last=lost.until - 1,
         reason=reason,
-        advice=_ANEW,
+        advice=_RESET,
         end=end,
     )
