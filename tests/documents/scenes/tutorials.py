@@ -44,7 +44,11 @@ TUTORIAL_SCENES = (
             ),
             Printed(ONCE, "# reads every record a second time"),
             Printed(ONCE, "from pyspark_zkgroup import delta", proof=EACH_ONCE),
-            Printed(TWO, "from pyspark_zkgroup import delta", proof=EACH_ONCE),
+            Printed(
+                TWO,
+                "from pyspark_zkgroup import delta",
+                proof=f"{EACH_ONCE}\nstory.expect(produced, rows)",
+            ),
         ),
         in_clone=True,
     ),
