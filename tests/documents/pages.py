@@ -9,6 +9,7 @@ FROM_SPARK, FROM_UTILS = "docs/from-spark-kafka.md", "docs/from-kafkautils.md"
 SECURITY, CLUSTER = "docs/security.md", "docs/cluster.md"
 COORDINATOR, STOP = "docs/security-coordinator.md", "docs/stop.md"
 JOBS, SUBMIT = "docs/jobs.md", "docs/spark-submit.md"
+LOSS, IN_KAFKA = "docs/data-loss.md", "docs/offsets-in-kafka.md"
 DRAIN = (
     "python jobs/drain.py --zookeeper zk1:2181/kafka --group billing --subscribe orders,payments \\"
 )
@@ -22,9 +23,10 @@ SHARED = (
 TRIED_THERE = "tried with two workers by tests/packages/test_cluster.py"
 
 # A page's next command is for a group with a member: a drained member is listed as well.
-HAS_MEMBER = (
-    "until zkgroup members list billing --zookeeper zk1:2181/kafka --json "
+HAS_MEMBER, HAS_KAFKA_MEMBER = (
+    f"until zkgroup members list billing {place} --json "
     """| grep -q '"state": "member"'; do sleep 1; done"""
+    for place in ("--zookeeper zk1:2181/kafka", "--bootstrap-servers broker1:9092")
 )
 HAS_ONE_MEMBER, HAS_TWO_MEMBERS = (
     "until zkgroup describe shared --bootstrap-servers broker1:9092 --json "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.documents.pages import (
     CLUSTER,
     COORDINATOR,
+    LOSS,
     READS,
     SECURITY,
     STOP,
@@ -36,6 +37,15 @@ story.wait_for(lambda: spark.table("rows").count() >= story.records(), "all rows
                 STOP,
                 "zkgroup offsets reset billing --to-earliest --zookeeper zk1:2181/kafka"
                 "    # shows the change",
+            ),
+            Printed(
+                STOP,
+                "zkgroup offsets import billing undo.json --zookeeper zk1:2181/kafka --execute",
+            ),
+            Printed(
+                LOSS,
+                "zkgroup offsets reset billing --topic payments:1 --to-earliest "
+                "--zookeeper zk1:2181/kafka",
             ),
         ),
     ),
@@ -87,6 +97,9 @@ OTHER_SCENES = (
                 CLUSTER,
                 "make wheel    # into dist/: the sources, and the wheel made of them",
                 "the block of README runs it",
+            ),
+            NotRun(
+                CLUSTER, "export DELTA_JARS=$(python -m pyspark_zkgroup.delta.jars)", TRIED_THERE
             ),
             NotRun(CLUSTER, "# on every node, and where the driver runs", TRIED_THERE),
             NotRun(CLUSTER, "python -m pip install --no-deps --target zkgroup \\", TRIED_THERE),

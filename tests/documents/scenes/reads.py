@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tests.documents.pages import BATCHES, FROM_SPARK, FROM_UTILS, HAS_MEMBER, READS
+from tests.documents.pages import (
+    BATCHES,
+    FROM_SPARK,
+    FROM_UTILS,
+    HAS_KAFKA_MEMBER,
+    IN_KAFKA,
+    READS,
+)
 from tests.documents.steps import NotRun, Printed, Python, Scene, Shell
 
 BATCH_SCENES = (
@@ -87,7 +94,7 @@ story.produce("orders", 500)"""
             Printed(FROM_SPARK, "cd /data/checkpoints/old"),
             Printed(
                 FROM_SPARK,
-                "zkgroup offsets import billing /data/place.json --zookeeper zk1:2181/kafka",
+                "zkgroup offsets import billing /data/place.json --bootstrap-servers broker1:9092",
             ),
             Printed(
                 FROM_SPARK,
@@ -96,19 +103,25 @@ story.produce("orders", 500)"""
                 proof='story.expect(story.read(events, story.data("checkpoints/billing-1")), 500)',
             ),
             Shell(
-                'python "$CLONE"/jobs/stream_to_delta.py --zookeeper zk1:2181/kafka '
+                'python "$CLONE"/jobs/stream_to_delta.py --bootstrap-servers broker1:9092 '
                 "--group billing --subscribe orders,payments --table /data/billing "
                 "--checkpoint /data/checkpoints/billing-2",
                 beside=True,
             ),
-            Shell(HAS_MEMBER),
-            Printed(FROM_SPARK, "zkgroup stop billing --all --yes --zookeeper zk1:2181/kafka"),
+            Shell(HAS_KAFKA_MEMBER),
+            Printed(
+                FROM_SPARK, "zkgroup stop billing --all --yes --bootstrap-servers broker1:9092"
+            ),
             Python('story.produce("orders", 100)'),
             Printed(
                 FROM_SPARK,
                 'place = open("place.json").read()',
                 given="spark = story.spark(kafka=True)",
                 proof='story.expect(story.read(events, story.data("checkpoints/new")), 100)',
+            ),
+            Printed(
+                FROM_SPARK,
+                "zkgroup offsets reset billing --topic orders --to-time 2026-11-23T02:08:20Z \\",
             ),
         ),
     ),
@@ -127,6 +140,11 @@ story.produce("orders", 500)"""
                 "def save(frame, batch_id):\n    saved.append(frame.count())",
                 proof='story.wait_for(lambda: sum(saved) >= story.records(), "all rows", query)\n'
                 "story.stop(query)\nstory.expect(sum(saved), story.records())",
+            ),
+            Printed(
+                FROM_UTILS,
+                "zkgroup offsets reset billing --to-time 2026-11-23T02:08:20Z "
+                "--zookeeper zk1:2181/kafka --execute",
             ),
             Printed(
                 FROM_UTILS,
@@ -178,6 +196,11 @@ consumer.close()"""
                 FROM_UTILS,
                 "zkgroup offsets export billing --in-kafka --zookeeper zk1:2181/kafka "
                 "--to place.json",
+            ),
+            Printed(
+                IN_KAFKA,
+                "zkgroup offsets export billing --in-kafka --to in-kafka.json "
+                "--zookeeper zk1:2181/kafka",
             ),
             Shell("zkgroup offsets show billing --zookeeper zk1:2181/kafka"),
         ),
