@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from pyspark_zkgroup.cli.json_keys import KeyTwiceError, unique_keys
+from pyspark_zkgroup.cli.strict_json import KeyTwiceError, no_constant, unique_keys
 from pyspark_zkgroup.inspect.jvm_version import NEWEST, JvmVersion
 from pyspark_zkgroup.jvm.topics import legal_name
 
@@ -35,7 +35,7 @@ def read_question(data: bytes) -> Question:
     """What FILE asks. BadInput says which part of it cannot be used."""
     try:
         text = data.decode("utf-8-sig")
-        value: Any = json.loads(text, parse_constant=_no_constant, object_pairs_hook=unique_keys)
+        value: Any = json.loads(text, parse_constant=no_constant, object_pairs_hook=unique_keys)
     except KeyTwiceError as error:
         raise BadInput(f"the file has {error.key!r} more than once: delete one of them") from None
     except (ValueError, RecursionError) as error:
@@ -81,7 +81,3 @@ def _key(value: Mapping[str, object], key: str) -> object:
 
 def bad(what: str, value: object, allowed: str) -> NoReturn:
     raise BadInput(f"{what} is {json.dumps(value)[:200]}, but must be {allowed}")
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no value")

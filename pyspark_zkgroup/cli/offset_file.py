@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark_zkgroup.cli.json_keys import KeyTwiceError, unique_keys
+from pyspark_zkgroup.cli.strict_json import KeyTwiceError, unique_keys
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.jvm.topics import legal_name
 from pyspark_zkgroup.model import TopicPartition

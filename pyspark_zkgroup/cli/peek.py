@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
@@ -19,6 +19,7 @@ from rich.table import Table
 from pyspark_zkgroup.cli.cells import add_row, say
 from pyspark_zkgroup.cli.reach import access_given, bootstrap_option, config_option, registry_option
 from pyspark_zkgroup.cli.schema import newest_of, registry_given
+from pyspark_zkgroup.cli.strict_json import no_constant
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.model import TopicPartition
@@ -177,7 +178,7 @@ class _Reader:
             bad = None if corrupt is None else str(corrupt["reason"])
         elif self.form == "json" and value is not None:
             try:
-                value = json.loads(value, parse_constant=_no_constant)
+                value = json.loads(value, parse_constant=no_constant)
             except (ValueError, RecursionError):
                 bad = "value: not JSON"
         return Record(
@@ -268,10 +269,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(one) for one in value]
     return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no value")
 
 
 def _plain(scalar: Any) -> Any:

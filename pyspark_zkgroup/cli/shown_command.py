@@ -15,4 +15,4 @@ def shown_command(name: str, *arguments: object, options: Sequence[str] = ()) ->
         words = [*options, "--", *texts]
     else:
         words = [*texts, *options]
-    return " ".join(["zkgroup", name, *map(shlex.quote, words)])
+    return f"zkgroup {name} {shlex.join(words)}"

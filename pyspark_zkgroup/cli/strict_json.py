@@ -1,8 +1,8 @@
-"""Reads JSON of files that people edit: a key that is there twice is refused."""
+"""What `json.loads` would take silently, refused: a key that is there twice, and NaN."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 
 class KeyTwiceError(Exception):
@@ -21,3 +21,8 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise KeyTwiceError(key)
         found[key] = value
     return found
+
+
+def no_constant(name: str) -> NoReturn:
+    """For `json.loads(parse_constant=...)`: NaN and Infinity are no JSON."""
+    raise ValueError(f"{name} is no value")
