@@ -22,6 +22,7 @@ DELTA_SCENES = (
                 proof=ALL_IN_DELTA,
             ),
             NotRun(INGEST, "query = delta.ingest(", "tests/spark/test_ingest_s3.py writes to S3"),
+            NotRun(INGEST, "from deltalake import DeltaTable", "its table is in S3"),
             Printed(JOBS, "python jobs/compact.py --table /data/billing --vacuum-hours 168"),
         ),
         in_clone=True,
