@@ -273,7 +273,7 @@ def test_a_newcomer_has_nothing_of_the_developers() -> None:
 
 
 def test_scenes_bring_what_they_stand_on() -> None:
-    (alone,) = selected(["docs/databricks.md"])
+    (alone,) = selected(["docs/cluster.md"])
     assert prepared([alone], is_installed=False) == [INSTALL, alone]
     assert prepared([alone], is_installed=True) == [alone]
     assert prepared([TRY_IT], is_installed=False) == [TRY_IT]

@@ -113,17 +113,6 @@ OTHER_SCENES = (
         ),
         servers="none",
     ),
-    Scene(
-        "on Databricks",
-        (
-            NotRun(
-                "docs/databricks.md",
-                'password = dbutils.secrets.get("kafka", "password")',
-                "needs Databricks: dbutils is there alone",
-            ),
-        ),
-        servers="none",
-    ),
 )
 
 # Last: what takes longest.
