@@ -60,8 +60,8 @@ def writer(
     trigger and name, and start it.
 
     `path` or `table`: the table, by its directory or by its name in the catalog. `columns`: the
-    table's names for topic, partition, offset and epoch, where they differ. `epoch`: a number to
-    write all records once more under, in a column of its name. `checkpointLocation`: that of the
+    table's names for topic, partition, offset and epoch, where they differ. `epoch`: write all
+    records once more, with this number in the column `epoch`. `checkpointLocation`: that of the
     query.
 
     DeltaError if the session has no Delta, or a column of the frame or the table is missing.

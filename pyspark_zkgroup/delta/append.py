@@ -66,8 +66,8 @@ def append_once(
     """Append the rows of `batch` that the table does not have yet. Return how many rows it had.
 
     `path` or `table`: the table, by its directory or by its name in the catalog. `columns`: the
-    table's names for topic, partition, offset and epoch, where they differ. `epoch`: a number to
-    write all records once more under, in a column of its name.
+    table's names for topic, partition, offset and epoch, where they differ. `epoch`: write all
+    records once more, with this number in the column `epoch`.
 
     The table is created if it does not exist. Any process may call this again with the same rows.
     The batch is kept in memory (or on disk) meanwhile, since it is read before it is written.
@@ -145,8 +145,8 @@ def appender(
     and the table are checked now.
 
     `path` or `table`: the table, by its directory or by its name in the catalog. `columns`: the
-    table's names for topic, partition, offset and epoch, where they differ. `epoch`: a number to
-    write all records once more under, in a column of its name. `checkpointLocation`: that of the
+    table's names for topic, partition, offset and epoch, where they differ. `epoch`: write all
+    records once more, with this number in the column `epoch`. `checkpointLocation`: that of the
     query. Spark logs each batch's plan there before it runs the batch, so the appender need not
     read it twice.
 

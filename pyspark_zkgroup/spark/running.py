@@ -49,8 +49,8 @@ def run_until_stopped(query: StreamingQuery, say: Say = _say) -> bool:
 
 
 def stop_on_sigterm(query: StreamingQuery) -> bool:
-    """Do as `run_until_stopped` does with `query`, without messages, for jobs that have their own.
-    It returns and raises the same.
+    """Call `run_until_stopped` with `query`, but print no messages: for jobs that print their own.
+    Returns and raises the same.
 
         is_complete = stop_on_sigterm(query)
     """
