@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.documents.pages import ALL_IN_DELTA, DRAIN, JOBS, README, READS, STREAM_WITH_DELTA
+from tests.documents.pages import ALL_IN_DELTA, DRAIN, JOBS, README, STREAM_WITH_DELTA
 from tests.documents.steps import Printed, Python, Scene
 
 README_SCENES = (
@@ -32,7 +32,14 @@ print("rows:", rows())""",
                 README,
                 "# ZooKeeper: the group uses the nodes of the old consumers",
                 given="spark = story.spark()",
-                proof=READS.format(stream="orders"),
+                proof="""\
+checkpoint = story.data("checkpoints/billing-1")
+with story.paced("orders"):
+    writer = orders.writeStream.format("memory").queryName("rows")
+    query = writer.option("checkpointLocation", checkpoint).start()
+    story.wait_for(lambda: spark.table("rows").count() > 0, "rows", query)
+    story.stop(query)
+print("rows:", spark.table("rows").count())""",
             ),
         ),
     ),
