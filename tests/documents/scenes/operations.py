@@ -40,6 +40,10 @@ story.wait_for(lambda: spark.table("rows").count() >= story.records(), "all rows
             ),
             Printed(
                 STOP,
+                "zkgroup offsets reset billing --topic orders --to-time 2026-11-23T02:08:20Z \\",
+            ),
+            Printed(
+                STOP,
                 "zkgroup offsets import billing undo.json --zookeeper zk1:2181/kafka --execute",
             ),
             Printed(
