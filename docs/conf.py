@@ -17,6 +17,9 @@ extensions = ["myst_parser"]
 # Headings have the anchors that they have where the repository is browsed.
 myst_heading_anchors = 4
 
+# Quotes and dashes are those of the source: commands and JSON can be copied.
+smartquotes = False
+
 html_theme = "furo"
 html_title = f"zkgroup {release}"
 html_show_copyright = False

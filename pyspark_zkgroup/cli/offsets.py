@@ -104,8 +104,8 @@ def _writing(command: Any) -> Any:
         click.option(
             "--also-kafka",
             is_flag=True,
-            help="Set the offsets in Kafka as well, including those of other writers; the "
-            "copies of zkgroup members are always set.",
+            help="For a group in ZooKeeper: also replace offsets in Kafka that another client has "
+            "committed. Copies that zkgroup members have written are always replaced.",
         ),
         click.option(
             "--undo",

@@ -42,7 +42,7 @@ SECTION: Final = Section(__name__, "Columns")
 
 INCLUDE_HEADERS = SECTION.option("includeHeaders", rules.FLAG, False)
 """Without `.schema(...)`, give rows a column `headers` of the type
-array<struct<key:string,value:binary>>: null for a record without any.
+`array<struct<key:string,value:binary>>`: null for a record without headers.
 """
 KEY_FORMAT: Final[Option[FormatName]] = SECTION.option("key.format", _FORMAT, "binary")
 """Format of the keys. json: `.schema(...)` gives the column `key` the type STRUCT, ARRAY or MAP.

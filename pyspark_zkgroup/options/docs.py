@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -18,6 +19,21 @@ from pyspark_zkgroup.options.refusals import ADDED_BY_SPARK, FIXED, OTHERS_OF_KA
 
 PAGE: Final = Path("docs") / "options.md"
 WIDTH: Final = 100
+
+_SPAN: Final = re.compile(r"(`[^`]*`)")
+# Options, where they cannot be taken for words.
+_NAMES: Final = "|".join(
+    re.escape(one.name) for one in TABLE.options if re.search(r"[.A-Z]", one.name)
+)
+_CODE: Final = re.compile(
+    r"\{(?:[^{}]|\{[^{}]*\})*\}"  # JSON
+    r"|\btrigger\(\w+=\w+\)"
+    r"|(?<![\w-])--[a-z][\w-]*"  # an option of a command
+    r"|\borg\.apache\.kafka\.[\w.]+ required [^;]*;"  # a line of JAAS
+    r"|(?<![\w.*])(?:\*|[A-Za-z][\w.]*)=\w+(?:[.-]\w+)*"  # name=value
+    r"|\b(?:ZKGROUP|__)_*[A-Za-z]\w*\b"  # variables of the environment, topics of the brokers
+    rf"|'(?:{_NAMES})'|(?<![\w.])(?:{_NAMES})(?![\w=]|\.\w)"
+)
 
 _INTRODUCTION = """\
 # Options
@@ -110,9 +126,12 @@ def _entry(option: Option[Any]) -> str:
 
 
 def _wrapped(text: str, after: str = "") -> list[str]:
-    return wrap(
-        text, WIDTH, subsequent_indent=after, break_long_words=False, break_on_hyphens=False
+    """Return the lines of a paragraph; code is not broken."""
+    kept = _SPAN.sub(lambda code: code[0].replace(" ", "\0"), text)
+    lines = wrap(
+        kept, WIDTH, subsequent_indent=after, break_long_words=False, break_on_hyphens=False
     )
+    return [line.replace("\0", " ") for line in lines]
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -125,7 +144,21 @@ def _cell(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return text.replace("<", "&lt;")
+    """Return the text in Markdown, where code is not changed and links have no folder."""
+    parts = _SPAN.split(marked(text).replace("](docs/", "]("))
+    return "".join(p if p.startswith("`") else p.replace("<", "&lt;") for p in parts)
+
+
+def marked(text: str) -> str:
+    """Return the text with JSON, options and their values as code.
+
+    Outside of code a site may set quotes and dashes that no program reads.
+    """
+    parts = _SPAN.split(text)
+    return "".join(
+        p if p.startswith("`") else _CODE.sub(lambda code: f"`{code[0].strip(chr(39))}`", p)
+        for p in parts
+    )
 
 
 def _default(option: Option[Any]) -> str:

@@ -45,9 +45,7 @@ GROUP_NAME = Rule(
     f"one or more {rules.NAME_ALLOWED}, except the reserved {' and '.join(RESERVED_GROUPS)}",
     _group_id,
 )
-CHECKPOINT_PATH = Rule(
-    "a path, a file: or dbfs: address (other file systems through a mount)", _checkpoint
-)
+CHECKPOINT_PATH = Rule("a path that the driver can open, or a file: or dbfs: address", _checkpoint)
 FUNCTION_NAME = rules.matching(
     r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*",
     "module:function, such as our_caches:moved",
@@ -84,9 +82,11 @@ at once. The consumer id is then group.id, an underscore and this id. Queries th
 same time need different ids.
 """
 CHECKPOINT = SECTION.optional("checkpointLocation", CHECKPOINT_PATH, in_batch="refused")
-"""The writer's checkpointLocation, which Spark does not pass to sources. With it, a query that is
-stopped finds its last finished batch in Spark's commit log and commits it before it leaves.
-Without it, that batch stays uncommitted.
+"""The same path as the writer's checkpointLocation, which Spark does not pass to sources. With this
+option, `query.stop()` commits the last finished batch: the query finds that batch in Spark's commit
+log. Without it, that batch stays uncommitted. Leave the option out for checkpoints on abfss://,
+s3://, gs:// or hdfs://, and [stop the query](docs/stop.md) with `pyspark_zkgroup.stop(query)`, which
+commits without it.
 """
 STRATEGY = SECTION.option(
     "partition.assignment.strategy",
@@ -113,7 +113,7 @@ OFFSETS_STORAGE: Final[Option[OffsetsStorage]] = SECTION.option(
 """kafka: the group's offsets are also kept in Kafka, where kafka-consumer-groups and lag exporters
 look. Each commit is first made in ZooKeeper, which fences it, then copied. A query starts at
 Kafka's offset if ZooKeeper has none, or if another client has committed a newer one to Kafka.
-See docs/offsets-in-kafka.md.
+See [Offsets in Kafka](docs/offsets-in-kafka.md).
 """
 DUAL_COMMIT = SECTION.optional(
     "dual.commit.enabled", rules.FLAG, default_text="true if offsets.storage is kafka, else false"
@@ -131,7 +131,10 @@ REBALANCE_WAIT = SECTION.optional(
 )
 """How long a query that ends by itself (availableNow, once) waits at its start for partitions that
 other members have not released, or whose dead owner's session has not ended. After that it reads
-what it has. A query that runs until it is stopped does not wait: it claims them when they are free.
+what it has. A query that runs until it is stopped does not wait: it claims such partitions when
+they are free. With [protocol=kafka](docs/protocol-kafka.md) any query also waits up to this time,
+but at most 2 s, for a rebalance to end. A query that is restarted waits up to session.timeout.ms
+plus this time for partitions of its last batch that another member owns.
 """
 MAX_POLL_INTERVAL = SECTION.option(
     "max.poll.interval.ms",

@@ -59,8 +59,8 @@ AWS_MSK_IAM the package botocore.
 JAAS = LOGIN.optional("kafka.sasl.jaas.config", tls.LOGIN_MODULE, secret=True)
 """Credentials of the login, as a line of JAAS: PlainLoginModule and ScramLoginModule with username
 and password, OAuthBearerLoginModule, IAMLoginModule, or Krb5LoginModule with useTicketCache. See
-docs/security.md. Never shown in messages; `${env:NAME}` or `${directory:/path:file}` keeps a
-password out of Spark's plans.
+[Security](docs/security.md#logins). Never shown in messages; `${env:NAME}` or
+`${directory:/path:file}` keeps a password out of Spark's plans.
 """
 KERBEROS_SERVICE = LOGIN.optional("kafka.sasl.kerberos.service.name", tls.SERVICE)
 """The name of the brokers' service in Kerberos, usually kafka."""
@@ -80,8 +80,8 @@ TOKEN_FUNCTION = LOGIN.optional("oauth.token.function", FUNCTION)
 on driver and executors, where its module must be installed.
 """
 TRUST_TYPE = CERTIFICATES.option("kafka.ssl.truststore.type", tls.STORE, "JKS")
-"""The type of kafka.ssl.truststore.location. Only PEM is supported: docs/security.md shows how to
-convert other types.
+"""The type of kafka.ssl.truststore.location. Only PEM is supported:
+[Security](docs/security.md) shows how to convert other types.
 """
 TRUST_LOCATION = CERTIFICATES.optional(
     "kafka.ssl.truststore.location",

@@ -29,8 +29,8 @@ PROTOCOL: Final[Option[ProtocolName | None]] = SECTION.optional(
 consumers may be in the group. zookeeper: each member computes the same assignment; old JVM
 consumers may be in the group. coordinator: an elected coordinator assigns, so that a change in a
 large group costs little and moves few partitions; all members must use this protocol or light.
-light: the same coordinator, reached over the network, so that the query needs no ZooKeeper. See
-docs/protocols.md. Use a new checkpoint when you change it.
+light: the same coordinator, reached over the network, so that the query needs no ZooKeeper.
+[Protocols](docs/protocols.md) compares them. Use a new checkpoint when you change the protocol.
 """
 CANDIDATE = SECTION.option("coordinator.candidate", FLAG, True, in_batch="refused")
 """Whether this query's driver may be elected coordinator of all groups of this ZooKeeper. Requires
@@ -41,7 +41,7 @@ GROUP_SESSION_TIMEOUT = SECTION.option(
     "session.timeout.ms",
     duration_ms(),
     10_000,
-    default_text="10000; three times heartbeat.interval.ms if only that is set and this is longer",
+    default_text="10000, or three times heartbeat.interval.ms if that is more",
     in_batch="refused",
 )
 """How long the brokers, or the coordinator, keep a member in the group that they no longer hear

@@ -96,9 +96,10 @@ and names the partition. latest: start at the end of its log.
 """
 FAIL_ON_DATA_LOSS = SECTION.option("failOnDataLoss", rules.FLAG, True)
 """What to do when records are gone before they were read: retention has passed the group's offset,
-or a topic was deleted or recreated. true: the query fails with an error that names partition,
-offsets and gap. false: the query warns, counts the gap in its progress, and continues at the
-start of the log. A batch read warns and continues in the same way.
+a topic was deleted or recreated, or a log was truncated. true: the query fails with an error that
+names partition, offsets and gap. false: the query warns, counts the gap in its progress, and reads
+the records that exist, as [Deal with data loss](docs/data-loss.md) explains. A batch read warns and
+reads the records that exist.
 """
 
 

@@ -69,8 +69,8 @@ THREADS_BY_TOPIC = Rule(
 SECTION: Final = Section(__name__, "Topics")
 
 SUBSCRIBE = SECTION.optional("subscribe", TOPICS)
-"""Topics to read. Exactly one of subscribe, subscribePattern, excludePattern and assign is
-required.
+"""Topics to read. Exactly one of `subscribe`, subscribePattern, excludePattern and `assign`
+is required.
 """
 ASSIGN = SECTION.optional("assign", PARTITIONS)
 """Read these partitions without joining the group. Nothing is shared and no other member takes

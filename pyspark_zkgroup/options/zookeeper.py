@@ -71,7 +71,7 @@ CONNECT: Final[Option[ConnectString | None]] = SERVERS.optional(
 their nodes. The chroot must exist. Leave it out for a Kafka without ZooKeeper.
 """
 SESSION_TIMEOUT = SESSION.option("zookeeper.session.timeout.ms", duration_ms(), 6000)
-"""How long ZooKeeper keeps the claims of a member that it no longer hears from. The servers may
+"""How long a member that ZooKeeper no longer hears from keeps its partitions. The servers may
 grant less or more (2 to 20 of their ticks by default).
 """
 CONNECTION_TIMEOUT = SESSION.optional(

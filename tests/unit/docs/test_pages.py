@@ -20,6 +20,7 @@ GENERATED = ("options.md", "errors.md", "cli.md", "api.md", "benchmarks.md")
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _CODE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 _SHELL = re.compile(r"^ *```sh\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"`[^`]*`")
 _INLINE = re.compile(r"`(zkgroup\s[^`<]+)`")  # "zkgroup <token>" is no command
 
 
@@ -146,6 +147,57 @@ def test_a_page_that_is_hard_to_read_would_be_found() -> None:
     wide = "word " * 21
     assert unwieldy(f"{wide}\n\n| {wide} |\n\n```text\n{wide}\n```\n", 9) == [wide]
     assert unwieldy("a\n" * 6 + "\n" + "- b\n" * 6, 12) == ["13 lines", "6 lines: a"]
+
+
+def prose(text: str) -> str:
+    """Return a page without its code."""
+    return _SPAN.sub("", _CODE.sub("", text))
+
+
+def outside_of_code(text: str) -> list[str]:
+    """Return lines with options of commands or JSON that a site would show as prose."""
+    found = re.compile(r"""(?<![\w|-])--[a-z]|\{\\?["']""")
+    lines = prose(text).splitlines()
+    return [line for line in lines if not line.startswith(("<!--", "#")) and found.search(line)]
+
+
+def uneven(text: str) -> list[str]:
+    """Return the rows of tables that have more or fewer cells than their heads."""
+    found, cells = [], 0
+    for line in _CODE.sub("", text).splitlines():
+        bars = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+        cells = (cells or bars) if bars else 0
+        found += [line] if bars != cells else []
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_options_and_json_are_code(page: Path) -> None:
+    assert outside_of_code(page.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_row_of_a_table_has_the_cells_of_its_head(page: Path) -> None:
+    assert uneven(page.read_text(encoding="utf-8")) == []
+
+
+def test_the_site_keeps_quotes_and_dashes() -> None:
+    lines = (PROJECT / "docs" / "conf.py").read_text(encoding="utf-8").splitlines()
+    assert "smartquotes = False" in lines
+
+
+def test_examples_of_commands_can_be_run() -> None:
+    blocks = re.findall(r"^```text\n(zkgroup .*)\n```", reference.cli(), re.MULTILINE)
+    assert len(blocks) > 15
+    assert {line: why for line in blocks if (why := wrong(line))} == {}
+
+
+def test_broken_tables_and_code_in_prose_would_be_found() -> None:
+    assert uneven("| a | b |\n| - | - |\n| `c|d` | e |\n| `c\\|d` | e |\n") == ["| `c|d` | e |"]
+    assert outside_of_code('a --b\n`--b` {"c": 1}\n`{"c"}`\n```sh\na --b\n```\n') == [
+        "a --b",
+        ' {"c": 1}',
+    ]
 
 
 def test_what_is_not_there_would_be_found() -> None:
