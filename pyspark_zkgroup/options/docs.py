@@ -29,7 +29,7 @@ _CODE: Final = re.compile(
     r"\{(?:[^{}]|\{[^{}]*\})*\}"  # JSON
     r"|\btrigger\(\w+=\w+\)"
     r"|(?<![\w-])--[a-z][\w-]*"  # an option of a command
-    r"|\borg\.apache\.kafka\.[\w.]+ required [^;]*;"  # a line of JAAS
+    r"|\borg\.apache\.[\w.]+ required [^;]*;"  # a line of JAAS
     r"|(?<![\w.*])(?:\*|[A-Za-z][\w.]*)=\w+(?:[.-]\w+)*"  # name=value
     r"|\b(?:ZKGROUP|__)_*[A-Za-z]\w*\b"  # variables of the environment, topics of the brokers
     rf"|'(?:{_NAMES})'|(?<![\w.])(?:{_NAMES})(?![\w=]|\.\w)"

@@ -83,10 +83,10 @@ same time need different ids.
 """
 CHECKPOINT = SECTION.optional("checkpointLocation", CHECKPOINT_PATH, in_batch="refused")
 """The same path as the writer's checkpointLocation, which Spark does not pass to sources. With this
-option, `query.stop()` commits the last finished batch: the query finds that batch in Spark's commit
-log. Without it, that batch stays uncommitted. Leave the option out for checkpoints on abfss://,
-s3://, gs:// or hdfs://, and [stop the query](docs/stop.md) with `pyspark_zkgroup.stop(query)`, which
-commits without it.
+option, `query.stop()` commits the last finished batch: the query finds that batch in Spark's
+commit log. Without it, that batch stays uncommitted. Leave the option out for checkpoints on
+abfss://, s3://, gs:// or hdfs://, and [stop the query](docs/stop.md) with
+`pyspark_zkgroup.stop(query)`, which commits without the option.
 """
 STRATEGY = SECTION.option(
     "partition.assignment.strategy",

@@ -15,7 +15,7 @@ from pyspark_zkgroup.options.option import Option, Section
 from pyspark_zkgroup.options.rules import FLAG, Rule, duration_ms
 from pyspark_zkgroup.options.tls import NO_EFFECT, PemFile, TlsOptions
 from pyspark_zkgroup.security import placeholders
-from pyspark_zkgroup.security.login import zookeeper_login
+from pyspark_zkgroup.security.login import DIGEST, zookeeper_login
 from pyspark_zkgroup.security.sasl import Kerberos, Password
 from pyspark_zkgroup.security.zookeeper_security import ZooKeeperSecurity
 from pyspark_zkgroup.zk.port import SessionSettings
@@ -131,7 +131,14 @@ TLS_VERSIONS = CERTIFICATES.option(
     default_text="TLSv1.2,TLSv1.3",
 )
 """The TLS versions that may be used."""
-JAAS = LOGIN.optional("zookeeper.sasl.jaas.config", tls.LOGIN_MODULE, secret=True)
+JAAS = LOGIN.optional(
+    "zookeeper.sasl.jaas.config",
+    Rule(
+        f'one login module, such as {DIGEST} required username="..." password="...";',
+        tls.LOGIN_MODULE.read,
+    ),
+    secret=True,
+)
 """Credentials of the login, as a line of JAAS as in the section Client of a JVM's file:
 DigestLoginModule with username and password (DIGEST-MD5), or Krb5LoginModule with useTicketCache
 (GSSAPI). Needs the package pure-sasl on the driver. Never shown in messages.

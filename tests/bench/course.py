@@ -50,7 +50,7 @@ MEMORY_CASES = ((memory.LONG, "none"), (memory.LARGE, "none"))
 PEER = "spark-sql-kafka-0-10 of the same Spark, with "
 TOPICS = (
     "4 partitions, batches of 64 kB before compression, as Kafka's Java classes compress them; "
-    "records are a key and JSON with repeating, random and worded fields"
+    "each record has a key and a JSON value of repeated names, random numbers and words"
 )
 Failed = (BenchError, ZkgroupError, PySparkException, Py4JError, OSError)
 

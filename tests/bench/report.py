@@ -21,10 +21,10 @@ SUMMARY = {
 }
 """The cases that README.md shows, in words."""
 HOW = (
-    "Rows per second are those of the micro-batch that reads the whole topic (addBatch: the tasks "
-    "read, the sink takes), the median of the runs after a warm-up, in turns on one broker and in "
-    "one Spark. Not in it, for both: starting the query and planning, which happen once and not "
-    "with every record; ratio_with_planning in bench.json has it."
+    "one micro-batch reads the whole topic. Rows per second are its rows divided by the time that "
+    "Spark reports as addBatch (the tasks read, the sink writes); the table has the median of the "
+    "runs. Starting the query and planning are not included for either source; "
+    "ratio_with_planning in bench.json includes the planning"
 )
 
 
@@ -146,8 +146,8 @@ def _trigger(found: Sequence[Mapping[str, Any]]) -> Grid:
         "p50 ms",
         "p95 ms",
         "addBatch p50",
-        "to Spark's",
-        "to bare",
+        "p50 / Spark's",
+        "p50 / bare",
     )
     return Grid("Triggers of 1,000 rows in 4 tasks", columns, tuple(rows))
 

@@ -158,10 +158,9 @@ story.produce("orders", 500)"""
         (
             Printed(
                 FROM_UTILS,
-                "def save_and_note(rdd):",
+                "import json",
                 # Of Spark 2 only this much of an RDD is needed.
                 given="""\
-import json
 from types import SimpleNamespace
 
 done = SimpleNamespace(topic="orders", partition=0, untilOffset=1200)
