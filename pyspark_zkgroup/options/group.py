@@ -45,7 +45,9 @@ GROUP_NAME = Rule(
     f"one or more {rules.NAME_ALLOWED}, except the reserved {' and '.join(RESERVED_GROUPS)}",
     _group_id,
 )
-CHECKPOINT_PATH = Rule("a path that the driver can open, or a file: or dbfs: address", _checkpoint)
+CHECKPOINT_PATH = Rule(
+    "a path that the driver can open, such as a mount, or a file: or dbfs: address", _checkpoint
+)
 FUNCTION_NAME = rules.matching(
     r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*",
     "module:function, such as our_caches:moved",

@@ -14,8 +14,9 @@ def test_the_page_is_the_one_the_table_makes() -> None:
 
 
 def test_every_option_has_an_anchor_and_its_facts() -> None:
+    text = page()
     for option in TABLE.options:
-        entry = page().partition(f"\n### {option.name}\n")[2].partition("\n#")[0]
+        entry = text.partition(f"\n### {option.name}\n")[2].partition("\n#")[0]
         assert entry.count("\n- Default: ") == entry.count("\n- Allowed: ") == 1, option.name
 
 

@@ -291,9 +291,8 @@ COMMITS = (
             (
                 "Option 'checkpointLocation' is 's3://bucket/x', which is not a path that "
                 "Python on "
-                "the driver can open. Allowed: a path, a file: or dbfs: address (other "
-                "file systems "
-                "through a mount)"
+                "the driver can open. Allowed: a path that the driver can open, such as "
+                "a mount, or a file: or dbfs: address"
             ),
         ),
         # What does not go together.
