@@ -9,6 +9,7 @@ from typing import Final
 
 from pyspark_zkgroup.errors import ZkgroupError
 from pyspark_zkgroup.options import parse
+from pyspark_zkgroup.options.group import seen_checkpoint
 from pyspark_zkgroup.options.missing import Use
 
 # Which option of the reader an argument stands for.
@@ -27,8 +28,6 @@ _OPTIONS: Final = {
 # And which more in a stream. In a backfill they mean the job alone.
 _STREAM_OPTIONS: Final = {
     "max_offsets": "maxOffsetsPerTrigger",
-    # So that the reader can see in Spark's commit log that its last batch is done.
-    "checkpoint": "checkpointLocation",
 }
 
 
@@ -143,6 +142,9 @@ def checked(
 def reader_options(arguments: argparse.Namespace, use: Use) -> dict[str, str]:
     names = {**_OPTIONS, **(_STREAM_OPTIONS if use == "stream" else {})}
     found = {names[name]: value for name, value in vars(arguments).items() if name in names}
+    if use == "stream":
+        # So that the reader can see in Spark's commit log that its last batch is done.
+        found |= seen_checkpoint(arguments.checkpoint)
     found |= dict(arguments.option)
     return {name: str(value) for name, value in found.items() if value is not None}
 

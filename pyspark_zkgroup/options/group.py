@@ -31,12 +31,16 @@ def _group_id(text: str) -> str:
     return found
 
 
+def _is_opened_by_python(location: str) -> bool:
+    scheme, colon, path = location.partition(":")
+    if not colon or not re.fullmatch("[a-zA-Z][a-zA-Z0-9+.-]*", scheme):
+        return True
+    return scheme in ("file", "dbfs") and path.startswith("/")
+
+
 def _checkpoint(text: str) -> str:
     """As given, if Python on the driver can read Spark's commit log there."""
-    scheme, colon, path = rules.not_empty(text).partition(":")
-    if not colon or not re.fullmatch("[a-zA-Z][a-zA-Z0-9+.-]*", scheme):
-        return text
-    if scheme not in ("file", "dbfs") or not path.startswith("/"):
+    if not _is_opened_by_python(rules.not_empty(text)):
         raise ValueError("is not a path that Python on the driver can open")
     return text
 
@@ -213,3 +217,11 @@ def group(given: Given, *, session_timeout_ms: int, in_kafka: bool) -> Group:
         max_poll_interval_ms=poll_ms,
         rebalance_callback=given.value(REBALANCE_CALLBACK),
     )
+
+
+def seen_checkpoint(location: str) -> dict[str, str]:
+    """Return the option that shows a source the query's checkpoint; none where it is unreadable.
+
+    A query that is stopped by `pyspark_zkgroup.stop` commits its last batch without it.
+    """
+    return {CHECKPOINT.name: location} if _is_opened_by_python(location) else {}

@@ -26,6 +26,7 @@ from pyspark_zkgroup.delta.keys import keys
 from pyspark_zkgroup.delta.lock import alone, local_directory
 from pyspark_zkgroup.delta.session import check_has_jvm
 from pyspark_zkgroup.errors import DeltaError
+from pyspark_zkgroup.options.group import seen_checkpoint
 from pyspark_zkgroup.schema import Column, spark_ddl
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def ingest(
     with _registering:
         spark.dataSource.register(source_for(storage))
         # Shows the source at a stop that Spark has logged the last batch.
-        reader = spark.readStream.format(NAME).option("checkpointLocation", checkpointLocation)
+        reader = spark.readStream.format(NAME).options(**seen_checkpoint(checkpointLocation))
         frame = reader.options(**options).options(**given(target, row_schema.json())).load()
     commit = Committer(Commits(target, accept_gaps=accept_gaps), dict(options))
     return frame.writeStream.foreachBatch(commit).option("checkpointLocation", checkpointLocation)

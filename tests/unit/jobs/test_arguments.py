@@ -43,6 +43,26 @@ def test_right_arguments_are_taken(name: str) -> None:
     assert found["kafka.client.rack"] == "a"
 
 
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize(
+    ("checkpoint", "seen"),
+    [
+        ("/data/c", "/data/c"),
+        ("file:/data/c", "file:/data/c"),
+        # Spark opens these and Python cannot: the reader is shown none, and the job runs.
+        ("hdfs://nn/c", None),
+        ("s3a://lake/c", None),
+        ("abfss://lake@a.b/c", None),
+    ],
+)
+def test_the_reader_is_shown_a_checkpoint_that_it_can_open(
+    name: str, checkpoint: str, seen: str | None
+) -> None:
+    given = [*SERVERS, "--table", "/data/t", "--checkpoint", checkpoint, "--group", "g"]
+    arguments = job(name)._arguments(given)
+    assert reader_options(arguments, "stream").get("checkpointLocation") == seen
+
+
 EVERYWHERE = [
     (["--option", "trheads=2"], "[ZKG-001] Option 'trheads'"),
     (["--option", "threads"], "'threads' is not NAME=VALUE"),
