@@ -44,8 +44,8 @@ GROUP_SESSION_TIMEOUT = SECTION.option(
     default_text="10000, or three times heartbeat.interval.ms if that is more",
     in_batch="refused",
 )
-"""How long the brokers, or the coordinator, keep a member in the group that they no longer hear
-from. Requires protocol=kafka or light. The minimum is 1000 with a coordinator, and
+"""After this time without a sign of life from a member, the brokers, or the coordinator, remove
+it from the group. Requires protocol=kafka or light. The minimum is 1000 with a coordinator, and
 group.min.session.timeout.ms with brokers (6000 by default). A restart after a crash waits that
 long, unless 'member.id' is given.
 """

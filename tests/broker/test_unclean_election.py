@@ -160,9 +160,9 @@ def test_a_log_that_was_cut_and_has_grown_again(
     new = scene.produce("new", NEW)
     unread = KEPT + CUT - max(read, KEPT)
     what = (
-        f"Offsets {KEPT} to {KEPT + CUT - 1} of {scene.partition} were lost, {unread} of them "
-        f"before they were read: the log was truncated (unclean leader election). The group's "
-        f"offset is {read}, and the log now ends at {KEPT + NEW}"
+        f"The log of {scene.partition} was truncated (unclean leader election): offsets {KEPT} to "
+        f"{KEPT + CUT - 1} were lost, {unread} of them before they were read. The group's offset "
+        f"is {read}. With what was written since, the log ends at {KEPT + NEW}"
     )
     before = list(query.values)
     assert len(before) == read
