@@ -5,11 +5,6 @@ from __future__ import annotations
 from pyspark_zkgroup.errors import FetchError, OffsetOutOfRangeError
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 
-_RESET = (
-    "Set the group's offset to one that exists (`zkgroup offsets reset`), then start the query "
-    "again on its checkpoint"
-)
-
 
 def unreadable(tp: TopicPartition, left: OffsetRange, reason: str) -> FetchError:
     return FetchError.of(
@@ -25,13 +20,12 @@ def deleted(tp: TopicPartition, left: OffsetRange, start: int, end: int) -> Offs
         start=start,
         end=end,
         until=left.until,
-        advice=_RESET,
     )
 
 
 def ends_early(tp: TopicPartition, left: OffsetRange, ended: str) -> FetchError:
     return FetchError.of(
-        "log_too_short", partition=tp, offset=left.start, until=left.until, end=ended, advice=_RESET
+        "log_too_short", partition=tp, offset=left.start, until=left.until, end=ended
     )
 
 
@@ -42,6 +36,5 @@ def cut(tp: TopicPartition, lost: OffsetRange, end: int, reason: str) -> FetchEr
         offset=lost.start,
         last=lost.until - 1,
         reason=reason,
-        advice=_RESET,
         end=end,
     )
