@@ -88,11 +88,10 @@ at once. The consumer id is then group.id, an underscore and this id. Queries th
 same time need different ids.
 """
 CHECKPOINT = SECTION.optional("checkpointLocation", CHECKPOINT_PATH, in_batch="refused")
-"""The same path as the writer's checkpointLocation, which Spark does not pass to sources. With this
-option, `query.stop()` commits the last finished batch: the query finds that batch in Spark's
-commit log. Without it, that batch stays uncommitted. Leave the option out for checkpoints on
-abfss://, s3://, gs:// or hdfs://, and [stop the query](docs/stop.md) with
-`pyspark_zkgroup.stop(query)`, which commits without the option.
+"""The same path as the writer's checkpointLocation. It is not required. With it, the last finished
+batch is committed when `query.stop()` ends the query: zkgroup then reads there which batches
+Spark has finished. `pyspark_zkgroup.stop(query)` [commits](docs/stop.md) without the option: use
+it for checkpoints on abfss://, s3://, gs:// or hdfs://, which this option refuses.
 """
 STRATEGY = SECTION.option(
     "partition.assignment.strategy",

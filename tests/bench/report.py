@@ -160,7 +160,7 @@ def _decode(found: Sequence[Mapping[str, Any]]) -> Grid:
 
 
 def _memory(found: Sequence[Mapping[str, Any]]) -> Grid:
-    columns = ("a task's Python worker", "records", "idle MB", "peak MB", "above idle MB")
+    columns = ("case", "records read", "idle MB", "peak MB", "above idle MB")
     rows = tuple(
         (
             r["case"].removeprefix(f"{MEMORY}-"),
@@ -171,7 +171,7 @@ def _memory(found: Sequence[Mapping[str, Any]]) -> Grid:
         )
         for r in found
     )
-    return Grid("Memory", columns, rows)
+    return Grid("Memory of a task's Python worker", columns, rows)
 
 
 def _count(number: float) -> str:
