@@ -49,7 +49,7 @@ DECODE_ROWS = 2_000_000
 MEMORY_CASES = ((memory.LONG, "none"), (memory.LARGE, "none"))
 PEER = "spark-sql-kafka-0-10 of the same Spark, with "
 TOPICS = (
-    "4 partitions, batches of 64 kB before compression, as Kafka's Java classes compress them; "
+    "4 partitions, batches of 64 kB before compression, compressed by Kafka's Java library; "
     "each record has a key and a JSON value of repeated names, random numbers and words"
 )
 Failed = (BenchError, ZkgroupError, PySparkException, Py4JError, OSError)

@@ -60,7 +60,7 @@ def head(results: Sequence[Mapping[str, Any]]) -> list[str]:
         "Spark: " + ", ".join(f"{k}={v}" for k, v in e["spark"].items()),
         f"Topics: {e['topics']}",
         f"Runs: {e['repeats']} of each after one warm-up; {HOW}",
-        f"The peer: {e['peer']}",
+        f"Spark's own source: {e['peer']}",
     ]
 
 

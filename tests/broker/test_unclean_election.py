@@ -161,8 +161,8 @@ def test_a_log_that_was_cut_and_has_grown_again(
     unread = KEPT + CUT - max(read, KEPT)
     what = (
         f"The log of {scene.partition} was truncated (unclean leader election): offsets {KEPT} to "
-        f"{KEPT + CUT - 1} were lost, {unread} of them before they were read. The group's offset "
-        f"is {read}. With what was written since, the log ends at {KEPT + NEW}"
+        f"{KEPT + CUT - 1} were lost. The group's offset is {read}, so {unread} of them were not "
+        f"read. With what was written since, the log ends at {KEPT + NEW}"
     )
     before = list(query.values)
     assert len(before) == read
