@@ -30,7 +30,7 @@ print("rows:", rows())""",
         (
             Printed(
                 README,
-                "# ZooKeeper: the group is stored as by Kafka's old consumers",
+                "# ZooKeeper: stores the group, in the format of Kafka's old consumers",
                 given="spark = story.spark()",
                 proof="""\
 checkpoint = story.data("checkpoints/billing-1")
