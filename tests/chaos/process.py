@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ HEAP_MB = 512
 JVM_FLAGS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Djava.io.tmpdir={scratch}"
 END_DEADLINE_S = 90.0
 SAID = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) (?:INFO|WARNING) zkgroup: (.*)$")
+_OPENED = re.compile(r"Opened session \S+ with .+ for (\S+) of group ")
 
 
 class Grown:
@@ -217,6 +218,11 @@ def _event(line: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return found
+
+
+def registered(said: Iterable[tuple[float, str]]) -> list[str]:
+    """The consumer ids for which these lines of a log report a session."""
+    return [found[1] for _, text in said if (found := _OPENED.match(text))]
 
 
 def consumer_of(progress: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from tests.chaos.group_reader import GroupReader
 from tests.chaos.job import Job
 from tests.chaos.load import Load
 from tests.chaos.node_reader import NodeReader
-from tests.chaos.process import Process, consumer_of, now
+from tests.chaos.process import Process, consumer_of, now, registered
 from tests.chaos.protocols import BROKERS, COORDINATORS, PROTOCOLS, ZOOKEEPER, Given
 from tests.chaos.settings import (
     BROKER_HEAP_MB,
@@ -84,6 +84,8 @@ class Stage:
             self._named[name] = known
             if planned := _planner_of(member.job):
                 self.consumers[planned] = name
+            # A planner that ended before its first batch is in no progress and no offset log.
+            self.consumers |= dict.fromkeys(registered(member.said), name)
         return {**self.consumers, **self.watch.look.names}
 
     def owned(self) -> Counter[str]:

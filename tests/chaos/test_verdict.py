@@ -23,6 +23,7 @@ from pyspark_zkgroup.protocols.owned.claims import Moved
 from tests.chaos import report
 from tests.chaos.bag import drawn, paired
 from tests.chaos.kinds import KINDS, kinds_of, may_overlap
+from tests.chaos.process import registered
 from tests.chaos.protocols import BROKERS, MEMBERS, PROTOCOLS
 from tests.chaos.settings import Settings
 from tests.chaos.table import offsets_in, ranges_of
@@ -68,6 +69,15 @@ GOOD = Evidence(
     uncommitted=0,
     faults_wanted=1,
 )
+
+
+def test_a_member_that_never_planned_is_known_by_the_session_in_its_log() -> None:
+    said = [
+        (1.0, "Opened session 0x10003 with ZooKeeper for chaos_vm-17-e40e452c of group chaos"),
+        (2.0, "Opened session 0x10004 with coordinator c1 for chaos_vm-18-ab of group chaos"),
+        (3.0, "ZooKeeper answers again after 3.1 s"),
+    ]
+    assert registered(said) == ["chaos_vm-17-e40e452c", "chaos_vm-18-ab"]
 
 
 def test_the_end_of_a_session_in_a_members_own_log_is_a_hard_fault_of_it() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from kafka import KafkaConsumer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.errors import RebalanceInProgressError
 
 from tests.harness.spark_order import Row
 from tests.interop.consumer_program import command
@@ -98,7 +100,9 @@ class PythonConsumer:
         while not self._ended.is_set():
             for partition, records in consumer.poll(timeout_ms=100).items():
                 self.rows += [(partition.topic, partition.partition, r.offset) for r in records]
-                consumer.commit()
+                # A rebalance may begin between poll and commit. The next poll joins again.
+                with suppress(RebalanceInProgressError):
+                    consumer.commit()
             self.held = len(consumer.assignment())
         consumer.close(autocommit=False)
         self.held = 0
