@@ -39,7 +39,6 @@ SinkKind = Literal["append", "by batch id", "by offset"]
 Offset = dict[str, Any]
 
 _FETCH_PATIENCE_S = 20.0
-_LAZY_S = 120.0
 
 
 class StoppedError(BaseException):
@@ -251,8 +250,7 @@ class Driver:
                 self.query.ended = True
                 self.stop()
                 self._check()
-            lazy_s = min(_LAZY_S, self.world.lazy_until - self.world.now)
-            self._sleep(max(self.query.interval_s, lazy_s))
+            self._sleep(self.world.at_least(self.query.interval_s))
 
     def _trigger(self) -> bool:
         if self._start is None and self._resume():

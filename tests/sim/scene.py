@@ -34,9 +34,6 @@ class Phase(IntEnum):
     ENDING = 3
 
 
-_LAZY_RESTART_S = 120.0
-
-
 class Scene:
     rolls_back = True
     bounds = liveness.Bounds()
@@ -162,8 +159,7 @@ class Scene:
             # At once means within the session timeout of the one before.
             delay = rng.choice([0.05, 0.5, 2.0, self.config.session_ms / 500.0, 20.0])
         # While another's batch takes hours, a query that is refused would start thousands of times.
-        delay = max(delay, min(_LAZY_RESTART_S, self.world.lazy_until - self.world.now))
-        self.world.after(delay, lambda: self._relaunch(query))
+        self.world.after(self.world.at_least(delay), lambda: self._relaunch(query))
 
     def _relaunch(self, query: Query) -> None:
         if not self.cast.runs(query):

@@ -19,6 +19,7 @@ Event = TypeVar("Event")
 _STEPS_MAX = 200_000
 _JOIN_S = 20.0
 _DONE_MAX = 50
+_LAZY_S = 120.0
 
 
 class KilledError(BaseException):
@@ -80,6 +81,10 @@ class World:
     @property
     def lazy(self) -> bool:
         return self.now < self.lazy_until
+
+    def at_least(self, seconds: float) -> float:
+        """Return this pause, or the longer one that is made while `lazy`."""
+        return max(seconds, min(_LAZY_S, self.lazy_until - self.now))
 
     def after(self, seconds: float, act: Callable[[], object]) -> None:
         self._sequence += 1
