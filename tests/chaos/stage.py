@@ -66,6 +66,7 @@ class Stage:
         self._hurt: set[str] = set()
         self._picking = threading.Lock()
         self._named: dict[str, int] = dict.fromkeys(members, 0)
+        self._heard: dict[str, int] = dict.fromkeys(members, 0)
 
     @property
     def table(self) -> Path:
@@ -85,7 +86,10 @@ class Stage:
             if planned := _planner_of(member.job):
                 self.consumers[planned] = name
             # A planner that ended before its first batch is in no progress and no offset log.
-            self.consumers |= dict.fromkeys(registered(member.said), name)
+            heard = len(member.said)
+            new = member.said[self._heard[name] : heard]
+            self.consumers |= dict.fromkeys(registered(new), name)
+            self._heard[name] = heard
         return {**self.consumers, **self.watch.look.names}
 
     def owned(self) -> Counter[str]:
