@@ -59,11 +59,11 @@ def ingest(
     `writer` or `appender` for that.
 
     `spark`: the session. `options` and `schema`: those of `format("zkgroup")`.
-    `checkpointLocation`: that of the query, as a path. `partition_by`: the table's partition
-    columns, fields such as `value.country`, or `day`. `epoch`: write all records once more, with
-    this number in the column `epoch`. `accept_gaps`: continue after records that the table misses.
-    `storage_options`: how delta-rs reaches a table in an object store (s3://, abfss:// or gs://),
-    credentials included.
+    `checkpointLocation`: that of the query. `partition_by`: the table's partition columns, fields
+    such as `value.country`, or `day`. `epoch`: write all records once more, with this number in the
+    column `epoch`. `accept_gaps`: continue after records that the table misses. `storage_options`:
+    how delta-rs reaches a table in an object store (s3://, abfss:// or gs://), credentials
+    included.
 
     DeltaError or OptionError if the table, the options or the environment do not allow it.
 
