@@ -88,7 +88,7 @@ OTHER_SCENES = (
                 SUBMIT,
                 "export PYSPARK_PYTHON=/opt/zkgroup/bin/python"
                 "    # driver, planner and tasks use this Python",
-                "billing.py is the reader's program; the block of README submits one of ours",
+                "billing.py is the reader's program; the block of jobs.md submits one of ours",
             ),
             NotRun(SUBMIT, "import pyspark_zkgroup", "runs until it is stopped"),
         ),
@@ -100,7 +100,7 @@ OTHER_SCENES = (
             NotRun(
                 CLUSTER,
                 "make wheel    # into dist/: the sources, and the wheel made of them",
-                "the block of README runs it",
+                "tests/packages builds the wheels",
             ),
             NotRun(
                 CLUSTER, "export DELTA_JARS=$(python -m pyspark_zkgroup.delta.jars)", TRIED_THERE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.documents.pages import ALL_IN_DELTA, DRAIN, JOBS, README, STREAM_WITH_DELTA
+from tests.documents.pages import ALL_IN_DELTA, DRAIN, JOBS, README
 from tests.documents.steps import Printed, Python, Scene
 
 README_SCENES = (
@@ -49,19 +49,17 @@ print("rows:", spark.table("rows").count())""",
             Printed(
                 README,
                 "from pyspark_zkgroup import delta",
-                given=STREAM_WITH_DELTA,
-                proof=ALL_IN_DELTA,
+                given="spark = story.spark(delta=True)",
+                proof=f"""\
+{ALL_IN_DELTA}
+found = spark.read.format("delta").load(table).select("value.amount").dropna()
+story.expect(found.count(), story.records())""",
             ),
         ),
     ),
     Scene(
-        "the jobs of the README",
+        "the jobs",
         (
-            Printed(
-                README,
-                "export PYSPARK_PYTHON=$(which python)    # driver and executors use this Python",
-            ),
-            Printed(README, DRAIN),
             Printed(JOBS, DRAIN),
             Printed(
                 JOBS,
