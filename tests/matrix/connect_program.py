@@ -19,6 +19,7 @@ from pyspark_zkgroup.errors import DeltaError
 from tests.matrix.session import CONF
 
 PATIENCE_S = 240
+TYPED = "value STRUCT<event: BIGINT, amount: DOUBLE>, offset BIGINT, partition INT, topic STRING"
 
 
 def main() -> None:
@@ -30,8 +31,12 @@ def main() -> None:
     found: dict[str, Any] = {"session": type(spark).__module__}
     read = spark.read.format("zkgroup").options(**options).load()
     found["batch"] = [list(row) for row in read.select("topic", "partition", "offset").collect()]
-    stream = spark.readStream.format("zkgroup").options(**options).load()
-    rows = stream.select("topic", "partition", "offset")
+    json_options = {**options, "value.format": "json"}
+    typed = spark.read.format("zkgroup").options(**json_options).schema(TYPED).load()
+    found["columns"] = typed.columns
+    found["events"] = sorted(row.event for row in typed.select("value.event").collect())
+    stream = spark.readStream.format("zkgroup").options(**json_options).schema(TYPED).load()
+    rows = stream.select("topic", "partition", "offset", "value.event")
     writer = rows.writeStream.format("parquet")
     writer = writer.option("checkpointLocation", str(directory / "checkpoint"))
     query = writer.trigger(availableNow=True).start(str(directory / "rows"))
@@ -39,7 +44,9 @@ def main() -> None:
     shown = progress(query)
     found["progress"] = None if shown is None else {"group": shown["group"], "held": shown["held"]}
     table = spark.read.parquet(str(directory / "rows"))
-    found["stream"] = [list(row) for row in table.collect()]
+    places = table.select("topic", "partition", "offset")
+    found["stream"] = [list(row) for row in places.collect()]
+    found["stream events"] = sorted(row.event for row in table.collect())
     again = writer.option("checkpointLocation", str(directory / "another"))
     going = again.trigger(processingTime="0 seconds").start(str(directory / "more"))
     stop(going)

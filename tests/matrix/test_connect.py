@@ -68,6 +68,8 @@ def test_spark_connect_reads_a_batch_and_a_stream(brokers: Sandbox, tmp_path: Pa
     for kind in ("batch", "stream"):
         verdict = judge(produced.offsets(), map(tuple, found[kind]))
         assert verdict.exactly_once, f"{kind}: {verdict}"
+    assert found["columns"] == ["value", "offset", "partition", "topic"]
+    assert found["events"] == found["stream events"] == list(range(COUNT))
     assert found["ended"]
     assert found["progress"] == {"group": options["group.id"], "held": 4}
     assert not found["active"]
