@@ -31,12 +31,8 @@ def main() -> None:
     found: dict[str, Any] = {"session": type(spark).__module__}
     read = spark.read.format("zkgroup").options(**options).load()
     found["batch"] = [list(row) for row in read.select("topic", "partition", "offset").collect()]
-    json_options = {**options, "value.format": "json"}
-    typed = spark.read.format("zkgroup").options(**json_options).schema(TYPED).load()
-    found["columns"] = typed.columns
-    found["events"] = sorted(row.event for row in typed.select("value.event").collect())
-    stream = spark.readStream.format("zkgroup").options(**json_options).schema(TYPED).load()
-    rows = stream.select("topic", "partition", "offset", "value.event")
+    stream = spark.readStream.format("zkgroup").options(**options).load()
+    rows = stream.select("topic", "partition", "offset")
     writer = rows.writeStream.format("parquet")
     writer = writer.option("checkpointLocation", str(directory / "checkpoint"))
     query = writer.trigger(availableNow=True).start(str(directory / "rows"))
@@ -44,19 +40,36 @@ def main() -> None:
     shown = progress(query)
     found["progress"] = None if shown is None else {"group": shown["group"], "held": shown["held"]}
     table = spark.read.parquet(str(directory / "rows"))
-    places = table.select("topic", "partition", "offset")
-    found["stream"] = [list(row) for row in places.collect()]
-    found["stream events"] = sorted(row.event for row in table.collect())
+    found["stream"] = [list(row) for row in table.collect()]
     again = writer.option("checkpointLocation", str(directory / "another"))
     going = again.trigger(processingTime="0 seconds").start(str(directory / "more"))
     stop(going)
     found["active"] = going.isActive
+    found |= typed(spark, {**options, "group.id": f"{options['group.id']}-typed"}, directory)
     try:
         delta.writer(rows, str(directory / "table"), checkpointLocation=str(directory / "third"))
     except DeltaError as error:
         found["delta"] = error.what
     spark.stop()
     print(json.dumps(found), flush=True)
+
+
+def typed(spark: SparkSession, options: dict[str, str], directory: Path) -> dict[str, Any]:
+    """The columns that `.schema` names, in a batch and in a stream."""
+    asked = {**options, "value.format": "json"}
+    read = spark.read.format("zkgroup").options(**asked).schema(TYPED).load()
+    found = [row.value.event for row in read.collect()]  # before the stream commits
+    stream = spark.readStream.format("zkgroup").options(**asked).schema(TYPED).load()
+    writer = stream.writeStream.format("parquet")
+    writer = writer.option("checkpointLocation", str(directory / "typed-checkpoint"))
+    query = writer.trigger(availableNow=True).start(str(directory / "typed"))
+    ended = query.awaitTermination(PATIENCE_S)
+    written = spark.read.parquet(str(directory / "typed"))
+    return {
+        "typed ended": ended,
+        "columns": [read.columns, written.columns],
+        "events": [sorted(found), sorted(row.value.event for row in written.collect())],
+    }
 
 
 if __name__ == "__main__":

@@ -252,17 +252,12 @@ def test_queries_share_the_partitions_and_pass_them_on(lab: Lab) -> None:
     lab.produce(topic, COUNT, first=COUNT)
     all_read()
     assert two.rows
-    members_and_lag = (2, 0) if HAS_ADMISSION_CONTROL else (None, None)
-
-    def is_shown() -> bool:
-        shown = progress(first)
-        return shown is not None and (
-            (shown["group"], shown["held"], shown["members"], shown["lag"])
-            == (group, 2, *members_and_lag)
-        )
-
     # The sink has the last batch before Spark has reported its progress.
-    wait_until(is_shown, PATIENCE_S, "the progress of the last batch")
+    wait_until(lambda: not (progress(first) or {"lag": 1})["lag"], PATIENCE_S, "the last progress")
+    shown = progress(first)
+    assert shown is not None
+    assert (shown["group"], shown["held"]) == (group, 2)
+    assert (shown["members"], shown["lag"]) == ((2, 0) if HAS_ADMISSION_CONTROL else (None, None))
     assert stop_drained(first)
     shared(4)
     lab.produce(topic, COUNT, first=2 * COUNT)

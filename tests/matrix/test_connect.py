@@ -68,8 +68,9 @@ def test_spark_connect_reads_a_batch_and_a_stream(brokers: Sandbox, tmp_path: Pa
     for kind in ("batch", "stream"):
         verdict = judge(produced.offsets(), map(tuple, found[kind]))
         assert verdict.exactly_once, f"{kind}: {verdict}"
-    assert found["columns"] == ["value", "offset", "partition", "topic"]
-    assert found["events"] == found["stream events"] == list(range(COUNT))
+    assert found["typed ended"]
+    assert found["columns"] == [["value", "offset", "partition", "topic"]] * 2
+    assert found["events"] == [list(range(COUNT))] * 2
     assert found["ended"]
     assert found["progress"] == {"group": options["group.id"], "held": 4}
     assert not found["active"]
