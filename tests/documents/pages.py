@@ -10,9 +10,6 @@ SECURITY, CLUSTER = "docs/security.md", "docs/cluster.md"
 COORDINATOR, STOP = "docs/security-coordinator.md", "docs/stop.md"
 JOBS, SUBMIT = "docs/jobs.md", "docs/spark-submit.md"
 LOSS, IN_KAFKA = "docs/data-loss.md", "docs/offsets-in-kafka.md"
-DRAIN = (
-    "python jobs/drain.py --zookeeper zk1:2181/kafka --group billing --subscribe orders,payments \\"
-)
 FIRST, TWO, ONCE = "docs/first-query.md", "docs/two-members.md", "docs/exactly-once.md"
 TYPED = "docs/typed-columns.md"
 UNTIL_ENDED = "runs until it is ended: the scene runs it while the next steps run"

@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from tests.documents.pages import ALL_IN_DELTA, DELTA, INGEST, JOBS, STREAM_WITH_DELTA
-from tests.documents.steps import NotRun, Printed, Scene, Shell
+from tests.documents.steps import NotRun, Printed, Python, Scene, Shell
 
 DELTA_SCENES = (
+    Scene(
+        "the jobs",
+        (
+            Printed(
+                JOBS,
+                "python jobs/drain.py --zookeeper zk1:2181/kafka --group billing "
+                "--subscribe orders,payments \\",
+            ),
+            Printed(
+                JOBS,
+                'spark-submit --jars "$(python -m pyspark_zkgroup.delta.jars)" jobs/drain.py \\',
+            ),
+            Python(
+                'spark = story.spark(delta=True)\ntable = story.data("billing")\n'
+                'story.expect(spark.read.format("delta").load(table).count(), story.records())'
+            ),
+        ),
+        in_clone=True,
+    ),
     Scene(
         "straight into the table",
         (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.documents.pages import ALL_IN_DELTA, DRAIN, JOBS, README
-from tests.documents.steps import Printed, Python, Scene
+from tests.documents.pages import ALL_IN_DELTA, README
+from tests.documents.steps import Printed, Scene
 
 README_SCENES = (
     Scene(
@@ -49,27 +49,11 @@ print("rows:", spark.table("rows").count())""",
             Printed(
                 README,
                 "from pyspark_zkgroup import delta",
-                given="spark = story.spark(delta=True)",
                 proof=f"""\
 {ALL_IN_DELTA}
 found = spark.read.format("delta").load(table).select("value.amount").dropna()
 story.expect(found.count(), story.records())""",
             ),
         ),
-    ),
-    Scene(
-        "the jobs",
-        (
-            Printed(JOBS, DRAIN),
-            Printed(
-                JOBS,
-                'spark-submit --jars "$(python -m pyspark_zkgroup.delta.jars)" jobs/drain.py \\',
-            ),
-            Python(
-                'spark = story.spark(delta=True)\ntable = story.data("billing")\n'
-                'story.expect(spark.read.format("delta").load(table).count(), story.records())'
-            ),
-        ),
-        in_clone=True,
     ),
 )
