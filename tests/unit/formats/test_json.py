@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import datetime, timezone
 from decimal import Decimal as Number
@@ -84,6 +85,39 @@ def test_a_bad_record_keeps_what_can_be_read(
     value: bytes, kept: dict[str, Any], reason: str
 ) -> None:
     assert parsed(ORDER, value) == ([{**NOTHING, **kept}], [reason])
+
+
+NAMES = ("a", "b" * 13, "c" * 14, "d" * 40, "e" * 300, "f\u20ac", "g h", "h'", 'i"j', "k\\l")
+
+
+@pytest.mark.parametrize("form", ['{"%s":1,"z":2}', ' { "%s" : 1 , "z":2} ', '{ "%s": 1, "z": 2}'])
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_fields_are_found_by_their_names(name: str, form: str) -> None:
+    """Those with an escape too, the next ones of the schema as well as others."""
+    kind = Struct((Column("y", "int"), Column(name, "int"), Column("z", "int")))
+    for prefix in ("", '"y":0,', '"x":{"z":7},"y":0,'):
+        text = form.replace("{", "{" + prefix, 1) % json.dumps(name)[1:-1]
+        y = 0 if prefix else None
+        assert parsed(kind, text.encode()) == ([{"y": y, name: 1, "z": 2}], [None])
+    cut = (form % json.dumps(name)[1:-1]).rstrip()[:-1].encode()
+    (row,), (reason,) = parsed(kind, cut)
+    assert row == {"y": None, name: None, "z": None}
+    assert reason == f"not JSON: it ends early at byte {len(cut)}"
+
+
+@pytest.mark.parametrize("other", ['"az":1', '"a', '"a"', '"a":', '"a"1', '"A":1', '"b":1,"b":2'])
+def test_what_only_begins_like_the_next_field_is_another(other: str) -> None:
+    kind = Struct((Column("a", "int"), Column("b", "int")))
+    padding = b" " * 32
+    (row,), reasons = parsed(kind, b"{" + other.encode() + b"}" + padding)
+    assert row == {"a": None, "b": 2 if "2" in other else None}
+    assert (reasons == [None]) is (other in ('"az":1', '"A":1', '"b":1,"b":2'))
+
+
+def test_long_names_are_compared_to_their_ends() -> None:
+    kind = Struct((Column("n" * 40, "int"),))
+    values = [f'{{"{"n" * 39}{last}":1}}'.encode() for last in "nm"]
+    assert parsed(kind, *values) == ([{"n" * 40: 1}, {"n" * 40: None}], [None, None])
 
 
 def test_binary_may_be_in_single_quotes() -> None:

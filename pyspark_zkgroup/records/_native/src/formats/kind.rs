@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::formats::quoted::Quoted;
+
 const VALUE_BYTES: usize = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +35,7 @@ pub enum Kind {
 #[derive(Debug, Default)]
 pub struct Fields {
     pub names: Vec<Box<str>>,
+    pub quoted: Vec<Quoted>,
     pub kinds: Vec<Kind>,
     /// About how many bytes of columns one of it takes, apart from texts and elements.
     pub weight: usize,
@@ -97,6 +100,7 @@ impl Kind {
                 for place in 0..count {
                     let name = words.next()?;
                     fields.names.push(name.into());
+                    fields.quoted.push(Quoted::new(name));
                     fields.places.insert(name.as_bytes().into(), place);
                     let kind = Self::read(words)?;
                     fields.weight += kind.weight();

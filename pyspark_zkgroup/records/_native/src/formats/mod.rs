@@ -6,3 +6,4 @@ pub mod json;
 pub mod kind;
 pub mod parsed;
 pub mod protobuf;
+pub mod quoted;

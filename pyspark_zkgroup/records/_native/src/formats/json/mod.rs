@@ -13,7 +13,7 @@ mod token;
 
 use crate::formats::build::Builder;
 pub use crate::formats::json::times::Zone;
-use crate::formats::json::token::{Malformed, Tokens};
+use crate::formats::json::token::{Frame, Malformed, Tokens};
 use crate::formats::kind::Kind;
 use crate::formats::parsed::{push_empty, too_large, Parsed, Parser, BATCH_BYTES_MAX};
 use crate::java_text;
@@ -32,13 +32,13 @@ enum Outcome {
 }
 
 enum Stop {
-    Malformed(Malformed),
+    Malformed,
     TooLarge,
 }
 
 impl From<Malformed> for Stop {
-    fn from(found: Malformed) -> Self {
-        Self::Malformed(found)
+    fn from(_: Malformed) -> Self {
+        Self::Malformed
     }
 }
 
@@ -54,12 +54,18 @@ impl JsonParser {
         Some(Self { kind, zone })
     }
 
-    /// Why the record is bad, if it is.
-    fn row(&self, bytes: &[u8], out: &mut Builder, taken: &mut usize) -> Option<String> {
+    /// Why the record is bad, if it is. The frames are those of the record before, emptied.
+    fn row(
+        &self,
+        bytes: &[u8],
+        out: &mut Builder,
+        taken: &mut usize,
+        frames: &mut Vec<Frame>,
+    ) -> Option<String> {
         let before = out.len();
         let mut row = Row {
             zone: &self.zone,
-            tokens: Tokens::new(bytes),
+            tokens: Tokens::new(bytes, std::mem::take(frames)),
             scratch: Vec::new(),
             reason: None,
             is_refused: false,
@@ -68,17 +74,20 @@ impl JsonParser {
         let outcome = row.root(&self.kind, out);
         *taken += row.taken;
         let reason = match outcome {
-            Ok(Outcome::Good) => return None,
-            Ok(Outcome::Partial) => return Some(row.reason_text()),
-            Ok(Outcome::Failed) => row.reason_text(),
-            Err(Stop::Malformed(found)) => {
-                format!("not JSON: {} at byte {}", found.what, found.at)
+            Ok(Outcome::Good) => None,
+            Ok(Outcome::Partial | Outcome::Failed) => Some(row.reason_text()),
+            Err(Stop::Malformed) => {
+                let (what, at) = row.tokens.wrong();
+                Some(format!("not JSON: {what} at byte {at}"))
             }
-            Err(Stop::TooLarge) => too_large(),
+            Err(Stop::TooLarge) => Some(too_large()),
         };
-        out.truncate(before);
-        push_empty(out);
-        Some(reason)
+        if !matches!(outcome, Ok(Outcome::Good | Outcome::Partial)) {
+            out.truncate(before);
+            push_empty(out);
+        }
+        *frames = row.tokens.into_frames();
+        reason
     }
 }
 
@@ -87,7 +96,7 @@ impl Parser for JsonParser {
         let mut out = Builder::new(&self.kind);
         let mut reasons = Builder::text();
         let (mut rows, mut bad, mut bytes) = (0, 0, 0);
-        let mut text = Vec::new();
+        let (mut text, mut frames) = (Vec::new(), Vec::new());
         for value in values {
             let reason = match value {
                 None => {
@@ -97,7 +106,7 @@ impl Parser for JsonParser {
                 Some(value) => {
                     let value = utf8(value, &mut text);
                     bytes += value.len();
-                    self.row(value, &mut out, &mut bytes)
+                    self.row(value, &mut out, &mut bytes, &mut frames)
                 }
             };
             rows += 1;

@@ -3,6 +3,51 @@
 /// Java computes this power of ten to round, and has no numbers of that size.
 const DROPPED_PLACES_MAX: i64 = 536_870_919;
 
+/// Of digits, perhaps with a minus before them. None if it does not fit.
+pub fn int(text: &[u8]) -> Option<i64> {
+    let (is_negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    if digits.len() > 18 {
+        return std::str::from_utf8(text).ok()?.parse().ok();
+    }
+    let digit = |found: i64, byte: &u8| found * 10 + i64::from(byte.wrapping_sub(b'0'));
+    let found = digits.iter().fold(0, digit);
+    Some(if is_negative { -found } else { found })
+}
+
+/// Of few digits and no exponent. None for others. A double holds both the digits and the power of
+/// ten exactly, so their quotient is the nearest double.
+#[inline(always)]
+pub fn short_double(text: &[u8]) -> Option<f64> {
+    const POWERS: [f64; 16] =
+        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+    let (is_negative, rest) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    if rest.len() > 16 {
+        return None;
+    }
+    let (mut digits, mut places) = (0u64, None);
+    for byte in rest {
+        match byte {
+            b'0'..=b'9' => {
+                digits = digits * 10 + u64::from(byte - b'0');
+                places = places.map(|count: usize| count + 1);
+            }
+            b'.' => places = Some(0),
+            _ => return None,
+        }
+    }
+    if digits >= 1 << 53 {
+        return None;
+    }
+    let found = digits as f64 / POWERS.get(places.unwrap_or(0))?;
+    Some(if is_negative { -found } else { found })
+}
+
 /// With digits of ASCII, a point and an exponent as `java.math.BigDecimal` takes them; rounded half
 /// up. None if it does not fit.
 pub fn decimal(text: &[u8], precision: u8, scale: u8) -> Option<i128> {
@@ -179,7 +224,7 @@ fn sextet(byte: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{base64, decimal, java_double, Base64};
+    use super::{base64, decimal, int, java_double, short_double, Base64};
 
     #[test]
     fn decimals_round_half_up_and_must_fit() {
@@ -199,6 +244,40 @@ mod tests {
         assert_eq!(decimal(&[b'9'; 39], 38, 0), None);
         for bad in ["", ".", "-", "1e", "e1", "1.2.3", " 1", "0x1"] {
             assert_eq!(decimal(bad.as_bytes(), 5, 2), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_those_of_64_bits() {
+        for text in ["0", "-7", "123456789012345678", "-999999999999999999", "9223372036854775807"]
+        {
+            assert_eq!(int(text.as_bytes()), text.parse().ok(), "{text}");
+        }
+        assert_eq!(int(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(int(b"9223372036854775808"), None);
+    }
+
+    #[test]
+    fn short_doubles_are_the_nearest_ones() {
+        let mut state = 1u64;
+        for _ in 0..200_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let digits = state >> (8 + state % 50);
+            let places = (state >> 32) as usize % 17;
+            let sign = if state & 4 == 0 { "" } else { "-" };
+            let mut text = format!("{digits:0width$}", width = places + 1);
+            if places > 0 {
+                text.insert(text.len() - places, '.');
+            }
+            let text = format!("{sign}{text}");
+            if let Some(found) = short_double(text.as_bytes()) {
+                let expected: f64 = text.parse().expect("a number");
+                assert_eq!(found.to_bits(), expected.to_bits(), "{text}");
+            }
+        }
+        assert_eq!(short_double(b"99.95"), Some(99.95));
+        for other in ["9007199254740992", "1e2", "0.1234567890123456"] {
+            assert_eq!(short_double(other.as_bytes()), None, "{other}");
         }
     }
 

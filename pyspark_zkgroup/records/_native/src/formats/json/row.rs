@@ -49,11 +49,18 @@ impl Row<'_> {
         let mut is_bad = false;
         let mut hint = 0;
         self.take(fields.weight)?;
-        while self.until(Token::EndObject)? {
-            let Some(place) = self.place(fields, hint) else {
-                self.tokens.skip_children()?;
-                continue;
-            };
+        loop {
+            let mut place = hint;
+            if !self.next_is_field(fields, hint)? {
+                if !self.until(Token::EndObject)? {
+                    break;
+                }
+                let Some(found) = self.place(fields, hint) else {
+                    self.tokens.skip_children()?;
+                    continue;
+                };
+                place = found;
+            }
             hint = place + 1;
             let (Data::Struct(children), Some(kind)) = (&mut out.data, fields.kinds.get(place))
             else {
@@ -124,14 +131,13 @@ impl Row<'_> {
         while self.until(Token::EndObject)? {
             let key = self.tokens.name().unwrap_or_default();
             self.take(value.weight() + key.to - key.from)?;
-            let key = self.unescaped(key).0.to_vec();
             let Data::Struct(pair) = &mut child.data else {
                 return Ok(Outcome::Failed);
             };
             let [keys, values] = pair.as_mut_slice() else {
                 return Ok(Outcome::Failed);
             };
-            keys.push_bytes(&key);
+            keys.push_bytes(self.unescaped(key).0);
             match self.value(value, values)? {
                 Outcome::Failed => {
                     is_failed = true;
@@ -213,15 +219,15 @@ impl Row<'_> {
     }
 
     fn int(&self) -> Option<i64> {
-        std::str::from_utf8(self.tokens.raw(self.tokens.text)).ok()?.parse().ok()
+        numbers::int(self.tokens.raw(self.tokens.text))
     }
 
     fn float<F: Floating>(&mut self, token: Token) -> Option<F> {
         let text = self.tokens.text;
         let raw = self.tokens.raw(text);
         match token {
-            Token::Int if raw == b"-0" => F::read("0"), // the whole number has no sign
-            Token::Int | Token::Float => F::read(std::str::from_utf8(raw).ok()?),
+            Token::Int if raw == b"-0" => F::read(b"0"), // the whole number has no sign
+            Token::Int | Token::Float => F::read(raw),
             Token::NotANumber => special(raw),
             Token::String => match self.unescaped(text).0 {
                 b"INF" | b"-NaN" | b"+NaN" => None,
@@ -275,6 +281,15 @@ impl Row<'_> {
         }
     }
 
+    /// See `Tokens::next_is_field`.
+    #[inline(always)]
+    fn next_is_field(&mut self, fields: &Fields, place: usize) -> Result<bool, Stop> {
+        match fields.quoted.get(place) {
+            Some(name) => Ok(self.tokens.next_is_field(name)?),
+            None => Ok(false),
+        }
+    }
+
     #[inline(always)]
     fn until(&mut self, end: Token) -> Result<bool, Stop> {
         Ok(self.tokens.next()?.is_some_and(|token| token != end))
@@ -298,26 +313,26 @@ fn push<const WIDTH: usize>(out: &mut Builder, found: Option<[u8; WIDTH]>) -> bo
 }
 
 pub(super) trait Floating: Sized {
-    fn read(text: &str) -> Option<Self>;
+    fn read(text: &[u8]) -> Option<Self>;
 }
 
 impl Floating for f32 {
-    fn read(text: &str) -> Option<Self> {
-        text.parse().ok()
+    fn read(text: &[u8]) -> Option<Self> {
+        std::str::from_utf8(text).ok()?.parse().ok()
     }
 }
 
 impl Floating for f64 {
-    fn read(text: &str) -> Option<Self> {
-        text.parse().ok()
+    fn read(text: &[u8]) -> Option<Self> {
+        numbers::short_double(text).or_else(|| std::str::from_utf8(text).ok()?.parse().ok())
     }
 }
 
 pub(super) fn special<F: Floating>(text: &[u8]) -> Option<F> {
     match text {
-        b"NaN" => F::read("NaN"),
-        b"+INF" | b"+Infinity" | b"Infinity" => F::read("inf"),
-        b"-INF" | b"-Infinity" => F::read("-inf"),
+        b"NaN" => F::read(b"NaN"),
+        b"+INF" | b"+Infinity" | b"Infinity" => F::read(b"inf"),
+        b"-INF" | b"-Infinity" => F::read(b"-inf"),
         _ => None,
     }
 }

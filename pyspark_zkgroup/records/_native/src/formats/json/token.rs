@@ -4,6 +4,8 @@
 //! It is stepped through like Jackson's, because Spark's rows of malformed values follow from where
 //! that one stands after a value of the wrong type.
 
+use crate::formats::quoted::Quoted;
+
 const DEPTH_MAX: usize = 1000;
 const NUMBER_LENGTH_MAX: usize = 1000;
 const NAME_LENGTH_MAX: usize = 50_000;
@@ -24,12 +26,9 @@ pub enum Token {
     Null,
 }
 
-/// Nothing can be read behind this place.
+/// Nothing can be read from here on; see `Tokens::wrong`.
 #[derive(Debug, PartialEq)]
-pub struct Malformed {
-    pub at: usize,
-    pub what: &'static str,
-}
+pub struct Malformed;
 
 type Read<T> = Result<T, Malformed>;
 
@@ -42,8 +41,10 @@ pub struct Text {
     pub is_single_quoted: bool,
 }
 
-struct Frame {
-    is_object: bool,
+#[derive(Clone, Copy, Default)]
+pub struct Frame {
+    /// What ends it; nothing around the record itself.
+    closing: u8,
     is_begun: bool,
     name: Option<Text>,
 }
@@ -51,18 +52,40 @@ struct Frame {
 pub struct Tokens<'a> {
     bytes: &'a [u8],
     at: usize,
-    frames: Vec<Frame>,
+    /// The innermost object or array; the record itself lies in one that has no end.
+    frame: Frame,
+    around: Vec<Frame>,
     /// What the last call of `next` found; None at the end.
     pub token: Option<Token>,
     /// The value behind a name, which is looked at together with it.
     ahead: Option<Token>,
     pub text: Text,
+    what_is_wrong: &'static str,
 }
 
 impl<'a> Tokens<'a> {
     /// `bytes` are UTF-8.
-    pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, frames: Vec::new(), token: None, ahead: None, text: Text::default() }
+    pub fn new(bytes: &'a [u8], around: Vec<Frame>) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            frame: Frame::default(),
+            around,
+            token: None,
+            ahead: None,
+            text: Text::default(),
+            what_is_wrong: "",
+        }
+    }
+
+    pub fn into_frames(mut self) -> Vec<Frame> {
+        self.around.clear();
+        self.around
+    }
+
+    /// What is malformed, and at which byte.
+    pub fn wrong(&self) -> (&'static str, usize) {
+        (self.what_is_wrong, self.at)
     }
 
     pub fn raw(&self, text: Text) -> &'a [u8] {
@@ -72,9 +95,11 @@ impl<'a> Tokens<'a> {
     /// The name that Jackson gives for the current token: that of the field it belongs to, if it
     /// lies in an object directly.
     pub fn name(&self) -> Option<Text> {
-        let is_start = matches!(self.token, Some(Token::StartObject | Token::StartArray));
-        let depth = self.frames.len().checked_sub(if is_start { 2 } else { 1 })?;
-        self.frames.get(depth).and_then(|frame| frame.name)
+        if matches!(self.token, Some(Token::StartObject | Token::StartArray)) {
+            self.around.last()?.name
+        } else {
+            self.frame.name
+        }
     }
 
     pub fn next(&mut self) -> Read<Option<Token>> {
@@ -86,12 +111,41 @@ impl<'a> Tokens<'a> {
         Ok(found)
     }
 
+    /// Like two calls of `next`, if the first would find that field, written without blanks before
+    /// its colon, and the second its value. Else false, and nothing has changed.
+    #[inline(always)]
+    pub fn next_is_field(&mut self, name: &Quoted) -> Read<bool> {
+        if self.ahead.is_some() || self.frame.closing != b'}' {
+            return Ok(false);
+        }
+        let mut from = self.at;
+        if self.frame.is_begun {
+            if self.bytes.get(from) != Some(&b',') {
+                return Ok(false);
+            }
+            from += 1;
+        }
+        if self.bytes.get(from) == Some(&b' ') {
+            from += 1;
+        }
+        let Some(length) = name.at_start_of(self.bytes.get(from..).unwrap_or_default()) else {
+            return Ok(false);
+        };
+        self.at = from + length;
+        self.frame.is_begun = true;
+        self.frame.name = Some(Text { from: from + 1, to: self.at - 2, ..Text::default() });
+        let byte = self.some()?;
+        let value = self.value(byte)?;
+        self.token = Some(self.entered(value)?);
+        Ok(true)
+    }
+
     pub fn skip_children(&mut self) -> Read<()> {
         if !matches!(self.token, Some(Token::StartObject | Token::StartArray)) {
             return Ok(());
         }
-        let depth = self.frames.len();
-        while self.frames.len() >= depth {
+        let depth = self.around.len();
+        while self.around.len() >= depth {
             self.next()?;
         }
         Ok(())
@@ -103,43 +157,37 @@ impl<'a> Tokens<'a> {
     }
 
     fn scan(&mut self) -> Read<Option<Token>> {
-        let Some(byte) = self.blank()? else {
-            return if self.frames.is_empty() {
+        let Some(mut byte) = self.blank()? else {
+            return if self.around.is_empty() {
                 Ok(None)
             } else {
                 Err(self.error("it ends early"))
             };
         };
-        let Some(frame) = self.frames.last_mut() else {
+        let closing = self.frame.closing;
+        if closing == 0 {
             let value = self.value(byte)?;
             return self.entered(value).map(Some);
-        };
-        let closing = if frame.is_object { b'}' } else { b']' };
-        if byte == closing {
-            let token = if frame.is_object { Token::EndObject } else { Token::EndArray };
-            self.at += 1;
-            self.frames.pop();
-            return Ok(Some(token));
         }
-        let (is_object, is_begun) = (frame.is_object, frame.is_begun);
-        frame.is_begun = true;
-        let byte = if is_begun {
+        if byte == closing {
+            self.at += 1;
+            self.frame = self.around.pop().unwrap_or_default();
+            let is_object = closing == b'}';
+            return Ok(Some(if is_object { Token::EndObject } else { Token::EndArray }));
+        }
+        if self.frame.is_begun {
             if byte != b',' {
                 return Err(self.error("a comma is missing"));
             }
             self.at += 1;
-            self.some()?
-        } else {
-            byte
-        };
-        if !is_object {
+            byte = self.some()?;
+        }
+        self.frame.is_begun = true;
+        if closing == b']' {
             let value = self.value(byte)?;
             return self.entered(value).map(Some);
         }
-        let name = self.field_name(byte)?;
-        if let Some(frame) = self.frames.last_mut() {
-            frame.name = Some(name);
-        }
+        self.frame.name = Some(self.field_name(byte)?);
         if self.some()? != b':' {
             return Err(self.error("a colon is missing"));
         }
@@ -162,13 +210,16 @@ impl<'a> Tokens<'a> {
     }
 
     fn entered(&mut self, value: Token) -> Read<Token> {
-        if matches!(value, Token::StartObject | Token::StartArray) {
-            if self.frames.len() >= DEPTH_MAX {
-                return Err(self.error("it is nested too deeply"));
-            }
-            let is_object = value == Token::StartObject;
-            self.frames.push(Frame { is_object, is_begun: false, name: None });
+        let closing = match value {
+            Token::StartObject => b'}',
+            Token::StartArray => b']',
+            _ => return Ok(value),
+        };
+        if self.around.len() >= DEPTH_MAX {
+            return Err(self.error("it is nested too deeply"));
         }
+        self.around.push(self.frame);
+        self.frame = Frame { closing, ..Frame::default() };
         Ok(value)
     }
 
@@ -263,9 +314,11 @@ impl<'a> Tokens<'a> {
 
     #[inline(always)]
     fn digits(&mut self) -> usize {
-        let count = self.rest().iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.at += count;
-        count
+        let from = self.at;
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        self.at - from
     }
 
     fn needed_digits(&mut self) -> Read<usize> {
@@ -327,12 +380,16 @@ impl<'a> Tokens<'a> {
 
     #[inline(always)]
     fn some(&mut self) -> Read<u8> {
-        self.blank()?.ok_or_else(|| self.error("it ends early"))
+        match self.blank()? {
+            Some(byte) => Ok(byte),
+            None => Err(self.error("it ends early")),
+        }
     }
 
     #[cold]
-    fn error(&self, what: &'static str) -> Malformed {
-        Malformed { at: self.at, what }
+    fn error(&mut self, what: &'static str) -> Malformed {
+        self.what_is_wrong = what;
+        Malformed
     }
 }
 
@@ -382,7 +439,7 @@ mod tests {
     fn a_name_is_as_long_as_java_counts_it() {
         let is_read = |character: &str, count: usize| {
             let text = format!("{{\"{}\":1}}", character.repeat(count));
-            let mut tokens = Tokens::new(text.as_bytes());
+            let mut tokens = Tokens::new(text.as_bytes(), Vec::new());
             tokens.next().expect("an object");
             tokens.next().is_ok_and(|token| token == Some(Token::Name))
         };
