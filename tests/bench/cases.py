@@ -71,7 +71,7 @@ DELTA_CASES = (
 # Key and value; see typed.py.
 TYPED_SIZES = (
     Size(100, "json-flat", 2_000_000),
-    Size(300, "json-nested", 800_000),
+    Size(300, "json-nested", 2_000_000),
     Size(60, "avro-registry", 4_000_000),
     Size(60, "protobuf", 4_000_000),
 )
