@@ -4,6 +4,7 @@
 //! its parser where it is, and the surrounding object continues from there.
 
 mod escape;
+mod literal;
 mod numbers;
 mod reason;
 mod row;

@@ -1,16 +1,15 @@
 //! Numbers and Base64 as Java reads and writes them.
 
+use std::str::FromStr;
+
 /// Java computes this power of ten to round, and has no numbers of that size.
 const DROPPED_PLACES_MAX: i64 = 536_870_919;
 
 /// Of digits, perhaps with a minus before them. None if it does not fit.
 pub fn int(text: &[u8]) -> Option<i64> {
-    let (is_negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        rest => (false, rest),
-    };
+    let (is_negative, digits) = minus(text);
     if digits.len() > 18 {
-        return std::str::from_utf8(text).ok()?.parse().ok();
+        return parsed(text);
     }
     let digit = |found: i64, byte: &u8| found * 10 + i64::from(byte.wrapping_sub(b'0'));
     let found = digits.iter().fold(0, digit);
@@ -23,10 +22,7 @@ pub fn int(text: &[u8]) -> Option<i64> {
 pub fn short_double(text: &[u8]) -> Option<f64> {
     const POWERS: [f64; 16] =
         [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-    let (is_negative, rest) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        rest => (false, rest),
-    };
+    let (is_negative, rest) = minus(text);
     if rest.len() > 16 {
         return None;
     }
@@ -46,6 +42,21 @@ pub fn short_double(text: &[u8]) -> Option<f64> {
     }
     let found = digits as f64 / POWERS.get(places.unwrap_or(0))?;
     Some(if is_negative { -found } else { found })
+}
+
+/// As the standard library reads it. None if that cannot.
+#[inline(always)]
+pub fn parsed<T: FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Whether there is a minus, and what follows it.
+#[inline(always)]
+fn minus(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    }
 }
 
 /// With digits of ASCII, a point and an exponent as `java.math.BigDecimal` takes them; rounded half
@@ -107,7 +118,7 @@ fn exponent(text: &[u8]) -> Option<i64> {
     if digits.is_empty() || digits.len() - zeros > 10 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let found: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    let found: i64 = parsed(text)?;
     i32::try_from(found).ok().map(i64::from)
 }
 

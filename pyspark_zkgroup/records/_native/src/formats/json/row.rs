@@ -318,13 +318,13 @@ pub(super) trait Floating: Sized {
 
 impl Floating for f32 {
     fn read(text: &[u8]) -> Option<Self> {
-        std::str::from_utf8(text).ok()?.parse().ok()
+        numbers::parsed(text)
     }
 }
 
 impl Floating for f64 {
     fn read(text: &[u8]) -> Option<Self> {
-        numbers::short_double(text).or_else(|| std::str::from_utf8(text).ok()?.parse().ok())
+        numbers::short_double(text).or_else(|| numbers::parsed(text))
     }
 }
 
