@@ -126,7 +126,9 @@ def test_the_same_member_id_without_the_checkpoint_is_refused_while_the_other_li
     from pyspark_zkgroup.errors import FencedError
 
     topic = group.topic(1)
-    a = group.query(topic, member_id="one", session="1000")
+    # Long, so that it does not end when the machine is suspended for a second. How long the other
+    # waits follows from its own session.
+    a = group.query(topic, member_id="one", session="20000")
     a.trigger()
     twin = group.query(topic, member_id="one", session="1000")
     with pytest.raises(FencedError, match=r"no checkpoint that shows"):
