@@ -19,6 +19,7 @@ _OF_DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
+_ARROW_IS_UNCHECKED = "arrow.enable_unsafe_memory_access"
 SETTINGS = {
     **_OF_DELTA,
     # Over TCP each Python task waits some 40 ms for its first byte.
@@ -33,8 +34,9 @@ def _say(text: str) -> None:
 
 
 def session(name: str = "zkgroup", say: Say = _say) -> SparkSession:
-    """Return a session with Delta's jars and extensions, Unix sockets, and workers that use this
-    Python. Under plain Python the jars come from the user's cache; a submitted job brings its own.
+    """Return a session with Delta's jars and extensions, Unix sockets, unchecked access to Arrow's
+    memory in the driver's JVM, and workers that use this Python. Under plain Python the jars come
+    from the user's cache; a submitted job brings its own.
 
     `name`: the application's name. `say`: receives a message for each download, by default printed.
 
@@ -59,7 +61,18 @@ def session(name: str = "zkgroup", say: Say = _say) -> SparkSession:
         if before is None:
             spark.stop()
         raise
+    _read_arrow_unchecked(spark)
     return spark
+
+
+def _read_arrow_unchecked(spark: SparkSession) -> None:
+    """Otherwise Spark's JVM checks each single access to the columns that tasks send.
+
+    Arrow asks for the property when its first class is loaded, by the first query that needs it.
+    """
+    jvm: Any = spark._jvm
+    if jvm.java.lang.System.getProperty(_ARROW_IS_UNCHECKED) is None:
+        jvm.java.lang.System.setProperty(_ARROW_IS_UNCHECKED, "true")
 
 
 def check_session(spark: SparkSession) -> None:

@@ -35,7 +35,7 @@ class FetchSettings:
     """How long a range may make no progress (no leader, no broker, no data) before its task gives
     up.
     """
-    batch_rows_max: int = 10_000
+    batch_rows_max: int = 30_000
     batch_bytes_max: int = 16 * _MIB
     """Rows and bytes of keys and values in one Arrow batch; one larger record is a batch of its
     own.

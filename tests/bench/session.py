@@ -21,15 +21,17 @@ from zkgroup_sandbox.kafka_source_jars import kafka_source_jars
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER_MEMORY = "2g"
+ARROW_IS_UNCHECKED = "-Darrow.enable_unsafe_memory_access=true"
 UNIX_SOCKETS = "spark.python.unix.domain.socket.enabled"
 PROGRESS_KEPT = 1_000
 
 
 def settings(unix_sockets: bool) -> dict[str, str]:
-    """Ours is given what the README recommends; the JVM source does not notice it."""
+    """Ours is given what the documents recommend; the JVM source does not notice it."""
     return {
         "spark.master": f"local[{CORES}]",
         "spark.driver.memory": DRIVER_MEMORY,
+        "spark.driver.extraJavaOptions": ARROW_IS_UNCHECKED,
         UNIX_SOCKETS: str(unix_sockets).lower(),
     }
 

@@ -38,6 +38,7 @@ SCENES: dict[str, Scene] = {
     "new": races.many_make_the_table,
     "planned": tables.planned,
     "compiled": tables.compiled_once,
+    "arrow": tables.of_the_session,
     "own": tables.of_the_users_own,
     "clustered": tables.clustered,
     "read again": tables.read_again,

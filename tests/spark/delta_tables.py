@@ -143,6 +143,11 @@ def compiled_once(spark: SparkSession, _table: Path) -> dict[str, Any]:
     return {"stages": len(codes[0]), "same": codes[0] == codes[1]}
 
 
+def of_the_session(spark: SparkSession, _table: Path) -> dict[str, Any]:
+    jvm: Any = spark._jvm
+    return {"checked": jvm.org.apache.arrow.memory.BoundsChecking.BOUNDS_CHECKING_ENABLED}
+
+
 def refused(spark: SparkSession, table: Path) -> dict[str, Any]:
     parquet = table / "parquet"
     frame(spark, 0, 0, 1).write.parquet(str(parquet))

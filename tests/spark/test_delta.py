@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(2000)]
 
 
 # One driver for all of these, and another one for all of those that are too long for every day.
-DAILY = ("again", "same partition", "planned", "compiled")
+DAILY = ("again", "same partition", "planned", "compiled", "arrow")
 LONG = (
     *("before", "by name", "other partition", "other process", "new"),
     *("own", "clustered", "read again", "refused", "compacted"),
@@ -114,6 +114,10 @@ def test_a_batch_is_held_against_its_plan(scenes: Scenes) -> None:
 
 def test_spark_compiles_the_look_at_the_rows_once_and_not_for_each_batch(scenes: Scenes) -> None:
     assert scenes["compiled"] == {"stages": 1, "same": True}
+
+
+def test_access_to_the_columns_of_tasks_is_not_checked(scenes: Scenes) -> None:
+    assert scenes["arrow"] == {"checked": False}
 
 
 @pytest.mark.long
