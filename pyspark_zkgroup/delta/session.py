@@ -19,7 +19,6 @@ _OF_DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-_ARROW_IS_UNCHECKED = "arrow.enable_unsafe_memory_access"
 SETTINGS = {
     **_OF_DELTA,
     # Over TCP each Python task waits some 40 ms for its first byte.
@@ -66,13 +65,12 @@ def session(name: str = "zkgroup", say: Say = _say) -> SparkSession:
 
 
 def _read_arrow_unchecked(spark: SparkSession) -> None:
-    """Otherwise Spark's JVM checks each single access to the columns that tasks send.
+    """Without this, Spark's JVM checks each access to the columns that tasks send.
 
     Arrow asks for the property when its first class is loaded, by the first query that needs it.
     """
     jvm: Any = spark._jvm
-    if jvm.java.lang.System.getProperty(_ARROW_IS_UNCHECKED) is None:
-        jvm.java.lang.System.setProperty(_ARROW_IS_UNCHECKED, "true")
+    jvm.java.lang.System.getProperties().putIfAbsent("arrow.enable_unsafe_memory_access", "true")
 
 
 def check_session(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""One Spark for both sources, as the README tells users to set it up."""
+"""One Spark for both sources, with the settings that the documentation recommends."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from zkgroup_sandbox.kafka_source_jars import kafka_source_jars
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER_MEMORY = "2g"
-ARROW_IS_UNCHECKED = "-Darrow.enable_unsafe_memory_access=true"
 UNIX_SOCKETS = "spark.python.unix.domain.socket.enabled"
 PROGRESS_KEPT = 1_000
 
 
 def settings(unix_sockets: bool) -> dict[str, str]:
-    """Ours is given what the documents recommend; the JVM source does not notice it."""
+    """The settings that the documentation recommends. They do not affect Spark's own source."""
     return {
         "spark.master": f"local[{CORES}]",
         "spark.driver.memory": DRIVER_MEMORY,
-        "spark.driver.extraJavaOptions": ARROW_IS_UNCHECKED,
+        "spark.driver.extraJavaOptions": "-Darrow.enable_unsafe_memory_access=true",
         UNIX_SOCKETS: str(unix_sockets).lower(),
     }
 
