@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kazoo.client import KazooClient
-from kazoo.handlers.threading import KazooTimeoutError
 
 from pyspark_zkgroup.errors import SandboxError
 
@@ -17,10 +16,10 @@ CONNECT_TIMEOUT_S = 15.0
 def session(connect: str, client_id: tuple[int, bytes] | None = None) -> Iterator[KazooClient]:
     client = KazooClient(hosts=connect, timeout=10.0, client_id=client_id)
     try:
-        client.start(timeout=CONNECT_TIMEOUT_S)
+        # start() itself fails if the connection drops as soon as there is a session.
+        if not client.start_async().wait(CONNECT_TIMEOUT_S):
+            raise SandboxError.of("no_session", connect=connect, waited_s=CONNECT_TIMEOUT_S)
         yield client
-    except KazooTimeoutError as error:
-        raise SandboxError.of("no_session", connect=connect, waited_s=CONNECT_TIMEOUT_S) from error
     finally:
         client.stop()
         client.close()
@@ -39,10 +38,21 @@ def children(connect: str, path: str) -> frozenset[str]:
 def expire_session(connect: str, session_id: int, password: bytes) -> None:
     """End the session as ZooKeeper does at a timeout: its ephemeral nodes go, its client notices.
 
-    A second client takes the session over with its id and password, and closes it.
+    A second client takes the session over with its id and password, and closes it. The server
+    closes the first client's connection for that, the first client comes back at once, and the
+    server closes the second one's connection in turn, perhaps before it has read the request to
+    close the session. So the session has ended only when the server no longer knows it.
     """
+    if not _taken_over(connect, session_id, password):
+        raise SandboxError.of("unknown_session", connect=connect, session=session_id)
+    while _taken_over(connect, session_id, password):
+        pass
+
+
+def _taken_over(connect: str, session_id: int, password: bytes) -> bool:
+    """Whether the server knew the session, which is then asked to close."""
     with session(connect, (session_id, password)) as client:
         given = client.client_id
+        # Without a connection there is no id: the first client has taken its session back.
         # A session that is gone is answered by a new one, which says nothing about the old.
-        if given is None or given[0] != session_id:
-            raise SandboxError.of("unknown_session", connect=connect, session=session_id)
+        return given is None or given[0] == session_id

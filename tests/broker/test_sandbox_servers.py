@@ -20,8 +20,8 @@ NewSandbox = Callable[..., Sandbox]
 
 
 @contextmanager
-def kazoo(connect: str) -> Iterator[KazooClient]:
-    client = KazooClient(connect, timeout=10.0)
+def kazoo(connect: str, retry: dict[str, float] | None = None) -> Iterator[KazooClient]:
+    client = KazooClient(connect, timeout=10.0, connection_retry=retry)
     client.start(timeout=20)
     try:
         yield client
@@ -90,6 +90,16 @@ def test_expired_session_loses_its_nodes_and_its_client_learns_it(zookeeper: San
         assert other.exists(path) is None
         wait_until(lambda: KazooState.LOST in states, 20, "the victim to learn that it expired")
         wait_until(lambda: victim.client_id[0] != number, 20, "the victim to get a new session")
+
+
+def test_session_expires_although_its_client_comes_back_at_once(zookeeper: Sandbox) -> None:
+    at_once = {"max_tries": -1, "delay": 0.001, "backoff": 1, "max_jitter": 0.0}
+    with kazoo(zookeeper.zookeeper_connect) as other:
+        for _ in range(10):
+            with kazoo(zookeeper.zookeeper_connect, at_once) as victim:
+                path = victim.create(fresh("/ephemeral"), ephemeral=True)
+                zookeeper.expire_session(*victim.client_id)
+                assert other.exists(path) is None
 
 
 def test_paused_zookeeper_keeps_its_clients_waiting(new_sandbox: NewSandbox) -> None:
