@@ -183,3 +183,26 @@ def test_a_coordinator_that_cannot_answer_now_is_not_asked_without_a_pause(
     keeper.close(leave=False)
     keeper._rest(coordinator, step)
     assert changed.waits == waits
+
+
+def test_a_member_that_steps_out_keeps_nothing_that_the_group_knows(members: Members) -> None:
+    """Others commit there meanwhile: what it knew is old when it comes back."""
+    _, query = settled(members)
+    holdings = query.membership.holdings
+    query.membership.departure.step_out()
+    assert (dict(holdings.known), set(holdings.held), holdings.dropped) == ({}, set(), 0)
+
+
+def test_a_member_with_nothing_to_tell_has_no_notes(members: Members) -> None:
+    _, query = settled(members)
+    assert query.planner.boundary.standing.notes == ()
+
+
+def test_a_member_that_has_its_share_does_not_begin_to_join(members: Members) -> None:
+    topic, query = settled(members)
+    kept = query.membership.kept
+    seen = kept.member
+    assert not kept.begin_join(seen, frozenset(), [topic])
+    kept.give_up("a test")
+    assert not kept.begin_join(seen, frozenset(), [topic])
+    assert kept.begin_join(kept.member, frozenset(), [topic])

@@ -73,6 +73,7 @@ def test_an_eager_assignor_is_noted_with_the_remedy() -> None:
     (finding,) = found(look(stable(ours, member("b", 2, 3), assignor="range")))
     assert finding.text.startswith("[ZKG-216] The group uses the assignor 'range'")
     assert "1 zkgroup member and 1 other client" in finding.text
+    assert not finding.is_ill
     for one in (True, False):
         alike = [replace(member(name, n), is_zkgroup=one) for n, name in enumerate("ab")]
         (finding,) = found(look(stable(*alike, assignor="range")))

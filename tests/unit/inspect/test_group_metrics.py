@@ -79,6 +79,14 @@ def test_a_group_is_behind_for_longer_than_samples_are_kept() -> None:
     assert track.ends[T[0]][-1] == (1999.0, 2009)
 
 
+def test_the_sample_before_the_newest_is_left_out_where_it_is_the_nearest() -> None:
+    track = Track()
+    times = [*(10.0 * n for n in range(500)), 4991.0]
+    for end, at_s in enumerate(times):
+        track = tracked(track, seen(10, end), at_s)
+    assert [at_s for at_s, _ in track.ends[T[0]]] == [*times[:-2], 4991.0]
+
+
 def test_partitions_that_are_gone_are_forgotten() -> None:
     first = tracked(Track(), seen(1, 2), 0.0)
     fewer = GroupReport("billing", (), seen(1, 2).partitions[:1], ())

@@ -17,3 +17,12 @@ def test_a_lost_membership_is_counted_and_leaves_what_is_known() -> None:
         assert (holdings.life, holdings.dropped) == (life, 2)
     assert holdings.known == {P0: progress, P1: progress}
     assert not holdings.held | holdings.replayed | holdings.waiting.keys()
+
+
+def test_what_is_given_back_is_forgotten_unless_it_is_not_committed() -> None:
+    settled, unsettled = (GroupProgress(Fence("1a-0.7"), 5, n) for n in (5, 9))
+    holdings = KafkaHoldings({P0: settled, P1: unsettled}, {P0, P1}, replayed={P0, P1})
+    for partition in (P0, P1):
+        holdings.give_back(partition)
+    assert holdings.known == {P1: unsettled}
+    assert not holdings.held | holdings.replayed

@@ -38,6 +38,7 @@ from pyspark_zkgroup.protocols.light.session import LightSession
 from pyspark_zkgroup.protocols.light.store import LightStore
 from pyspark_zkgroup.protocols.light.stream import Inbox, NotLetInError
 from pyspark_zkgroup.security.stream_access import StreamAccess
+from pyspark_zkgroup.threads import SystemThreads
 from pyspark_zkgroup.zk.port import Children, DisconnectedError, Node, SessionEvent
 from tests.harness.waiting import wait_until
 
@@ -84,6 +85,17 @@ def accepts(message: ToCoordinator) -> ToMember | None:
     return Accepted(1, 0) if isinstance(message, Hello) else None
 
 
+class Threads:
+    def __init__(self) -> None:
+        self.started: list[threading.Thread] = []
+
+    def start(self, run: Callable[[], None], name: str) -> threading.Thread:
+        self.started.append(SystemThreads().start(run, name))
+        return self.started[-1]
+
+    gate = threading.Lock
+
+
 class Scene:
     def __init__(
         self,
@@ -95,7 +107,8 @@ class Scene:
         self.first = first
         self.answer = answer
         settings = LightSettings(("one:1",), StreamAccess(), HELLO)
-        self.session = LightSession(settings, self.events, self.open)
+        self.threads = Threads()
+        self.session = LightSession(settings, self.events, self.open, threads=self.threads)
 
     def open(self, _address: str, _access: StreamAccess, inbox: Inbox) -> Stream:
         if self.first is not None:
@@ -134,6 +147,15 @@ def test_a_stream_that_breaks_suspends_the_session_until_the_next_one() -> None:
         scene.streams[1].inbox.put(Accepted(2, 0))
         assert scene.event() == "connected"
         assert scene.state() == (True, True)
+
+
+def test_a_closed_session_searches_for_no_other_coordinator() -> None:
+    with opened() as scene:
+        pass
+    scene.streams[-1].inbox.put(ConnectionResetError("reset"))
+    (thread,) = scene.threads.started
+    thread.join(10)
+    assert (thread.is_alive(), len(scene.streams)) == (False, 1)
 
 
 def test_the_lease_counts_from_the_pong_that_was_heard() -> None:

@@ -7,10 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from pyspark_zkgroup.errors import ServerError
+from pyspark_zkgroup.group.paths import GroupPaths
 from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.losses import Losses
 from pyspark_zkgroup.protocols.owned.first_offsets import FirstOffsets
 from pyspark_zkgroup.ranges.positions import StartingOffsets
+from pyspark_zkgroup.zk.port import Children
 from tests.fakes.brokers import FakeBrokers
 
 P0 = TopicPartition("t", 0)
@@ -47,3 +49,25 @@ def test_a_reported_loss_is_not_reported_again_after_brokers_were_away() -> None
     brokers.away = False
     assert first.begin_anew(context, {P0: 20}, {}) == {P0: 20}
     assert losses.events == 0
+
+
+def test_a_topic_of_which_the_group_has_offsets_is_known_and_not_asked_for_again() -> None:
+    """If its nodes are lost later, `startingOffsets` must not apply to it."""
+    asked: list[list[str]] = []
+
+    def children(paths: list[str]) -> list[Children]:
+        asked.append(paths)
+        return [Children(frozenset({"0"}), 1, 1)]
+
+    paths = GroupPaths("g")
+    context: Any = SimpleNamespace(
+        store=SimpleNamespace(children=children),
+        paths=paths,
+        holdings=SimpleNamespace(lost_topics=set()),
+    )
+    first = FirstOffsets(StartingOffsets("latest"), FakeBrokers({"t": 1}), Losses(str, fail=True))
+    first.topics, first.fresh = {"t": (0,)}, frozenset({"t"})
+    first.note_group(context)
+    assert first.lost.seen == {P0}
+    first.note_group(context)
+    assert asked == [[paths.offset_topic("t")]]

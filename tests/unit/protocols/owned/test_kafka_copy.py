@@ -120,3 +120,18 @@ def test_a_group_of_the_same_name_in_kafka_is_named_once(
     assert ["ZKG-178" in m and "app-1 at /10.0.0.7" in m for m in caplog.messages] == [True] * len(
         found
     )
+
+
+def test_offsets_that_differ_are_taken_over_and_those_behind_are_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ahead, equal, behind = P, Q, TopicPartition("t", 2)
+    stored = {ahead: StoredOffset(7), equal: StoredOffset(5), behind: StoredOffset(3)}
+    store: Any = SimpleNamespace(group_offsets=lambda _partitions: stored)
+    copy = KafkaCopy(parse({**LEAST, "offsets.storage": "kafka"}), store, cast(Any, None))
+    assert copy.counting({ahead: 5, equal: 5, behind: 5}) == {ahead: 7}
+    taken_over, reported = caplog.messages
+    assert "ZKG-135" in taken_over
+    assert "ZKG-136" in reported
+    assert [str(p) in taken_over for p in stored] == [True, False, False]
+    assert [str(p) in reported for p in stored] == [False, False, True]
