@@ -99,3 +99,11 @@ def test_an_assignment_is_waited_for_with_pauses() -> None:
     rounds.rebalances = 10
     assert KafkaReplay(rounds, PLAN, patience_s=3.0).run() == {P0}
     assert 1.0 <= rounds.now <= 10.0
+
+
+def test_what_is_assigned_after_a_lost_membership_is_decided() -> None:
+    rounds: Any = Rounds(P0)
+    lost = SimpleNamespace(life=rounds.holdings.life + 1)
+    members = iter([lost, rounds.member])
+    rounds.rejoin = lambda: next(members)
+    assert KafkaReplay(rounds, PLAN, patience_s=3.0).run() == {P0}

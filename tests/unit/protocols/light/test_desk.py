@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from pyspark_zkgroup.group.ops import Create, SetData
+from pyspark_zkgroup.group.ops import Create, Delete, SetData
 from pyspark_zkgroup.protocols.coordinator.rules.commands import (
     Ping,
     Start,
@@ -23,6 +23,8 @@ from pyspark_zkgroup.protocols.light.limits import Limits
 from pyspark_zkgroup.protocols.light.rules import messages
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Accepted,
+    Executed,
+    Read,
     Rejected,
     Told,
 )
@@ -200,3 +202,13 @@ def test_the_same_process_is_accepted_again_under_its_life(scene: Scene) -> None
     assert accepted == Accepted(1, life, ("b1:9092",))
     (stranger,) = scene.stream(process="y").received()
     assert stranger == Accepted(1, 0, ("b1:9092",))
+
+
+def test_before_it_registers_a_member_makes_nodes_of_owners_where_offsets_are(scene: Scene) -> None:
+    """It settles what it finished before; of other topics it has nothing to write."""
+    known, unknown = PATHS.owner_topic("t"), PATHS.owner_topic("v")
+    scene.store.commit([(Delete(known, 0),)])
+    stream = scene.stream()
+    assert isinstance(stream.say(Read(1, "ensure", (known, unknown))), Executed)
+    made, missing = scene.store.nodes([known, unknown])
+    assert (made is not None, missing) == (True, None)
