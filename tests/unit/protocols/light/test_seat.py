@@ -13,6 +13,7 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     Executed,
     Failed,
     Registered,
+    Rejected,
 )
 from tests.unit.protocols.light.desk_scene import (
     PATHS,
@@ -61,6 +62,18 @@ def test_a_restart_of_a_static_member_succeeds_by_the_fence_of_one_partition(
         assert answer.why == "taken"
     evidence = {P: fence, Q: fence, TopicPartition("not/legal", 0): fence}
     assert isinstance(second.register(static=True, evidence=evidence), Registered)
+
+
+def test_a_restart_ends_the_stream_of_the_process_that_it_replaces(scene: Scene) -> None:
+    first = scene.registered(static=True)
+    fence = claim(scene, first)
+    first.received()
+    second = scene.stream(process="y")
+    assert isinstance(second.register(static=True, evidence={P: fence}), Registered)
+    (refusal,) = first.received()
+    assert isinstance(refusal, Rejected)
+    assert (refusal.fenced, refusal.retriable) == (True, False)
+    assert "Another process has taken over the member id g_a" in refusal.reason
 
 
 def test_a_member_of_another_process_without_a_member_id_is_refused(scene: Scene) -> None:
