@@ -67,6 +67,25 @@ def test_available_now_reads_to_the_ends_that_it_saw_first() -> None:
     assert d.next(second) is second
 
 
+def test_available_now_waits_for_an_end_that_a_leader_does_not_know_yet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    d = desk(maxOffsetsPerTrigger="2")
+    d.planner.prepare_available_now()
+    first = d.batch(d.planner.initial_offset())
+    d.brokers.end = 9
+    waited: list[float] = []
+
+    def wait(timeout_s: float) -> None:
+        waited.append(timeout_s)
+        d.group.clock.now += timeout_s
+        d.brokers.end = 10
+
+    monkeypatch.setattr(d.group, "wait", wait)
+    assert sum(until - start for start, until in ranges(d.next(first)).values()) == 2
+    assert waited
+
+
 def test_records_that_are_gone_are_skipped_before_the_plan(d: Desk) -> None:
     d.brokers.starts[P0] = 8
     assert ranges(d.next(d.planner.initial_offset())) == {P0: (8, 10), P1: (7, 10)}
