@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
@@ -14,6 +15,11 @@ settings.register_profile("zkgroup", deadline=None)
 # For `make quick`: it draws a quarter of what the daily tests draw.
 settings.register_profile("quick", deadline=None, max_examples=25)
 settings.load_profile("zkgroup")
+
+# A shell that starts the tests in the background has them ignore SIGINT, which every program that
+# they start inherits: none would hear Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["zkgroup_sandbox.fixtures"]
 
