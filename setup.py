@@ -1,5 +1,6 @@
 """Only what setup.cfg and pyproject.toml cannot say: which kind of wheel was built."""
 
+import shutil
 from pathlib import Path
 
 from setuptools import setup
@@ -18,7 +19,12 @@ class Wheel(bdist_wheel):
     def run(self) -> None:
         self.run_command("build")
         built = Path(self.get_finalized_command("build").build_lib) / RECORDS
-        if not list(built.glob("_decoder*.so")):
+        decoders = list(built.glob("_decoder*.so"))
+        for decoder in decoders:
+            # Programs and Spark's workers that run in the clone load the sources, not what is
+            # installed: without a decoder there, they would read slowly and parse no JSON.
+            shutil.copy2(decoder, RECORDS)
+        if not decoders:
             print(
                 "No native decoder was built: this wheel is for every machine and reads slowly. "
                 "To build it, install Rust (https://rustup.rs) and a C compiler, then try again"

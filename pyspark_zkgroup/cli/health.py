@@ -123,7 +123,7 @@ def _java() -> Finding:
 
 
 def _decoder() -> Finding:
-    from pyspark_zkgroup.records.choice import slow_because
+    from pyspark_zkgroup.records.choice import remedy, slow_because
 
     reason = slow_because()
     if reason is None:
@@ -132,8 +132,7 @@ def _decoder() -> Finding:
         "native decoder",
         "note",
         f"not usable ({reason}): reading is up to a hundred times slower",
-        "Install a wheel built for this kind of machine, or Rust and a C compiler, and "
-        "pyspark-zkgroup again; on every executor",
+        remedy(),
     )
 
 

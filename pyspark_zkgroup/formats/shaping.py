@@ -17,6 +17,7 @@ from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import BadRecordError, OptionError
 from pyspark_zkgroup.formats.port import Format, Parser
 from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.records.choice import remedy
 from pyspark_zkgroup.schema import COLUMNS, CORRUPT, Column, arrow_schema, arrow_type
 
 _log = logging.getLogger("pyspark_zkgroup.formats")
@@ -110,7 +111,11 @@ def _parser(column: Column, form: Format) -> Parser:
         return form.parser(column.type)
     except ImportError as error:
         raise OptionError.of(
-            "format_without_decoder", column=column.name, format=form.name, error=error
+            "format_without_decoder",
+            column=column.name,
+            format=form.name,
+            error=error,
+            remedy=remedy(),
         ) from error
 
 

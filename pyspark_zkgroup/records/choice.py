@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import cache
+from pathlib import Path
 from zipimport import zipimporter
 
 from pyspark_zkgroup import catalogue
@@ -14,9 +15,13 @@ from pyspark_zkgroup.schema import COLUMNS, Column
 _log = logging.getLogger("pyspark_zkgroup.records")
 
 _REMEDY = (
-    "Install a wheel that was built for this platform, or install a Rust toolchain "
-    "(https://rustup.rs) and a C compiler, then reinstall pyspark-zkgroup (in a checkout: `make "
-    "setup`)"
+    "On the driver and all executors, install a wheel that was built for this platform, or install "
+    "a Rust toolchain (https://rustup.rs) and a C compiler, then reinstall pyspark-zkgroup"
+)
+_REMEDY_IN_SOURCES = (
+    "Python loaded the package from its sources in {sources}, which hide an installed package. Run "
+    "the program in another directory, or build the decoder there with `make setup`, which needs a "
+    "Rust toolchain and a C compiler"
 )
 _REMEDY_IN_A_ZIP = (
     "The package was loaded from a zip file (--py-files), from which Python cannot load native "
@@ -42,13 +47,19 @@ def slow_because() -> str | None:
         import pyspark_zkgroup.records.native  # noqa: F401
     except ImportError as error:
         reason = str(error)
-        _log.warning(
-            catalogue.warning(
-                "ZKG-141", reason=reason, remedy=_REMEDY_IN_A_ZIP if _is_in_a_zip() else _REMEDY
-            )
-        )
+        _log.warning(catalogue.warning("ZKG-141", reason=reason, remedy=remedy()))
         return reason
     return None
+
+
+def remedy() -> str:
+    """Return how to get the native decoder."""
+    if _is_in_a_zip():
+        return _REMEDY_IN_A_ZIP
+    sources = Path(__file__).parents[2]
+    return (
+        _REMEDY_IN_SOURCES.format(sources=sources) if (sources / "setup.cfg").exists() else _REMEDY
+    )
 
 
 def _is_in_a_zip() -> bool:

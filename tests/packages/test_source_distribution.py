@@ -12,7 +12,7 @@ import pytest
 
 from pyspark_zkgroup import __version__
 from tests.packages.clean_python import ROOT, CleanPython, without_rust
-from tests.packages.distribution import NATIVE_BUILD, Distribution
+from tests.packages.distribution import NATIVE_BUILD, Distribution, checkout
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
@@ -49,6 +49,20 @@ def test_with_rust_it_installs_the_native_decoder(
     assert (found["decoder"], found["slow_because"]) == ("NativeDecoder", None)
 
 
+def test_programs_in_the_clone_that_it_was_installed_from_have_the_decoder_too(
+    clean_python: Callable[[], CleanPython], tmp_path: Path
+) -> None:
+    """Python prefers the sources there, also in Spark's workers."""
+    checkout(tmp_path)
+    assert not list(tmp_path.rglob("_decoder*.so"))
+    python = clean_python()
+    python.install(str(tmp_path), CARGO_TARGET_DIR=NATIVE_BUILD)
+
+    found = json.loads(python.run(PROGRAM, PYTHONPATH=str(tmp_path)))
+    assert Path(found["place"]).is_relative_to(tmp_path)
+    assert (found["decoder"], found["slow_because"]) == ("NativeDecoder", None)
+
+
 def test_without_rust_it_installs_and_says_that_it_reads_slowly(
     distribution: Distribution, clean_python: Callable[[], CleanPython], tmp_path: Path
 ) -> None:
@@ -64,4 +78,4 @@ def test_without_rust_it_installs_and_says_that_it_reads_slowly(
     findings = {finding["thing"]: finding for finding in json.loads(doctor.stdout)}
     assert findings["native decoder"]["state"] == "note"
     assert "a hundred times slower" in findings["native decoder"]["text"]
-    assert "Rust and a C compiler" in findings["native decoder"]["remedy"]
+    assert "Rust toolchain" in findings["native decoder"]["remedy"]
