@@ -11,6 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 import click
 
 from pyspark_zkgroup._version import __version__
+from pyspark_zkgroup.cli.counted import similar_names
 from pyspark_zkgroup.errors import ZkgroupError
 
 # A subcommand is the click command of this name in the module of this name next to this one.
@@ -58,6 +59,14 @@ class CommandLine(click.Group):
                 f"Run: python -m pip install {distribution}"
             )
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            near = similar_names(args[0], self.list_commands(ctx))
+            ctx.fail(f"No such command {args[0]!r}{near}.")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         try:

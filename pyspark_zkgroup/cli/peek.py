@@ -17,6 +17,7 @@ import click
 from rich.table import Table
 
 from pyspark_zkgroup.cli.cells import add_row, say
+from pyspark_zkgroup.cli.counted import similar_names
 from pyspark_zkgroup.cli.reach import access_given, bootstrap_option, config_option, registry_option
 from pyspark_zkgroup.cli.schema import newest_of, registry_given
 from pyspark_zkgroup.cli.strict_json import no_constant
@@ -134,7 +135,8 @@ class _Reader:
         try:
             numbers = view.partitions().get(self.topic, ())
             if not numbers:
-                raise OptionError.of("no_topic_to_peek", topic=self.topic)
+                near = similar_names(self.topic, view.partitions())
+                raise OptionError.of("no_topic_to_peek", topic=self.topic, similar=near)
             partitions = [TopicPartition(self.topic, number) for number in numbers]
             start = _start(where, view, partitions)
             while True:

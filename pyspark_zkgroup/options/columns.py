@@ -139,12 +139,18 @@ class ColumnOptions:
         for at, name in enumerate(names):
             if name not in _ALLOWED_TYPES:
                 near = difflib.get_close_matches(name.lower(), _ALLOWED_TYPES, 1, 0.6)
-                hint = f"Did you mean {near[0]!r}? " if near else ""
+                hint = f"Did you mean {near[0]!r}? " if near else self._hint(name)
                 raise OptionError.of("unknown_column", column=name, hint=hint, names=_names())
             if name in names[:at]:
                 raise OptionError.of("column_twice", column=name)
         if self.include_headers and HEADERS.name not in names:
             raise OptionError.of("headers_not_in_schema", column=_ddl(HEADERS.name, HEADERS.type))
+
+    def _hint(self, field: str) -> str:
+        """Of who names the fields of parsed values as columns."""
+        if self.value_format in ("binary", "string"):
+            return ""
+        return f"Fields of the values go into their column: value STRUCT<{field}: ...>. "
 
     def _check_json(self, column: Column) -> None:
         from pyspark_zkgroup.formats.json.types import has_time_zone, refusal

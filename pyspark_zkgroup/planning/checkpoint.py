@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from pyspark_zkgroup.errors import PlanError
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan, decode
 
+_OWN: Final = {"version", "protocol"}
+"""What every plan of this source has, and no other source writes."""
+_SHOWN_MAX: Final = 100
 
-def checkpoint_plan(
-    offset: Mapping[str, Any], finished: Mapping[str, Any], options: Options, protocol: str
-) -> Plan:
+
+def checkpoint_plan(offset: Any, finished: Any, options: Options, protocol: str) -> Plan:
     """Return the newest plan in the checkpoint; `finished` is the end of the last finished batch.
 
     PlanError if a query of another source, group or protocol wrote it.
@@ -26,6 +28,8 @@ def checkpoint_plan(
             if is_of_kafka_source(finished)
             else "Start the query with a new checkpointLocation: the old one has no finished batch",
         )
+    if not isinstance(offset, dict) or not _OWN & offset.keys():
+        raise PlanError.of("checkpoint_of_other_source", offset=json.dumps(offset)[:_SHOWN_MAX])
     plan = decode(offset)
     if (plan.group, plan.protocol) != (options.group.id, protocol):
         raise PlanError.of(
@@ -38,12 +42,18 @@ def checkpoint_plan(
     return plan
 
 
-def is_of_kafka_source(offset: Mapping[str, Any]) -> bool:
+def is_of_kafka_source(offset: Any) -> bool:
     """Return whether the offset has the form {"topic": {"partition": offset}} and nothing else."""
-    return bool(offset) and all(
-        isinstance(partitions, dict)
-        and all(number.isdecimal() and isinstance(at, int) for number, at in partitions.items())
-        for partitions in offset.values()
+    return (
+        isinstance(offset, dict)
+        and bool(offset)
+        and all(_is_position(partitions) for partitions in offset.values())
+    )
+
+
+def _is_position(partitions: object) -> bool:
+    return isinstance(partitions, dict) and all(
+        number.isdecimal() and isinstance(at, int) for number, at in partitions.items()
     )
 
 

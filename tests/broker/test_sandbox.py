@@ -283,4 +283,4 @@ def test_a_kafka_without_zookeeper_has_topics_and_events(tmp_path: Path) -> None
 
 def test_only_kraft_does_without_zookeeper(tmp_path: Path) -> None:
     refused = run("start", tmp_path / "box", "--zookeepers", "0")
-    assert "Only brokers of Kafka 4.1 or 4.4 run without ZooKeeper" in refused.stderr
+    assert "For brokers without ZooKeeper, choose Kafka 4.1 or 4.4 (--kafka)" in refused.stderr

@@ -22,7 +22,10 @@ TRY_IT = Scene(
 INSTALL = Scene(
     "install",
     (
-        Printed(README, "python -m pip install '.[spark,delta,ingest]'    # about a minute"),
+        Printed(
+            README,
+            "python -m pip install '.[spark,delta,ingest]'    # some minutes: PySpark is large",
+        ),
         Shell("zkgroup --version"),
     ),
     servers="none",

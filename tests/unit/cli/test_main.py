@@ -48,6 +48,10 @@ def test_wrong_usage_is_status_2_and_names_what_was_given(arguments: list[str]) 
     assert arguments[0] in result.stderr
 
 
+def test_a_misspelt_command_is_shown_the_similar_one() -> None:
+    assert "'descrbe' (similar names: describe)." in CliRunner().invoke(main, ["descrbe"]).stderr
+
+
 def test_the_version_is_the_packages() -> None:
     result = CliRunner().invoke(main, ["--version"])
 

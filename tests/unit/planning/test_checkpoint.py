@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -22,9 +23,7 @@ WHAT = (
 )
 
 
-def refusal(
-    options: dict[str, str], offset: dict[str, Any], finished: dict[str, Any] | None = None
-) -> str:
+def refusal(options: dict[str, str], offset: Any, finished: dict[str, Any] | None = None) -> str:
     parsed = parse(options)
     with pytest.raises(PlanError) as caught:
         checkpoint_plan(offset, finished or offset, parsed, parsed.protocol.name)
@@ -74,6 +73,15 @@ def test_a_checkpoint_of_another_protocol_is_refused() -> None:
 @pytest.mark.parametrize("offset", [{}, OURS, {"orders": 5}, {"orders": {"x": 5}}, {"version": 1}])
 def test_other_offsets_are_not_taken_for_the_kafka_source(offset: dict[str, Any]) -> None:
     assert not is_of_kafka_source(offset)
+
+
+@pytest.mark.parametrize("offset", [0, -1, None, "10", [4], {}, {"logOffset": 0}, {"orders": 5}])
+def test_a_checkpoint_of_any_other_source_is_refused_as_such(offset: Any) -> None:
+    """Those of rate, sockets and files among them."""
+    told = refusal(LEAST, offset)
+    assert "[ZKG-006] The checkpoint was written by a query with another source" in told
+    assert json.dumps(offset) in told
+    assert "new checkpointLocation" in told
 
 
 def test_a_plan_of_this_query_is_read() -> None:

@@ -194,6 +194,16 @@ def test_a_type_that_a_format_cannot_give_is_refused(
     assert what in caught.value.what
 
 
+@READERS
+def test_fields_that_are_named_as_columns_are_shown_their_place(reader: Reader) -> None:
+    with pytest.raises(OptionError) as caught:
+        reader(source(**{"value.format": "json"}), VALUE)
+    assert "'id', which records do not have" in caught.value.what
+    assert "Fields of the values go into their column: value STRUCT<id: ...>. " in (
+        caught.value.remedy
+    )
+
+
 def test_json_without_a_schema_is_refused_at_load() -> None:
     with pytest.raises(OptionError, match=r"'value\.format' is 'json', but there is no \.schema"):
         source(**{"value.format": "json"}).schema()
