@@ -17,7 +17,6 @@ from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import BadRecordError, OptionError
 from pyspark_zkgroup.formats.port import Format, Parser
 from pyspark_zkgroup.model import TopicPartition
-from pyspark_zkgroup.records.choice import remedy
 from pyspark_zkgroup.schema import COLUMNS, CORRUPT, Column, arrow_schema, arrow_type
 
 _log = logging.getLogger("pyspark_zkgroup.formats")
@@ -110,6 +109,8 @@ def _parser(column: Column, form: Format) -> Parser:
     try:
         return form.parser(column.type)
     except ImportError as error:
+        from pyspark_zkgroup.records.choice import remedy
+
         raise OptionError.of(
             "format_without_decoder",
             column=column.name,
