@@ -22,7 +22,9 @@ class Wheel(bdist_wheel):
         decoders = list(built.glob("_decoder*.so"))
         for decoder in decoders:
             # Programs and Spark's workers that run in the clone load the sources, not what is
-            # installed: without a decoder there, they would read slowly and parse no JSON.
+            # installed: without a decoder there, they would read slowly and parse no JSON. One that
+            # runs keeps the file that it has loaded.
+            (RECORDS / decoder.name).unlink(missing_ok=True)
             shutil.copy2(decoder, RECORDS)
         if not decoders:
             print(
