@@ -11,7 +11,6 @@ from importlib.metadata import EntryPoint, entry_points
 import click
 
 from pyspark_zkgroup._version import __version__
-from pyspark_zkgroup.cli.counted import similar_names
 from pyspark_zkgroup.errors import ZkgroupError
 
 # A subcommand is the click command of this name in the module of this name next to this one.
@@ -52,21 +51,18 @@ class CommandLine(click.Group):
             command = found.load()
             return command
         # A shell that completes a line must not see a message.
-        if cmd_name in ELSEWHERE and not ctx.resilient_parsing:
+        if ctx.resilient_parsing:
+            return None
+        if cmd_name in ELSEWHERE:
             distribution = ELSEWHERE[cmd_name]
             raise click.ClickException(
                 f"'zkgroup {cmd_name}' needs the package {distribution}, which is not installed. "
                 f"Run: python -m pip install {distribution}"
             )
-        return None
+        from pyspark_zkgroup.cli.counted import similar_names
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            near = similar_names(args[0], self.list_commands(ctx))
-            ctx.fail(f"No such command {args[0]!r}{near}.")
-        return super().resolve_command(ctx, args)
+        near = similar_names(cmd_name, self.list_commands(ctx))
+        raise click.UsageError(f"No such command {cmd_name!r}{near}.", ctx)
 
     def invoke(self, ctx: click.Context) -> object:
         try:

@@ -133,9 +133,10 @@ class _Reader:
         options = self._options({})
         view = ClusterView(options)
         try:
-            numbers = view.partitions().get(self.topic, ())
+            topics = view.partitions()
+            numbers = topics.get(self.topic, ())
             if not numbers:
-                near = similar_names(self.topic, view.partitions())
+                near = similar_names(self.topic, topics)
                 raise OptionError.of("no_topic_to_peek", topic=self.topic, similar=near)
             partitions = [TopicPartition(self.topic, number) for number in numbers]
             start = _start(where, view, partitions)

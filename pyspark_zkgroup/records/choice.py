@@ -57,9 +57,9 @@ def remedy() -> str:
     if _is_in_a_zip():
         return _REMEDY_IN_A_ZIP
     sources = Path(__file__).parents[2]
-    return (
-        _REMEDY_IN_SOURCES.format(sources=sources) if (sources / "setup.cfg").exists() else _REMEDY
-    )
+    if (sources / "setup.cfg").exists():
+        return _REMEDY_IN_SOURCES.format(sources=sources)
+    return _REMEDY
 
 
 def _is_in_a_zip() -> bool:
