@@ -77,7 +77,8 @@ def test_a_plain_consumer_is_a_member_like_any_other(group: KafkaGroup) -> None:
     try:
         # After its first assignment kafka-python joins once more as soon as it has newer metadata;
         # meanwhile brokers name no assignment.
-        wait_until(described, 30, "the consumer's share")
+        wait_until(described, 30, "the consumer's share, as described")
+        wait_until(lambda: consumer.held == 2, 30, "the consumer's share")
     finally:
         consumer.close()
 

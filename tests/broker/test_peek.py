@@ -57,6 +57,7 @@ def test_values_are_shown_as_text_and_json(sandbox: Sandbox) -> None:
     assert len(lines(run("peek", topic, *at, "--from", "2020-01-01T00:00Z", "--json"))) == 3
     assert run("peek", topic, *at, "--from", "2999-01-01T00:00Z").stdout == "No records\n"
     assert "neither an offset nor a time" in run("peek", topic, *at, "--from", "x", status=1).stderr
+    assert "have no topic 'nothing'" in run("peek", "nothing", *at, status=1).stderr
     near = f"have no topic '{topic}s' (similar names: {topic}"
     assert near in " ".join(run("peek", f"{topic}s", *at, status=1).stderr.split())
 

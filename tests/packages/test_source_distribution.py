@@ -78,4 +78,5 @@ def test_without_rust_it_installs_and_says_that_it_reads_slowly(
     findings = {finding["thing"]: finding for finding in json.loads(doctor.stdout)}
     assert findings["native decoder"]["state"] == "note"
     assert "a hundred times slower" in findings["native decoder"]["text"]
-    assert "Rust toolchain" in findings["native decoder"]["remedy"]
+    remedy = findings["native decoder"]["remedy"]
+    assert "a Rust toolchain (https://rustup.rs) and a C compiler" in remedy
