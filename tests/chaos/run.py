@@ -274,8 +274,10 @@ class Run:
         events = list(member.look())
         stopped = [e["at"] for e in events if e["event"] == "stopped" and e["drained"]]
         triggers = list(triggers_of(member.name, events))
-        to_brokers = BROKERS_GROUP in stage.protocol.also_hits
-        unanswered = unanswered_commits(member.name, self.faults) if to_brokers else []
+        unanswered = []
+        if BROKERS_GROUP in stage.protocol.also_hits:
+            moves, heartbeat_s = stage.watch.coordinator_moves, self.settings.session_s / 3
+            unanswered = unanswered_commits(member.name, self.faults, moves, heartbeat_s)
         deliveries = stage.sinks[member.name].deliveries()
         return list(reads_of(member.name, deliveries, stopped, triggers, unanswered))
 

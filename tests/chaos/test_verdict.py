@@ -22,6 +22,7 @@ from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.protocols.owned.claims import Moved
 from tests.chaos import report
 from tests.chaos.bag import drawn, paired
+from tests.chaos.duplicates import committed_at
 from tests.chaos.kinds import KINDS, kinds_of, may_overlap
 from tests.chaos.process import registered
 from tests.chaos.protocols import BROKERS, MEMBERS, PROTOCOLS
@@ -44,6 +45,8 @@ from tests.chaos.verdict import (
     unanswered_commits,
     unsettled,
 )
+from tests.chaos.watch import Look, Watch
+from tests.harness.waiting import wait_until
 from tests.spark.sink import Delivery
 
 P = TopicPartition("events", 3)
@@ -229,6 +232,34 @@ def test_commits_have_no_answer_while_a_broker_or_the_member_is_cut_off() -> Non
     faults = [*OVERLAPPING, cut]
     assert unanswered_commits("a", faults) == [(12.0, 20.0), (31.0, 35.0), (40.0, 45.0)]
     assert unanswered_commits("b", faults) == [(12.0, 20.0), (31.0, 35.0)]
+
+
+def test_commits_have_no_answer_while_another_broker_becomes_the_coordinator() -> None:
+    """A preferred leader is elected at 60.1, without a fault. The first batch ends at 60.4, and its
+    commit is refused; the second one begins at 61.5, and its driver is killed.
+    """
+    unanswered = unanswered_commits("a", [], [Span(60.0, 60.3)], heartbeat_s=3.0)
+    assert unanswered == [(60.0, 63.3)]
+    begun = [(1, 45.0), (2, 61.5)]
+    assert committed_at(1, 45.0, begun, []) == 61.5
+    assert committed_at(1, 45.0, begun, [], unanswered) == FOREVER
+
+
+def test_the_watch_notes_when_another_broker_becomes_the_coordinator() -> None:
+    looks = [Look(at=float(n), coordinator=name) for n, name in enumerate(("2", "2", "3", "3"), 1)]
+
+    class Scripted:
+        def read(self, partitions: int, before: Look) -> Look:
+            del partitions, before
+            return looks.pop(0)
+
+        def close(self) -> None:
+            pass
+
+    watch = Watch(Scripted(), partitions=1)
+    wait_until(lambda: not looks and watch.blind, 10.0, "the watch to have looked")
+    watch.close()
+    assert watch.coordinator_moves == [Span(2.0, 3.0)]
 
 
 def test_each_kind_that_silences_brokers_is_a_kind_of_fault() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from pyspark_zkgroup.model import TopicPartition
 from tests.chaos.duplicates import committed_at, united
-from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Read, Trigger, Unowned
+from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Read, Span, Trigger, Unowned
 from tests.spark.sink import Delivery
 from zkgroup_sandbox.produce import Produced
 
@@ -105,15 +105,26 @@ def reads_of(
                 yield Read(partition, r.start, r.until, batch)
 
 
-def unanswered_commits(member: str, faults: Iterable[Fault]) -> list[tuple[float, float]]:
+def unanswered_commits(
+    member: str,
+    faults: Iterable[Fault],
+    moves: Iterable[Span] = (),
+    heartbeat_s: float = 0.0,
+) -> list[tuple[float, float]]:
     """When a member's commits to the brokers may have got no answer. It still plans then, as long
     as its lease lasts.
+
+    `moves`: when another broker became the group's coordinator. Brokers elect the preferred leaders
+    every five minutes, without any fault: the former coordinator refuses the next commit, and a
+    member that has not looked for the new one yet plans its next batch under its lease. It looks
+    after its next heartbeat at the latest.
     """
-    return [
+    away = [
         (fault.at, fault.until)
         for fault in faults
         if fault.kind in BROKER_AWAY or (fault.kind in CUT_OFF and member in fault.members)
     ]
+    return away + [(move.start, move.until + heartbeat_s) for move in moves]
 
 
 def produced_ranges(produced: Produced) -> dict[TopicPartition, list[tuple[int, int]]]:

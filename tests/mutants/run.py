@@ -158,6 +158,9 @@ def sampled(of: list[str], size: int, seed: int) -> list[Mutant]:
 
 
 def _make_tree(directory: str) -> None:
+    """Each worker keeps to one core: two simulations at the same time would choose theirs alone."""
+    cores, number = sorted(os.sched_getaffinity(0)), multiprocessing.current_process()._identity[0]
+    os.sched_setaffinity(0, {cores[number % len(cores)]})
     _trees["own"] = copied(ROOT, Path(directory) / str(os.getpid()))
 
 
