@@ -23,6 +23,7 @@ from pyspark_zkgroup.kafka.settings import FetchSettings
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import TaskInput, TaskRange
+from pyspark_zkgroup.planning import absent_topics
 from pyspark_zkgroup.planning.cluster_view import ClusterView
 from pyspark_zkgroup.protocols.environment import open_store
 from pyspark_zkgroup.protocols.owned.rules import kafka_copy
@@ -121,7 +122,8 @@ def _wanted(
     options: Options, present: Mapping[str, tuple[int, ...]], hidden: Collection[str]
 ) -> tuple[Mapping[str, tuple[int, ...]], tuple[TopicPartition, ...]]:
     wanted = [t for t, _ in topics_of(options.topics.subscription, present, hidden)]
-    _check_topics(options, [t for t in wanted if t not in present])
+    if absent := [t for t in wanted if t not in present]:
+        absent_topics.refuse(options, absent, present)
     topics = {t: present[t] for t in wanted if t in present}
     partitions = [TopicPartition(t, n) for t, numbers in topics.items() for n in numbers]
     if options.topics.assigned:
@@ -173,15 +175,6 @@ def _with_kafka(
             offsets[partition] = counts
             anew.discard(partition)
     return replace(committed, offsets=offsets, anew=frozenset(anew))
-
-
-def _check_topics(options: Options, absent: list[str]) -> None:
-    if not absent:
-        return
-    what = f"The cluster has no topic {', '.join(map(repr, absent[:_NAMED_MAX]))}"
-    if options.fetch.fail_on_data_loss:
-        raise SubscriptionError.of("no_topic_to_read", reason=what)
-    _log.warning(catalogue.warning("ZKG-101", loss=what, action="reading without it"))
 
 
 def _check_assigned(options: Options, present: Collection[TopicPartition]) -> None:

@@ -10,6 +10,7 @@ from pyspark_zkgroup.clock import EventClock
 from pyspark_zkgroup.model import LogEnd, OffsetRange, TopicPartition
 from pyspark_zkgroup.options import Options
 from pyspark_zkgroup.plan import Plan, PlannedRange
+from pyspark_zkgroup.planning import absent_topics
 from pyspark_zkgroup.planning.batch_size import BatchSize
 from pyspark_zkgroup.planning.boundary import Boundary
 from pyspark_zkgroup.planning.fixed_ends import FixedEnds
@@ -40,10 +41,12 @@ class NextPlan:
         """
         return once or self.is_available_now
 
-    def fix_ends(self) -> None:
+    def begin_job(self) -> None:
+        membership = self.boundary.membership
+        if self.boundary.standing.settled:
+            absent_topics.check(self.options, membership, self.brokers, self.clock)
         if self.is_available_now:
-            subscribed = self.boundary.membership.subscribed()
-            self._fixed = FixedEnds(self.brokers, self.clock, subscribed)
+            self._fixed = FixedEnds(self.brokers, self.clock, membership.subscribed())
 
     def proved(self, once: bool, is_over: Callable[[], bool]) -> Plan | None:
         """Return a plan of what is held for certain, or None if there is nothing to read."""

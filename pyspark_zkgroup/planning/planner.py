@@ -193,7 +193,7 @@ class Planner:
             return self._end_query(start, boundary.standing.ended)
         if is_first and is_job:
             boundary.wait_for_share(self.options.group.rebalance_wait_ms)
-            next_plan.fix_ends()
+            next_plan.begin_job()
         if boundary.is_idle and next_plan.ends.due_in_s():
             return start
         plan = next_plan.proved(once, self.drain.requested)

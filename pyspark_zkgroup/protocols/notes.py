@@ -19,10 +19,10 @@ def missing_topics(
     if subscription.is_wildcard:
         return [] if subscribed() else ["no topic matches the subscription yet"]
     missing = [topic for topic, _ in subscription.entries if not topics.get(topic)]
-    return [f"topic {topic} does not exist yet{_similar(topic, topics)}" for topic in missing]
+    return [f"topic {topic} does not exist yet{similar(topic, topics)}" for topic in missing]
 
 
-def _similar(topic: str, topics: Collection[str]) -> str:
+def similar(topic: str, topics: Collection[str]) -> str:
     """Names of which this one may be a misspelling, as far as the member knows the others."""
     near = get_close_matches(topic, [name for name in topics if name != topic])
     return f" (similar: {', '.join(near)})" if near else ""

@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pyspark_zkgroup.errors import DataLossError, OffsetOutOfRangeError, ZkgroupError
+from pyspark_zkgroup.errors import (
+    DataLossError,
+    OffsetOutOfRangeError,
+    SubscriptionError,
+    ZkgroupError,
+)
 from tests.harness.group import Group, group_of, known, missing, twice
 from tests.harness.retention import delete_records
 from tests.harness.spark_order import Checkpoint, CrashError, Query
@@ -23,6 +28,7 @@ def without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr("pyspark_zkgroup.planning.short_logs._BEYOND_S", 0.3)
     monkeypatch.setattr("pyspark_zkgroup.planning.fixed_ends._DOUBTED_S", 0.3)
+    monkeypatch.setattr("pyspark_zkgroup.planning.absent_topics._DOUBTED_S", 0.3)
     monkeypatch.setattr("pyspark_zkgroup.planning.cluster_view._IDS_AGE_MAX_S", 0.0)
 
 
@@ -203,3 +209,19 @@ def test_nothing_is_logged_if_all_goes_well(group: Group, caplog: pytest.LogCapt
     job.drain()
     assert len(job.rows) == 12
     assert [r.message for r in caplog.records if r.name.startswith("pyspark_zkgroup")] == []
+
+
+@pytest.mark.parametrize("protocol", ["zookeeper", "kafka"])
+def test_a_job_whose_topic_does_not_exist_fails_and_names_similar_ones(
+    kraft: Group, protocol: str
+) -> None:
+    topic = kraft.topic(1)
+    options = kraft.options(f"{topic}s")
+    if protocol == "kafka":
+        options = {name: value for name, value in options.items() if "zookeeper" not in name}
+        del options["threads"]
+    job = kraft.query_of(options, available_now=True)
+    error = failure(job)
+    assert isinstance(error, SubscriptionError)
+    assert topic in error.what
+    assert job.rows == []
