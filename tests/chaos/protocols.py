@@ -16,6 +16,18 @@ from zkgroup_sandbox.kafka_config import CHROOT
 # What faults can be done to; see kinds.py.
 MEMBERS, ZOOKEEPER, COORDINATORS, BROKERS = "members", "zookeeper", "coordinators", "brokers"
 BROKERS_GROUP = "group of the brokers"
+BROKER_AWAY = frozenset(
+    {"broker killed", "broker paused", "group coordinator killed", "leaders moved"}
+)
+COORDINATOR_AWAY = frozenset(
+    {
+        "coordinator killed",
+        "coordinator paused beyond its session",
+        "coordinator cut off from ZooKeeper",
+        "ZooKeeper leader killed",
+        "ZooKeeper quorum lost",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,8 @@ class Protocol:
     addition to members and brokers. `paths`: the group's nodes; None if the brokers keep the group.
     `judges_gaps`: whether the rule of unowned.py holds: members have owner nodes, and the
     registrations decide the right to a partition. If it does not hold, each fault must be followed
-    by a settled group.
+    by a settled group. `unanswered_in`: kinds of faults in which a commit may get no answer while
+    the member plans on under its lease; none where each plan needs an answer of ZooKeeper.
     """
 
     name: str
@@ -47,6 +60,7 @@ class Protocol:
     options: Callable[[Given], dict[str, str]]
     also_hits: frozenset[str] = frozenset()
     judges_gaps: bool = False
+    unanswered_in: frozenset[str] = frozenset()
 
 
 def _zookeeper(given: Given) -> dict[str, str]:
@@ -108,8 +122,16 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 CoordinatedPaths(GROUP),
                 _light,
                 frozenset({ZOOKEEPER, COORDINATORS}),
+                unanswered_in=COORDINATOR_AWAY,
             ),
-            Protocol("kafka", BROKERS, None, _kafka, frozenset({BROKERS_GROUP})),
+            Protocol(
+                "kafka",
+                BROKERS,
+                None,
+                _kafka,
+                frozenset({BROKERS_GROUP}),
+                unanswered_in=BROKER_AWAY,
+            ),
         )
     }
 )

@@ -32,7 +32,7 @@ from tests.chaos.duplicates import duplicates, lacking, size
 from tests.chaos.faults import Done
 from tests.chaos.kinds import KINDS, kinds_of, may_overlap
 from tests.chaos.process import Process, now
-from tests.chaos.protocols import BROKERS_GROUP, PROTOCOLS
+from tests.chaos.protocols import PROTOCOLS
 from tests.chaos.rightful import Rightful
 from tests.chaos.settings import TOPIC, Settings
 from tests.chaos.stage import Stage, staged
@@ -275,9 +275,14 @@ class Run:
         stopped = [e["at"] for e in events if e["event"] == "stopped" and e["drained"]]
         triggers = list(triggers_of(member.name, events))
         unanswered = []
-        if BROKERS_GROUP in stage.protocol.also_hits:
-            moves, heartbeat_s = stage.watch.coordinator_moves, self.settings.session_s / 3
-            unanswered = unanswered_commits(member.name, self.faults, moves, heartbeat_s)
+        if stage.protocol.unanswered_in:
+            unanswered = unanswered_commits(
+                member.name,
+                self.faults,
+                stage.protocol.unanswered_in,
+                stage.watch.coordinator_moves,
+                heartbeat_s=self.settings.session_s / 3,
+            )
         deliveries = stage.sinks[member.name].deliveries()
         return list(reads_of(member.name, deliveries, stopped, triggers, unanswered))
 

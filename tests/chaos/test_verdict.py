@@ -25,12 +25,11 @@ from tests.chaos.bag import drawn, paired
 from tests.chaos.duplicates import committed_at
 from tests.chaos.kinds import KINDS, kinds_of, may_overlap
 from tests.chaos.process import registered
-from tests.chaos.protocols import BROKERS, MEMBERS, PROTOCOLS
+from tests.chaos.protocols import BROKER_AWAY, BROKERS, COORDINATOR_AWAY, MEMBERS, PROTOCOLS
 from tests.chaos.settings import Settings
 from tests.chaos.table import offsets_in, ranges_of
 from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Span, Trigger, Unowned, Wait
 from tests.chaos.verdict import (
-    BROKER_AWAY,
     CUT_OFF,
     ENDED,
     GAVE_UP,
@@ -230,15 +229,19 @@ def test_deliveries_become_reads_with_the_time_of_their_commit() -> None:
 def test_commits_have_no_answer_while_a_broker_or_the_member_is_cut_off() -> None:
     cut = Fault(4, "member cut off shortly", "a", 40.0, 45.0, ("a",))
     faults = [*OVERLAPPING, cut]
-    assert unanswered_commits("a", faults) == [(12.0, 20.0), (31.0, 35.0), (40.0, 45.0)]
-    assert unanswered_commits("b", faults) == [(12.0, 20.0), (31.0, 35.0)]
+    assert unanswered_commits("a", faults, BROKER_AWAY) == [
+        (12.0, 20.0),
+        (31.0, 35.0),
+        (40.0, 45.0),
+    ]
+    assert unanswered_commits("b", faults, BROKER_AWAY) == [(12.0, 20.0), (31.0, 35.0)]
 
 
 def test_commits_have_no_answer_while_another_broker_becomes_the_coordinator() -> None:
     """A preferred leader is elected at 60.1, without a fault. The first batch ends at 60.4, and its
     commit is refused; the second one begins at 61.5, and its driver is killed.
     """
-    unanswered = unanswered_commits("a", [], [Span(60.0, 60.3)], heartbeat_s=3.0)
+    unanswered = unanswered_commits("a", [], BROKER_AWAY, [Span(60.0, 60.3)], heartbeat_s=3.0)
     assert unanswered == [(60.0, 63.3)]
     begun = [(1, 45.0), (2, 61.5)]
     assert committed_at(1, 45.0, begun, []) == 61.5
@@ -246,7 +249,8 @@ def test_commits_have_no_answer_while_another_broker_becomes_the_coordinator() -
 
 
 def test_the_watch_notes_when_another_broker_becomes_the_coordinator() -> None:
-    looks = [Look(at=float(n), coordinator=name) for n, name in enumerate(("2", "2", "3", "3"), 1)]
+    names = ("2", "2", "", "3", "", "3")
+    looks = [Look(at=float(n), coordinator=name) for n, name in enumerate(names, 1)]
 
     class Scripted:
         def read(self, partitions: int, before: Look) -> Look:
@@ -259,11 +263,11 @@ def test_the_watch_notes_when_another_broker_becomes_the_coordinator() -> None:
     watch = Watch(Scripted(), partitions=1)
     wait_until(lambda: not looks and watch.blind, 10.0, "the watch to have looked")
     watch.close()
-    assert watch.coordinator_moves == [Span(2.0, 3.0)]
+    assert watch.coordinator_moves == [Span(2.0, 4.0)]
 
 
-def test_each_kind_that_silences_brokers_is_a_kind_of_fault() -> None:
-    assert KINDS.keys() >= BROKER_AWAY | CUT_OFF
+def test_each_kind_that_leaves_commits_unanswered_is_a_kind_of_fault() -> None:
+    assert KINDS.keys() >= BROKER_AWAY | COORDINATOR_AWAY | CUT_OFF
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -26,9 +26,6 @@ REBALANCED = re.compile(
 )
 # A query whose planner was killed fails when it next asks it, at the end of its batch.
 DIES_WITHIN_S = 120.0
-BROKER_AWAY = frozenset(
-    {"broker killed", "broker paused", "group coordinator killed", "leaders moved"}
-)
 CUT_OFF = frozenset({"member cut off shortly", "member cut off beyond the session"})
 # After one of these a run of a query begins no batch.
 RUN_ENDS = frozenset({"died", "stopped", "ended", "gone"})
@@ -108,21 +105,22 @@ def reads_of(
 def unanswered_commits(
     member: str,
     faults: Iterable[Fault],
+    unanswered_in: Collection[str],
     moves: Iterable[Span] = (),
     heartbeat_s: float = 0.0,
 ) -> list[tuple[float, float]]:
-    """When a member's commits to the brokers may have got no answer. It still plans then, as long
-    as its lease lasts.
+    """When a member's commits may have got no answer. With the protocols `kafka` and `light` it
+    still plans then, as long as its lease lasts. `unanswered_in`: see Protocol.
 
-    `moves`: when another broker became the group's coordinator. Brokers elect the preferred leaders
-    every five minutes, without any fault: the former coordinator refuses the next commit, and a
-    member that has not looked for the new one yet plans its next batch under its lease. It looks
-    after its next heartbeat at the latest.
+    `moves`: when another broker became the group's coordinator, or another coordinator took office.
+    Brokers elect the preferred leaders every five minutes, without any fault: the former
+    coordinator refuses the next commit, and a member that has not looked for the new one yet plans
+    its next batch under its lease. It looks after its next heartbeat at the latest.
     """
     away = [
         (fault.at, fault.until)
         for fault in faults
-        if fault.kind in BROKER_AWAY or (fault.kind in CUT_OFF and member in fault.members)
+        if fault.kind in unanswered_in or (fault.kind in CUT_OFF and member in fault.members)
     ]
     return away + [(move.start, move.until + heartbeat_s) for move in moves]
 

@@ -54,6 +54,7 @@ class Watch:
         self.memberships = [Membership(self.look.at, self.look.members)]
         self.silences: list[Span] = []
         self.coordinator_moves: list[Span] = []
+        self._coordinated = self.look
         self.went_back: list[str] = []
         self.blind = ""
         self._ending = threading.Event()
@@ -77,8 +78,10 @@ class Watch:
         before, self.look = self.look, look
         if look.at - before.at > SILENT_AFTER_S:
             self.silences.append(Span(before.at, look.at))
-        if before.coordinator and look.coordinator != before.coordinator:
-            self.coordinator_moves.append(Span(before.at, look.at))
+        if look.coordinator:
+            last, self._coordinated = self._coordinated, look
+            if last.coordinator not in ("", look.coordinator):
+                self.coordinator_moves.append(Span(last.at, look.at))
         if look.members != before.members:
             self.memberships.append(Membership(look.at, look.members))
         for partition, life in look.lives.items():
