@@ -23,6 +23,7 @@ from requirements.supply import bill, crates
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements" / "dev.txt"
+BUILT_FROM = ("setup.py", "build_backend.py", "setup.cfg", "pyproject.toml", "MANIFEST.in")
 LOCKED_EXTRAS = ("spark", "delta", "dev", "notebooks")
 
 
@@ -127,7 +128,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / name).chmod(0o755)
     source = place / "source"
     source.mkdir()
-    for name in ("setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
+    for name in (*BUILT_FROM, "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     built = shutil.ignore_patterns("__pycache__", "_decoder*.so")
     shutil.copytree(ROOT / "pyspark_zkgroup", source / "pyspark_zkgroup", ignore=built)

@@ -93,4 +93,4 @@ def without_rust(shims: Path) -> Mapping[str, str]:
     for name in ("cargo", "rustc"):
         (shims / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
         (shims / name).chmod(0o755)
-    return {"PATH": f"{shims}{os.pathsep}{os.environ['PATH']}"}
+    return {"PATH": f"{shims}{os.pathsep}{os.environ['PATH']}", "ZKGROUP_NO_INSTALL_RUST": "1"}

@@ -30,8 +30,8 @@ def test_it_has_all_that_a_build_needs_and_nothing_of_this_machine(
     sources = {str(path.relative_to(ROOT)) for path in (ROOT / NATIVE / "src").glob("*.rs")}
     assert sources
     assert names >= sources | {f"{NATIVE}/Cargo.toml", f"{NATIVE}/Cargo.lock"}
-    assert names >= {"setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE"}
-    assert names >= {"CHANGELOG.md", "pyspark_zkgroup/py.typed"}
+    assert names >= {"setup.py", "setup.cfg", "pyproject.toml", "build_backend.py"}
+    assert names >= {"README.md", "LICENSE", "CHANGELOG.md", "pyspark_zkgroup/py.typed"}
     places = {name.split("/")[0] for name in names if "/" in name}
     assert places == {"pyspark_zkgroup", "pyspark_zkgroup.egg-info"}
     assert [n for n in names if n.endswith((".so", ".pyc")) or "/target/" in n] == []
