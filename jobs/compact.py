@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark_zkgroup.delta.compacting import Compaction
-from pyspark_zkgroup.jobs.arguments import count, job_parser, seconds
+from pyspark_zkgroup.jobs.arguments import count, job_parser, parsed, seconds
 from pyspark_zkgroup.jobs.batches import counted
 from pyspark_zkgroup.jobs.outcome import Job
 from pyspark_zkgroup.noted_signals import noted_signals
@@ -87,7 +87,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         metavar="N",
         help="the longest time that a batch of any member takes (24)",
     )
-    arguments = parser.parse_args(given)
+    arguments = parsed(parser, given)
     hours, longest = arguments.vacuum_hours, arguments.longest_batch_hours
     if hours is not None and hours <= longest:
         parser.error(

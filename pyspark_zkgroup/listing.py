@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 def first_few(things: Iterable[object], most: int, *, kind: str = "", separator: str = ", ") -> str:
@@ -24,3 +25,13 @@ def first_few(things: Iterable[object], most: int, *, kind: str = "", separator:
 
 def counted(number: int, one: str) -> str:
     return f"{number} {one}" if number == 1 else f"{number} {one}s"
+
+
+def similar_names(name: str, there: Iterable[str]) -> str:
+    """Return what follows a message that `name` is not there: names that may have been meant.
+
+    >>> similar_names("oders", ["orders", "payments"])
+    ' (similar names: orders)'
+    """
+    near = get_close_matches(name, [other for other in there if other != name])
+    return f" (similar names: {', '.join(sorted(near))})" if near else ""

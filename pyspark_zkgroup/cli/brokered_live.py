@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark_zkgroup.cli.counted import listed, similar_names
+from pyspark_zkgroup.cli.counted import listed
 from pyspark_zkgroup.cli.reach import LogEnds
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.inspect.brokered import BrokeredFacts, brokered_report
 from pyspark_zkgroup.inspect.reset import KeptOffsets, Move, refuse_changed
 from pyspark_zkgroup.inspect.rows import GroupReport
-from pyspark_zkgroup.listing import counted
+from pyspark_zkgroup.listing import counted, similar_names
 from pyspark_zkgroup.model import BrokeredGroup
 
 _NOTE = "set by hand"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 _SHOWN_MAX = 200
 
@@ -14,9 +13,3 @@ def listed(names: Iterable[str]) -> str:
 
 def cut(text: str) -> str:
     return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "..."
-
-
-def similar_names(name: str, there: Iterable[str]) -> str:
-    """Follows a message that `name` is not there."""
-    near = get_close_matches(name, list(there))
-    return f" (similar names: {listed(near)})" if near else ""

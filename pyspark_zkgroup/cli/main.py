@@ -59,7 +59,7 @@ class CommandLine(click.Group):
                 f"'zkgroup {cmd_name}' needs the package {distribution}, which is not installed. "
                 f"Run: python -m pip install {distribution}"
             )
-        from pyspark_zkgroup.cli.counted import similar_names
+        from pyspark_zkgroup.listing import similar_names
 
         near = similar_names(cmd_name, self.list_commands(ctx))
         raise click.UsageError(f"No such command {cmd_name!r}{near}.", ctx)

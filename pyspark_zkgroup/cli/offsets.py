@@ -13,7 +13,7 @@ import click
 
 from pyspark_zkgroup.cli.cells import say
 from pyspark_zkgroup.cli.completion import complete_group
-from pyspark_zkgroup.cli.counted import cut, listed, similar_names
+from pyspark_zkgroup.cli.counted import cut, listed
 from pyspark_zkgroup.cli.found import LiveOrBrokered, found_group
 from pyspark_zkgroup.cli.live import LiveGroup
 from pyspark_zkgroup.cli.offset_file import read_file, written
@@ -23,7 +23,7 @@ from pyspark_zkgroup.cli.undo_file import save_undo
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.inspect.reset import KeptOffsets, Move, moves, shifted
-from pyspark_zkgroup.listing import first_few
+from pyspark_zkgroup.listing import first_few, similar_names
 from pyspark_zkgroup.model import TopicPartition
 
 _TOPIC = re.compile(r"([a-zA-Z0-9._-]+)(?::([0-9]{1,10}(?:,[0-9]{1,10})*))?")

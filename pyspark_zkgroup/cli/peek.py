@@ -17,12 +17,12 @@ import click
 from rich.table import Table
 
 from pyspark_zkgroup.cli.cells import add_row, say
-from pyspark_zkgroup.cli.counted import similar_names
 from pyspark_zkgroup.cli.reach import access_given, bootstrap_option, config_option, registry_option
 from pyspark_zkgroup.cli.schema import newest_of, registry_given
 from pyspark_zkgroup.cli.strict_json import no_constant
 from pyspark_zkgroup.cli.wide import console
 from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.listing import similar_names
 from pyspark_zkgroup.model import TopicPartition
 
 if TYPE_CHECKING:

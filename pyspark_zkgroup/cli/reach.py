@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyspark_zkgroup.cli.config_file import Access, read_access
-from pyspark_zkgroup.cli.counted import similar_names
 from pyspark_zkgroup.errors import OptionError, ServerError
 from pyspark_zkgroup.group.noted_requests import is_requests_group
 from pyspark_zkgroup.inspect.report import GroupFacts
 from pyspark_zkgroup.inspect.reset import LogSpan
-from pyspark_zkgroup.listing import first_few
+from pyspark_zkgroup.listing import first_few, similar_names
 from pyspark_zkgroup.model import (
     BrokeredGroup,
     BrokerMember,

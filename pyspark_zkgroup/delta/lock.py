@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.delta.session import check_has_jvm
+from pyspark_zkgroup.errors import DeltaError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +54,7 @@ def alone(spark: SparkSession, location: str) -> Iterator[None]:
     if directory is None:
         yield
         return
-    directory.mkdir(parents=True, exist_ok=True)
+    make(directory)
     # A file lock is the whole process's: queries of one driver are kept apart by the other lock.
     with _in_this_process.setdefault(directory, threading.Lock()):
         jvm: Any = spark._jvm
@@ -68,6 +69,17 @@ def alone(spark: SparkSession, location: str) -> Iterator[None]:
             yield
         finally:
             file.close()
+
+
+def make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DeltaError.of(
+            "directory_not_created", directory=directory, error=error.strerror
+        ) from error
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise DeltaError.of("directory_not_created", directory=directory, error="no right to write")
 
 
 @contextmanager

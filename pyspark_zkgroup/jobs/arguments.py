@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from pyspark_zkgroup.errors import ZkgroupError
+from pyspark_zkgroup.listing import similar_names
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.options.group import seen_checkpoint
 from pyspark_zkgroup.options.missing import Use
 
+_ARGUMENT: Final = re.compile(r"--[a-z][a-z-]*")
 # Which option of the reader an argument stands for.
 _OPTIONS: Final = {
     "zookeeper": "zookeeper.connect",
@@ -127,11 +131,21 @@ def add_follow(parser: argparse._ActionsContainer, default: float | None, text: 
     parser.add_argument("--follow", type=seconds, default=default, metavar="SECONDS", help=text)
 
 
+def parsed(parser: argparse.ArgumentParser, given: Sequence[str] | None) -> argparse.Namespace:
+    """Name a misspelt argument first: argparse only says that the right one is missing."""
+    known = set(_ARGUMENT.findall(parser.format_help()))
+    for word in sys.argv[1:] if given is None else given:
+        name = word.partition("=")[0]
+        if _ARGUMENT.fullmatch(name) and name not in known and (near := similar_names(name, known)):
+            parser.error(f"there is no argument {name}{near}")
+    return parser.parse_args(given)
+
+
 def checked(
     parser: argparse.ArgumentParser, given: Sequence[str] | None, use: Use
 ) -> argparse.Namespace:
     """Report wrong arguments before Spark is started, and end the job with status 2."""
-    arguments = parser.parse_args(given)
+    arguments = parsed(parser, given)
     try:
         parse(reader_options(arguments, use), use)
     except ZkgroupError as error:

@@ -12,9 +12,8 @@ from collections.abc import Collection
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.clock import Clock
 from pyspark_zkgroup.errors import SubscriptionError
-from pyspark_zkgroup.listing import first_few
+from pyspark_zkgroup.listing import first_few, similar_names
 from pyspark_zkgroup.options import Options
-from pyspark_zkgroup.protocols.notes import similar
 from pyspark_zkgroup.protocols.port import Brokers, Membership
 
 # A broker may learn of a new topic some seconds after others.
@@ -46,7 +45,7 @@ def check(options: Options, membership: Membership, brokers: Brokers, clock: Clo
 
 def refuse(options: Options, absent: Collection[str], topics: Collection[str]) -> None:
     """`topics`: those of the cluster, among which the names that were meant may be."""
-    named = first_few((f"{topic!r}{similar(topic, topics)}" for topic in absent), _NAMED_MAX)
+    named = first_few((f"{topic!r}{similar_names(topic, topics)}" for topic in absent), _NAMED_MAX)
     what = f"The cluster has no topic {named}"
     if options.fetch.fail_on_data_loss:
         raise SubscriptionError.of("no_topic_to_read", reason=what)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from difflib import get_close_matches
 
 from pyspark_zkgroup.group.snapshot import Snapshot
 from pyspark_zkgroup.jvm.registration import Subscription
+from pyspark_zkgroup.listing import similar_names
 from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.plan import Plan
 
@@ -19,13 +19,7 @@ def missing_topics(
     if subscription.is_wildcard:
         return [] if subscribed() else ["no topic matches the subscription yet"]
     missing = [topic for topic, _ in subscription.entries if not topics.get(topic)]
-    return [f"topic {topic} does not exist yet{similar(topic, topics)}" for topic in missing]
-
-
-def similar(topic: str, topics: Collection[str]) -> str:
-    """Names of which this one may be a misspelling, as far as the member knows the others."""
-    near = get_close_matches(topic, [name for name in topics if name != topic])
-    return f" (similar: {', '.join(near)})" if near else ""
+    return [f"topic {topic} does not exist yet{similar_names(topic, topics)}" for topic in missing]
 
 
 def left_out(snapshot: Snapshot) -> list[str]:

@@ -92,7 +92,7 @@ def test_a_topic_that_does_not_exist_is_named_once_with_similar_names(
     query.until(2 * EACH)
     said = [line for line in caplog.messages if line.startswith("[ZKG-182]")]
     assert len(said) == 1
-    assert f"topic {topic}s does not exist yet (similar: {topic}" in said[0]
+    assert f"topic {topic}s does not exist yet (similar names: {topic}" in said[0]
 
 
 def test_a_plan_names_what_is_held_and_commits_come_with_the_next_boundary(

@@ -22,7 +22,7 @@ def job(monkeypatch: pytest.MonkeyPatch, *, exists: int = 0, **options: str) -> 
 
 def test_a_job_fails_if_its_topic_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     d = job(monkeypatch)
-    with pytest.raises(SubscriptionError, match=r"no topic 'orders' \(similar: order\)"):
+    with pytest.raises(SubscriptionError, match=r"no topic 'orders' \(similar names: order\)"):
         d.next(d.planner.initial_offset())
     assert d.group.clock.now >= 5.0  # one broker may not know a new topic yet
 

@@ -21,7 +21,10 @@ MEMBERS = {name: Registration(NAMED, "1") for name in ("me", "before")}
     ("topics", "missing"),
     [
         ({"orders": (0,), "refunds": (0,)}, []),
-        ({"orders": (0,), "refund": (0,)}, ["topic refunds does not exist yet (similar: refund)"]),
+        (
+            {"orders": (0,), "refund": (0,)},
+            ["topic refunds does not exist yet (similar names: refund)"],
+        ),
         ({"refunds": (0,)}, ["topic orders does not exist yet"]),
         ({"orders": (0,), "refunds": ()}, ["topic refunds does not exist yet"]),
     ],
