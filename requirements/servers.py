@@ -4,7 +4,6 @@ import sys
 
 from pyspark_zkgroup.delta.jars import delta_jars
 from pyspark_zkgroup.errors import SandboxError
-from pyspark_zkgroup.jars.java import find_java
 from zkgroup_sandbox.kafka_jars import kafka_jars
 from zkgroup_sandbox.kafka_source_jars import kafka_source_jars
 
@@ -13,9 +12,8 @@ LINES = ("3.9", "4.1")
 
 
 def main() -> None:
-    java = find_java()
     for line in LINES:
-        kafka_jars(line, java, say)
+        kafka_jars(line, say)
     delta_jars(say)
     kafka_source_jars(say)
 

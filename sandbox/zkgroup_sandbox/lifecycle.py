@@ -75,7 +75,7 @@ class Lifecycle:
         java = find_java()
         jars = None
         if self._parameters.brokers:
-            jars = kafka_jars(self._parameters.kafka, java, self._say)
+            jars = kafka_jars(self._parameters.kafka, self._say)
         of_registry = registry_jars(self._say, os.environ) if self._parameters.registry else None
         self._file.write(new_state(self._parameters, java, jars, of_registry, former))
         try:

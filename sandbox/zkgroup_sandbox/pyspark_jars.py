@@ -1,4 +1,4 @@
-"""Jars that come with pyspark: a whole ZooKeeper server, Ivy, and the logging of all servers."""
+"""Jars that come with pyspark: a whole ZooKeeper server, and the logging of all servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ ZOOKEEPER = (
     "snappy-java-",
     "audience-annotations-",
 )
-IVY = ("ivy-",)
 
 
 def jars_directory() -> Path:
@@ -35,10 +34,6 @@ def logging_jars() -> list[Path]:
 
 def zookeeper_jars() -> list[Path]:
     return _select(ZOOKEEPER) + _select(LOGGING)
-
-
-def ivy_jars() -> list[Path]:
-    return _select(IVY)
 
 
 def _select(prefixes: tuple[str, ...]) -> list[Path]:

@@ -14,7 +14,7 @@ LINE = "3.9"
 
 def command(program: str, *arguments: str, line: str = LINE) -> list[str]:
     java = find_java()
-    jars = sorted(kafka_jars(line, java, print).glob("*.jar"))
+    jars = sorted(kafka_jars(line, print).glob("*.jar"))
     classes = compiled(java, HERE / f"{program}.java", KAFKA_VERSIONS[line], jars)
     path = os.pathsep.join(map(str, [classes, *logging_jars(), *jars]))
     return [str(java), *FLAGS, "-cp", path, program, *arguments]

@@ -43,6 +43,6 @@ def _command(tool: str, arguments: Sequence[str], line: str) -> list[str]:
     java = find_java()
     tools = Release(KAFKA_VERSIONS[line], "", artifact="kafka-tools")
     jars = release_jars(tools, RECORD, print)
-    jars += sorted(kafka_jars(line, java, print).glob("*.jar"))
+    jars += sorted(kafka_jars(line, print).glob("*.jar"))
     path = os.pathsep.join(map(str, [*logging_jars(), *jars]))
     return [str(java), *FLAGS, "-cp", path, tool, *arguments]

@@ -35,7 +35,7 @@ FLAGS = (
 def command(version: str, program: str) -> list[str]:
     """The command line of tests/interop/PROGRAM.java on the jars of that version."""
     java = find_java()
-    jars = sorted(all_jars(Release(version, SCALA_VERSION), java, _say).glob("*.jar"))
+    jars = sorted(all_jars(Release(version, SCALA_VERSION), _say).glob("*.jar"))
     source = HERE / f"{program}.java"
     classes = compiled(java, source, version, jars)
     # pyspark's logging first: all versions then log in one form, to the standard error.
