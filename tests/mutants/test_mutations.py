@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutants.judge import stages
 from tests.mutants.mutations import applied, mutants_of
 from tests.mutants.reach import Reached, Recorder, asked_of
 from tests.mutants.run import EQUIVALENT, MODULES, ROOT, modules, sampled
@@ -116,3 +117,12 @@ def test_each_mutant_that_is_listed_as_equivalent_exists() -> None:
     every = {str(mutant) for module in modules([]) for mutant in mutants_of(ROOT, module)}
     assert set(listed) <= every
     assert all(listed.values())
+
+
+def test_the_tests_of_the_module_itself_run_first() -> None:
+    module = "pyspark_zkgroup/planning/fixed_ends.py"
+    own = ["tests/unit/planning/test_fixed_ends.py::test_a", "tests/x/test_fixed_ends.py::test_b"]
+    others = ["tests/unit/planning/test_planner.py::test_c"]
+    assert stages(module, [own[0], *others, own[1]]) == [own, others]
+    assert stages(module, others) == [others]
+    assert stages(module, []) == []
