@@ -67,15 +67,22 @@ def _download(release: Release, root: str, lib: Path, dependencies: bool) -> Non
         module, version = wanted.pop()
         place = f"{release.organisation.replace('.', '/')}/{module}/{version}/{module}-{version}"
         jar = lib / f"{module}-{version}.jar"
-        with opened(f"{root}{place}.jar") as answer, jar.open("wb") as file:
-            shutil.copyfileobj(answer, file)
-        if not zipfile.is_zipfile(jar):
-            raise OSError(f"{jar.name} is not a jar (does a proxy answer with its own page?)")
+        fetch_jar(f"{root}{place}.jar", jar)
         if dependencies:
             with opened(f"{root}{place}.pom") as answer:
                 found = set(needed(answer.read(), release.organisation))
             wanted += sorted((m, v) for m, v in found if m not in seen)
             seen |= {m for m, _ in found}
+
+
+def fetch_jar(address: str, jar: Path) -> None:
+    """It appears complete or not at all. OSError or HTTPException with the reason."""
+    part = jar.with_suffix(".part")
+    with opened(address) as answer, part.open("wb") as file:
+        shutil.copyfileobj(answer, file)
+    if not zipfile.is_zipfile(part):
+        raise OSError(f"{jar.name} is not a jar (does a proxy answer with its own page?)")
+    part.rename(jar)
 
 
 def needed(pom: bytes, organisation: str) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -17,7 +16,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from pyspark_zkgroup.jars.cache import Release, Say, kept
-from pyspark_zkgroup.jars.maven import opened, repository
+from pyspark_zkgroup.jars.maven import fetch_jar, repository
 from pyspark_zkgroup.jars.record import Record
 
 KAFKA_VERSIONS = {"3.9": "3.9.1", "4.1": "4.1.1", "4.4": "4.4.0"}
@@ -55,12 +54,8 @@ def all_jars(release: Release, say: Say, environment: Mapping[str, str] | None =
 
 def _fetch(address: str, lib: Path) -> None:
     jar = lib / address.rpartition("/")[2]
-    if jar.exists():
-        return  # by an attempt before
-    part = jar.with_suffix(".part")
-    with opened(address) as answer, part.open("wb") as file:
-        shutil.copyfileobj(answer, file)
-    part.rename(jar)
+    if not jar.exists():  # an attempt before may have fetched it
+        fetch_jar(address, jar)
 
 
 def _follow(fetching: list[Future[None]], say: Say) -> None:

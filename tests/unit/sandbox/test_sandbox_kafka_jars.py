@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     places = [f"org/of/{name}/1/{name}-1.jar" for name in "abc"]
     for place in places:
         (root / place).parent.mkdir(parents=True)
-        (root / place).write_bytes(place.encode())
+        with zipfile.ZipFile(root / place, "w") as jar:
+            jar.writestr("name", place)
     told = tmp_path / "places.json"
     told.write_text(json.dumps({NAME: places}), encoding="utf-8")
     monkeypatch.setattr(room, "PLACES", told)
@@ -61,6 +63,13 @@ def test_what_is_missing_in_the_repository_is_named(repository: Path, tmp_path: 
 
 def test_the_page_of_a_proxy_is_no_jar(repository: Path, tmp_path: Path) -> None:
     (repository / "org/of/b/1/b-1.jar").write_text("<html>Please log in</html>")
+    with pytest.raises(SandboxError, match=r"b-1\.jar is not a jar \(does a proxy answer"):
+        fetched(repository.as_uri(), tmp_path, [])
+
+
+def test_another_jar_than_the_one_on_record_is_refused(repository: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(repository / "org/of/b/1/b-1.jar", "w") as jar:
+        jar.writestr("name", "of another")
     with pytest.raises(SandboxError, match=r"b-1\.jar has SHA-256"):
         fetched(repository.as_uri(), tmp_path, [])
 
