@@ -203,13 +203,18 @@ def _members(
         bar = "█" * round(member.owns * bar_max / most) if most else ""
         ids = (member.consumer,) if width >= _WIDEST else ()
         waits = "?" if member.waiting is None else str(len(member.waiting))
+        # A classic group of the brokers does not tell its shares while it rebalances.
+        is_told = seen.brokered is None or seen.brokered.shows_assignment
+        share = Text(bar, style="blue")
+        if not member.owns:
+            share = Text("nothing", style="yellow") if is_told else Text("?")
         add_row(
             table,
             names.get(member.consumer, member.consumer),
             _client(member),
             *ids,
-            Text(bar, style="blue") if member.owns else Text("nothing", style="yellow"),
-            str(member.owns),
+            share,
+            str(member.owns) if is_told else "?",
             waits,
             f"{sum(row.lag or 0 for row in rows):,}",
             _rate([pace[row.partition].done for row in rows if row.partition in pace]),

@@ -73,6 +73,15 @@ def test_all_partitions_are_printed_into_a_pipe() -> None:
     assert "nothing" in text
 
 
+def test_shares_are_unknown_while_a_classic_group_rebalances() -> None:
+    member = BrokeredMember(A, "billing", "/10.0.0.1", None, ("orders",))
+    group = BrokeredGroup("billing", "classic", "PreparingRebalance", "", None, (member,))
+    facts = BrokeredFacts(group, {p: StoredOffset(0) for p in T}, TOPICS)
+    lines = shown(Moment(brokered_report(facts, dict.fromkeys(T, 1)), 0.0, {}, (), ""), 80, 24)
+    (row,) = [line for line in lines if "billing at 10.0.0.1" in line]
+    assert row.split()[-5:-2] == ["?", "?", "?"]
+
+
 def test_a_failed_look_is_shown_with_the_last_good_one() -> None:
     text = "\n".join(shown(moment(trouble="No Kafka broker answered"), 80, 24))
     assert "last look failed: No Kafka broker answered" in text

@@ -210,7 +210,8 @@ _NONE: frozenset[TopicPartition] = frozenset()
 FENCED = "fenced"
 _REFUSALS = {
     codes.INCONSISTENT_GROUP_PROTOCOL: (
-        "the other members use another partition.assignment.strategy, or are no consumers"
+        "the other members use another partition.assignment.strategy (`zkgroup describe` shows "
+        "it), or are no consumers"
     ),
     codes.INVALID_SESSION_TIMEOUT: (
         "session.timeout.ms is outside of what the brokers allow (group.min.session.timeout.ms to "
