@@ -106,14 +106,18 @@ def member_that_hangs(scene: Scene) -> Answer:
 
 
 def more_threads(scene: Scene) -> Answer:
-    _well(scene, 4, 2, threads="2")
-    spare = scene.member(threads="2")
-    consumer = _consumer(scene, spare)
-    scene.wait("all to be owned again", lambda: len(scene.owners()) == 4)
-    idle = [c for c in scene.registered() if not any(c in o for o in scene.owners().values())]
+    options = {"threads": "2", "partition_assignment_strategy": "range"}
+    _well(scene, 4, 2, **options)
+    _consumer(scene, scene.member(**options))
+
+    def idle() -> list[str]:
+        owning = {text.rpartition("-")[0] for text in scene.owners().values()}
+        return [consumer for consumer in scene.registered() if consumer not in owning]
+
+    scene.wait("one member to own nothing", lambda: len(scene.owners()) == 4 and len(idle()) == 1)
     return Answer(
-        f"{', '.join(idle) or consumer} owns nothing: 6 threads for 4 partitions",
-        "none needed (a spare); or more partitions, or fewer threads in the others",
+        f"{idle()[0]} owns nothing: range gives 4 partitions to the first 4 of 6 threads",
+        "none needed (a spare); or the default strategy, more partitions, or fewer threads",
     )
 
 

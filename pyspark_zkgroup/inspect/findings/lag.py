@@ -21,16 +21,26 @@ _LIMITS = "(maxOffsetsPerTrigger, maxBytesPerTrigger)"
 
 @dataclass(frozen=True, slots=True)
 class _Pace:
-    """What came, and what was committed, between the looks."""
+    """What came, and what was committed, between the looks, in `apart_s`. If batches take longer,
+    one commit in that time says nothing: what was committed took the `done_s` between that commit
+    and the one before, as far as that is known.
+    """
 
     came: int
     done: int
+    apart_s: float
+    done_s: float | None
+
+    @property
+    def rise(self) -> float:
+        """Of the lag, in records per second."""
+        return self.came / self.apart_s - self.done / (self.done_s or self.apart_s)
 
     @property
     def trend(self) -> str:
-        if self.done > self.came:
+        if self.rise < 0:
             return "shrinks"
-        return "grows" if self.came > self.done else "is constant"
+        return "grows" if self.rise > 0 else "is constant"
 
 
 def lagging(case: Case, explained: Collection[TopicPartition]) -> Iterator[GroupFinding]:
@@ -116,18 +126,23 @@ def _pace(case: Case, rows: Collection[PartitionRow]) -> _Pace | None:
     if case.first is case.last:
         return None
     came = done = 0
+    took_s: list[float] = []
     for row in rows:
         before = case.before.get(row.partition)
         if before is not None and before.lag is not None and row.lag is not None:
             came += (row.end or 0) - (before.end or 0)
             done += (row.committed or 0) - (before.committed or 0)
-    return _Pace(came, done)
+        if before is not None and before.committed_ms and row.committed_ms:
+            took_s.append((row.committed_ms - before.committed_ms) / 1000)
+    return _Pace(came, done, case.apart_s, max(case.apart_s, *took_s) if took_s else None)
 
 
 def _said(case: Case, behind: Collection[PartitionRow], pace: _Pace | None) -> str:
     if pace is None:
         return f"run `zkgroup lag {case.last.seen.group} --watch` to see whether it grows"
     said = f"in {case.apart_s:.0f} s {pace.came:,} arrived and {pace.done:,} were committed"
+    if pace.done_s is not None and pace.done_s > pace.apart_s:
+        said += f" (after {pace.done_s:.0f} s without a commit)"
     if pace.done == 0:
         written = [row.committed_ms for row in behind if row.committed_ms is not None]
         return f"{said}, the last {case.ago(max(written))}" if written else said
@@ -151,11 +166,13 @@ def _advice(
     usual = _came_usually(case, others)
     is_hot = bool(others) and pace.came / len(behind) > _MORE * max(usual, 1.0)
     if pace.trend == "shrinks":
-        left_s = sum(row.lag or 0 for row in behind) * case.apart_s / (pace.done - pace.came)
+        left_s = sum(row.lag or 0 for row in behind) / -pace.rise
         arrivals = "more" if is_hot else "no more"
+        only_if = "" if pace.done_s else f", if its batches take less than {case.apart_s:.0f} s"
         return "shrinking", {
             **values,
             "left": age(left_s * 1000),
+            "only_if": only_if,
             "arrivals": f"These partitions receive {arrivals} records than the others",
         }
     advice = (

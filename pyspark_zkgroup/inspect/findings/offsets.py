@@ -31,10 +31,14 @@ def made_anew(case: Case) -> Iterator[GroupFinding]:
     for topic, written in _by_topic(case).items():
         oldest = min(at.made_ms for at in written.values())
         old = {p for p, at in written.items() if at.made_ms - oldest <= _APART_MS}
-        young = sorted(p for p in written if p not in old and p.partition < max(old).partition)
-        if not young:
+        later = written.keys() - old
+        within = {p for p in later if p.partition < max(old).partition}
+        if not within:
             continue
-        made_ms = min(written[p].made_ms for p in young)
+        made_ms = min(written[p].made_ms for p in within)
+        # A larger number may have been added, but hardly in the moment in which these were made.
+        together = {p for p in later if abs(written[p].made_ms - made_ms) <= _APART_MS}
+        young = sorted(within | together)
         yield GroupFinding(
             "offset",
             *catalogue.finding(

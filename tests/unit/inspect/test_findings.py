@@ -266,6 +266,11 @@ def test_offset_nodes_younger_than_their_neighbours_were_lost_once() -> None:
     assert not said.is_ill
     # The largest number may have been added to the topic by then.
     assert codes(Group(written={T[3]: young})) == []
+    (both,) = found(Group(written={T[1]: young, T[3]: young}))
+    assert "offset nodes of t-1, t-3 were" in both.text
+    added = Written(NOW_MS - 30_000, NOW_MS)
+    (one,) = found(Group(written={T[1]: young, T[3]: added}))
+    assert "offset nodes of t-1 were" in one.text
     jvm = {"a": member(strategy=None), "b": member()}
     assert "ZKG-211" not in codes(Group(ids=jvm, written={T[1]: young}))
 

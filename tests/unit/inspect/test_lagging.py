@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyspark_zkgroup.inspect.findings import Case, group_findings
-from pyspark_zkgroup.model import TopicPartition
-from tests.unit.inspect.faulty_group import Group, T, codes, found, fresh, owner
+from pyspark_zkgroup.inspect.brokered import BrokeredFacts, brokered_report
+from pyspark_zkgroup.inspect.findings import Case, Look, group_findings
+from pyspark_zkgroup.inspect.report import GroupFacts
+from pyspark_zkgroup.model import BrokeredGroup, BrokeredMember, StoredOffset, TopicPartition
+from tests.unit.inspect.faulty_group import (
+    LATER_MS,
+    NOW_MS,
+    Group,
+    T,
+    codes,
+    found,
+    fresh,
+    owner,
+)
 
 
 def lagging(end: int, later: int) -> tuple[Group, Group]:
@@ -77,6 +88,36 @@ def test_a_lag_that_shrinks_is_waited_for_with_the_time_that_it_takes() -> None:
     # 4,880 records by 20 in 5 s.
     assert "in about 20 min at this pace" in said.remedy
     assert "If the lag stops falling, check in its log" in said.remedy
+
+
+def test_one_commit_of_a_long_batch_is_no_sign_that_a_lag_shrinks() -> None:
+    """A batch of 21 s was committed within the 5 s: 600 records in 21 s, while 310 came in 5 s."""
+    first = Group(ends={**Group().ends, T[1]: 5000}, written=dict.fromkeys(T, fresh(20)))
+    last = replace(
+        first,
+        offsets={**first.offsets, T[1]: 700},
+        ends={**first.ends, T[1]: 5310},
+        written={**first.written, T[1]: fresh(-1)},
+    )
+    (said,) = found(first, last)
+    assert said.text.endswith(
+        "in 5 s 310 arrived and 600 were committed (after 21 s without a commit): the lag grows"
+    )
+    assert "Wait:" not in said.remedy
+
+
+def test_without_times_of_commits_a_shrinking_lag_has_a_condition() -> None:
+    """The brokers tell no times of commits."""
+    behind, members = (T[1],), (BrokeredMember("a", "c", "/h", None, ("t",), "", frozenset(T)),)
+    group = BrokeredGroup("g", "classic", "Stable", "range", None, members)
+    looks = []
+    for at_ms, offset in ((NOW_MS, 100), (LATER_MS, 700)):
+        kept = {p: StoredOffset(offset if p in behind else 100) for p in T}
+        facts = BrokeredFacts(group, kept, {"t": (0, 1, 2, 3)})
+        seen = brokered_report(facts, {p: 5000 if p in behind else 110 for p in T})
+        looks.append(Look(GroupFacts("g", {}, facts.topics, {}, {}), seen, {}, at_ms))
+    said = [f for f in group_findings(Case(looks[0], looks[1])) if "ZKG-214" in f.text]
+    assert "at this pace, if its batches take less than 5 s." in said[0].remedy
 
 
 def test_the_time_that_a_lag_takes_is_its_records_by_the_pace() -> None:
