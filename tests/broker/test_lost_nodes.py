@@ -212,8 +212,8 @@ def test_a_memory_that_another_member_has_outrun_is_the_last_resort(
     settle(a, deadline_s=30)
     # Better than the log's beginning.
     assert (
-        f"Restored the group's offset of {topic}-{given} from this query's progress before other "
-        "members took over: 5"
+        f"Restored the group's offset of {topic}-{given} from an old progress of this query "
+        "(other members read on since): 5"
     ) in rebuilt(caplog)
     assert twice(all_rows(a, b)) == [(topic, given, o) for o in range(5, 10)]
 

@@ -82,7 +82,7 @@ class LostOffsets:
             elif position is None:
                 source, position = "the log start, as no other source is known", earliest[partition]
             elif partition in holdings.stale:
-                source = "this query's progress before other members took over"
+                source = "an old progress of this query (other members read on since)"
             else:
                 source = "this query's progress"
             positions[partition] = position
