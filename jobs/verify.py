@@ -27,6 +27,7 @@ from pyspark_zkgroup.delta import session
 from pyspark_zkgroup.errors import ZkgroupError
 
 KEYS = ("topic", "partition", "offset")
+_FORMAT = '{"topic": "events", "ranges": {"0": [[0, 10000]]}}, with half-open ranges of offsets'
 
 
 def main() -> int:
@@ -34,7 +35,9 @@ def main() -> int:
         prog="verify.py", description="Compares a Delta table with what was produced."
     )
     parser.add_argument("--table", required=True, metavar="PATH", help="the Delta table")
-    parser.add_argument("--produced", required=True, type=_produced, metavar="FILE", help="JSON")
+    parser.add_argument(
+        "--produced", required=True, type=_produced, metavar="FILE", help=f"JSON: {_FORMAT}"
+    )
     parser.add_argument("--remove-one-row", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     try:
@@ -91,8 +94,10 @@ def _produced(path: str) -> dict[str, Any]:
         produced = json.loads(Path(path).read_text("utf-8"))
         if any(produced["ranges"].values()) and produced["topic"]:
             return dict(produced)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise argparse.ArgumentTypeError(f"{path}: {error!r}") from error
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{path}: {error.strerror}") from error
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise argparse.ArgumentTypeError(f"{path} is not of the form {_FORMAT}") from error
     raise argparse.ArgumentTypeError(f"{path} names nothing that was produced")
 
 

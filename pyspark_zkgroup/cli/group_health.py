@@ -15,7 +15,7 @@ from pyspark_zkgroup.cli.reach import checked_group
 from pyspark_zkgroup.errors import ServerError, ZkgroupError
 from pyspark_zkgroup.inspect.findings import Case, Look, group_findings, needs_second_look
 from pyspark_zkgroup.inspect.report import GroupFacts
-from pyspark_zkgroup.listing import counted
+from pyspark_zkgroup.listing import counted, similar_names
 from pyspark_zkgroup.model import BrokeredGroup, TopicPartition
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 _ELSEWHERE = (
-    "If it should, check the chroot of --zookeeper, and --bootstrap-servers: `zkgroup groups` "
-    "lists what is there"
+    "If it should, check the name, --bootstrap-servers, and the chroot of --zookeeper: `zkgroup "
+    "groups` lists what is there"
 )
 # Said of a group of which all else may look well.
 _ALL_THERE = (
@@ -52,7 +52,9 @@ def of_groups(
     between = _watch(lives, moving, ends, watch_s) if watch_s and moving else {}
     for name, first in firsts.items():
         last = _seen(lives[name], ends) if watch_s and name in moving else first
-        if isinstance(first, Finding):
+        if first == _nothing_in(name):
+            found = [_nothing_in(name, similar_names(name, _names(store, ends)))]
+        elif isinstance(first, Finding):
             found = [first]
         elif isinstance(last, Finding):
             # It was there before: what was seen of it then is reported as well.
@@ -143,8 +145,19 @@ def _first(live: LiveOrBrokered, ends: LogEnds) -> Look | Finding:
     return look if is_there else _nothing_in(live.group)
 
 
-def _nothing_in(group: str) -> Finding:
-    return Finding("group", "note", f"{group!r} has neither members nor offsets here", _ELSEWHERE)
+def _nothing_in(group: str, near: str = "") -> Finding:
+    said = f"{group!r} has neither members nor offsets here{near}"
+    return Finding("group", "note", said, _ELSEWHERE)
+
+
+def _names(store: Store | None, ends: LogEnds) -> list[str]:
+    from pyspark_zkgroup.inspect.group_reader import read_groups
+
+    names = [] if store is None else list(read_groups(store))
+    try:
+        return names + [group.group for group in (ends.groups(None) if ends.are_known else ())]
+    except ZkgroupError:
+        return names  # another finding reports that the brokers are away
 
 
 def _of_case(case: Case) -> Iterator[Finding]:

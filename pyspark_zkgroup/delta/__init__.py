@@ -29,6 +29,7 @@ from pyspark_zkgroup.delta.direct.query import ingest
 from pyspark_zkgroup.delta.keys import keys
 from pyspark_zkgroup.delta.lock import alone
 from pyspark_zkgroup.delta.session import SETTINGS, session
+from pyspark_zkgroup.delta.table import check_own_place
 from pyspark_zkgroup.delta.table import table as target
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def writer(
         ready = writer(orders, "/data/billing", checkpointLocation="/data/checkpoints/billing-1")
         query = ready.start()
     """
+    check_own_place(path, checkpointLocation)
     append = Appender(target(path, table), keys(columns, epoch), checkpointLocation)
     append.check(frame.sparkSession, frame.schema)
     return frame.writeStream.foreachBatch(append).option("checkpointLocation", checkpointLocation)

@@ -25,6 +25,7 @@ from pyspark_zkgroup.delta.table import (
     Table,
     check_batch,
     check_new_columns,
+    check_own_place,
     may_add_columns,
     table,
 )
@@ -129,6 +130,7 @@ class Appender:
             check_existing(spark, self.table, self.keys)
             if schema is not None and not may_add_columns(spark):
                 check_new_columns(str(self.table), self.table.read(spark).schema, schema)
+                check_existing(spark, self.table, self.keys, schema.jsonValue()["fields"])
         elif self.table.path is not None:
             self.table.refuse_other_files(spark)
 
@@ -159,6 +161,7 @@ def appender(
     """
     from pyspark.sql import SparkSession
 
+    check_own_place(path, checkpointLocation)
     made = Appender(_target(path, table), keys(columns, epoch), checkpointLocation)
     spark = SparkSession.getActiveSession()
     if spark is not None:

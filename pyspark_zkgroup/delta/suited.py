@@ -87,7 +87,31 @@ def _of_columns(table: Described, fields: Sequence[Mapping[str, Any]]) -> Iterat
         found, given = bare_type(there["type"]), bare_type(field["type"])
         widened = found in _WHOLE and given in _WHOLE and _WHOLE.index(given) < _WHOLE.index(found)
         if found != given and not widened:
-            yield f"the column {there['name']!r}, which has another type than the batch"
+            yield _difference(there["name"], there["type"], field["type"])
+
+
+def _difference(path: str, there: Any, given: Any) -> str:
+    """Name the first field below `path` that differs, not the whole type."""
+    if isinstance(there, dict) and isinstance(given, dict) and there["type"] == given["type"]:
+        if there["type"] == "struct":
+            known = {one["name"].lower(): one for one in there["fields"]}
+            for field in given["fields"]:
+                one = known.pop(field["name"].lower(), None)
+                below = f"{path}.{field['name']}"
+                if one is None:
+                    return f"the missing column {below!r}"
+                if bare_type(one["type"]) != bare_type(field["type"]):
+                    return _difference(below, one["type"], field["type"])
+            if known:
+                return f"the column {path + '.' + next(iter(known))!r}, which the batch lacks"
+        for part in ("elementType", "keyType", "valueType"):
+            if part in there and bare_type(there[part]) != bare_type(given[part]):
+                return _difference(f"{path}.{part.removesuffix('Type')}", there[part], given[part])
+    return f"the column {path!r}, which is {_named(there)} in the table and {_named(given)} here"
+
+
+def _named(kind: Any) -> str:
+    return str(kind["type"] if isinstance(kind, dict) else kind)
 
 
 def _column(table: Described, name: str) -> Mapping[str, Any] | None:

@@ -82,6 +82,8 @@ class Table:
         storage = place.getFileSystem(spark._jsc.hadoopConfiguration())
         if not storage.exists(place):
             return
+        if storage.getFileStatus(place).isFile():
+            raise DeltaError(f"{self} is a file", "Give the path of a directory")
         names = [str(status.getPath().getName()) for status in storage.listStatus(place)]
         if others := sorted(name for name in names if not name.startswith(("_", "."))):
             raise DeltaError(
@@ -96,6 +98,16 @@ class Table:
         rows = like.sparkSession.createDataFrame([], like.schema).write.format("delta")
         rows = rows.partitionBy(keys.topic, keys.partition).mode("append")
         rows.saveAsTable(self.name) if self.name is not None else rows.save(str(self))
+
+
+def check_own_place(path: str | None, checkpoint: str) -> None:
+    """Their names are compared as they were given: a checkpoint below the table is common."""
+    if path is not None and _plain_place(path) == _plain_place(checkpoint):
+        raise OptionError.of("same_place", where=path)
+
+
+def _plain_place(path: str) -> str:
+    return "/" + path.removeprefix("file:").strip("/") if path.startswith(("file:", "/")) else path
 
 
 def table(path: str | None, name: str | None) -> Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,15 +73,21 @@ def write_path(batch: DataFrame, target: Table, by: Keys, *, has_plan: bool) -> 
     return WritePath(location, bounded=BoundedTable(directory, by, batch))
 
 
-def check_existing(spark: SparkSession, target: Table, by: Keys) -> None:
-    """DeltaError unless rows with these keys can be appended to the table as it is now."""
+def check_existing(
+    spark: SparkSession, target: Table, by: Keys, fields: Sequence[Mapping[str, Any]] = ()
+) -> None:
+    """DeltaError unless rows with these keys and columns can be appended to the table as it is
+    now.
+    """
     table, reasons = _opened(local_directory(spark, target.location(spark)))
     if table is not None:
         found = deltars.described(table)
         _check(target, found, by)
-        reasons = suited.obstacles(found, [], by)
+        reasons = suited.obstacles(found, fields, by)
         if deltars.WATERMARKED not in found.properties or not reasons:
             return
+        if not suited.obstacles(found, [], by):
+            raise DeltaError.of("other_columns", where=target, found=", ".join(reasons))
     else:
         check_table(str(target), target.read(spark).schema, target.facts(spark), by)
         if not target.has_watermarks(spark):

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
 
+from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ZkgroupError
+from pyspark_zkgroup.spark.stopping import is_of_py4j
 
 LINES_MAX = 6
 
@@ -25,7 +27,12 @@ class Job:
             return work()
         except (PySparkException, ZkgroupError) as error:
             self.say(f"failed: {reason(error)}")
-            return 1
+        except Exception as error:
+            # A signal to a process group, as from `timeout`, ends the JVM as well.
+            if not is_of_py4j(error):
+                raise
+            self.say(f"failed: {catalogue.warning('ZKG-187', query=self.name)}")
+        return 1
 
 
 def reason(error: Exception) -> str:

@@ -157,7 +157,7 @@ REBALANCE_CALLBACK = SECTION.optional("rebalance.callback", FUNCTION_NAME)
 """A function that the planner calls on the driver between two batches, as function(event,
 partitions). The event is `release` before partitions are given up, `claim` after they were
 taken, or `loss` when they are already gone; partitions are pairs of topic and number. Exceptions
-are logged and end nothing. The query waits while it runs.
+are logged and end nothing. The query waits while it runs. Not with protocol=kafka.
 """
 
 

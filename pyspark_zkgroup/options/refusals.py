@@ -49,7 +49,8 @@ _USE_JAAS = (
     "org.apache.kafka.common.security.scram.ScramLoginModule required "
     'username="..." password="...";'
 )
-_PEM_OPENS = "a PEM file has no password"
+_PEM_OPENS = "only PEM files are read, and a PEM file has no password"
+_MAKE_PEM = "Convert a JKS or PKCS12 store to PEM (docs/security.md), and leave this option out"
 _OF_A_JVM = "its values are classes or parts of a JVM"
 _FOLLOWS = "it follows from 'zookeeper.ssl.client.enable' and 'zookeeper.sasl.jaas.config'"
 
@@ -140,7 +141,7 @@ REFUSED: Final = (
         "it has another name here",
         "Use 'kafka.ssl.truststore.location' with 'kafka.ssl.truststore.type' PEM",
     ),
-    Refused("kafka.ssl.truststore.password", _PEM_OPENS, _LEAVE_OUT),
+    Refused("kafka.ssl.truststore.password", _PEM_OPENS, _MAKE_PEM),
     Refused("kafka.ssl.keystore.password", _PEM_OPENS, "Use 'kafka.ssl.key.password' for the key"),
     Refused(
         "kafka.ssl.cipher.suites",
@@ -170,7 +171,7 @@ REFUSED: Final = (
         "no JAAS file is read",
         "Put the line of that section into 'zookeeper.sasl.jaas.config'",
     ),
-    Refused("zookeeper.ssl.truststore.password", _PEM_OPENS, _LEAVE_OUT),
+    Refused("zookeeper.ssl.truststore.password", _PEM_OPENS, _MAKE_PEM),
     Refused(
         "zookeeper.ssl.hostnameVerification",
         "it has another name here",

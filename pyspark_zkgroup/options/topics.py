@@ -75,7 +75,7 @@ is required.
 ASSIGN = SECTION.optional("assign", PARTITIONS)
 """Read these partitions without joining the group. Nothing is shared and no other member takes
 over, but offsets are read and committed as the group's. Refused while the group has members. If
-two queries assign the same partition, the earlier one ends with an error.
+two queries assign the same partition, the earlier one ends with an error. Not with protocol=kafka.
 """
 SUBSCRIBE_PATTERN = SECTION.optional("subscribePattern", EXPRESSION)
 """Read the topics whose whole name matches (a white list), including those created later. A comma

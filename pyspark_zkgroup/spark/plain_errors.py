@@ -8,6 +8,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from pyspark_zkgroup.errors import ZkgroupError
+from pyspark_zkgroup.spark.worker_python import without_package
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,5 +25,7 @@ def plain(act: Callable[P, T]) -> Callable[P, T]:
         except ZkgroupError as error:
             _log.debug("Raised here:", exc_info=True)
             raise error.with_traceback(None) from None
+        except ModuleNotFoundError as error:
+            raise without_package(error) from None
 
     return called

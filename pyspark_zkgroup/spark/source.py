@@ -12,7 +12,7 @@ import os
 import signal
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
@@ -20,6 +20,7 @@ from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.schema import spark_ddl
 from pyspark_zkgroup.spark.plain_errors import plain
+from pyspark_zkgroup.spark.worker_python import without_package
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -228,7 +229,7 @@ class RefusedReader(ZkGroupStreamReader):
     have, and shows that failure as the last one.
     """
 
-    def __init__(self, error: OptionError) -> None:
+    def __init__(self, error: Exception) -> None:
         self.__dict__.update(self.__getstate__())
         self._error = error
 
@@ -275,11 +276,21 @@ class DefaultSource(DataSource):
         options = with_versions(parse(self.options, "batch"), self._versions)
         return batch_reader(options, _shape(schema, options))
 
+    @plain
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
+        raise OptionError.of("reads_only")
+
+    @plain
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:
+        raise OptionError.of("reads_only")
+
     def streamReader(self, schema: StructType) -> ZkGroupStreamReader:
         try:
             return self._stream_reader(schema)
         except OptionError as error:
             return RefusedReader(error)
+        except ModuleNotFoundError as error:
+            return RefusedReader(without_package(error))
 
     def _stream_reader(self, schema: StructType) -> ZkGroupStreamReader:
         from pyspark_zkgroup.options import parse

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark_zkgroup import catalogue
+from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.planning.drain import directory_of, is_private
 from pyspark_zkgroup.spark.progress import shown_offset
 
@@ -43,17 +44,27 @@ def stop(query: StreamingQuery, timeout_s: float = 600.0) -> bool:
 
 
 def _stop(query: StreamingQuery, timeout_s: float) -> bool:
+    if not hasattr(query, "isActive"):
+        raise OptionError.of("no_query", kind=type(query).__name__)
     pid = _jvm_pid()
     directory = directory_of(pid)
     if not query.isActive:
         return True
-    # Without a driver on this machine no planner will ever answer.
-    drained = bool(pid) and _drain(query, directory, time.monotonic() + timeout_s)
-    if not drained:
-        _log.warning(catalogue.warning("ZKG-144", query=query.id))
-    boxes = _planners_of(query, directory)
-    named = bool(_members(query))
-    query.stop()
+    name = query.id
+    try:
+        # Without a driver on this machine no planner will ever answer.
+        drained = bool(pid) and _drain(query, directory, time.monotonic() + timeout_s)
+        if not drained:
+            _log.warning(catalogue.warning("ZKG-144", query=name))
+        boxes = _planners_of(query, directory)
+        named = bool(_members(query))
+        query.stop()
+    except Exception as error:
+        # SIGTERM to a process group: the JVM ends while this waits for the batch.
+        if not is_of_py4j(error):
+            raise
+        _log.warning(catalogue.warning("ZKG-187", query=name))
+        return False
     _wait_until_left(boxes, named)
     return drained
 
@@ -104,6 +115,13 @@ def _drain(query: StreamingQuery, directory: Path, give_up_at: float) -> bool:
             return True
         time.sleep(_LOOK_AGAIN_S)
     return False
+
+
+def is_of_py4j(error: BaseException) -> bool:
+    """Whether Python and Spark's JVM no longer reach each other. Clients of Spark Connect have no
+    py4j to import.
+    """
+    return isinstance(error, ConnectionError) or type(error).__module__.startswith("py4j.")
 
 
 def asked_from_outside(query: StreamingQuery) -> bool:

@@ -18,7 +18,7 @@ for name in ("pyarrow", "kafka"):
     if importlib.util.find_spec(name) is None:
         __import__(name)
 """
-_MISSING = re.compile(r"No module named '(pyspark_zkgroup|pyarrow|kafka)'")
+_MISSING = re.compile(r"No module named '(pyspark_zkgroup|pyarrow|kafka|kazoo)'")
 _PACKAGES = {"kafka": "kafka-python"}
 _PROBE_S = 30.0
 
@@ -42,6 +42,17 @@ def check_worker_python(python: str) -> None:
     raise DependencyError.of(
         "worker_python", python=python, reason=wrong, executable=sys.executable
     )
+
+
+def without_package(error: ModuleNotFoundError) -> Exception:
+    """Return what to raise in a worker. One whose Python has no packages finds this one all the
+    same if the program is started in a clone.
+    """
+    missing = _MISSING.search(str(error))
+    if missing is None:
+        return error
+    package = _PACKAGES.get(missing[1], missing[1])
+    return DependencyError.of("worker_package", python=sys.executable, package=package)
 
 
 def _asked(python: str) -> tuple[str, str]:

@@ -174,6 +174,9 @@ def test_doctor_looks_at_all_groups_of_the_brokers(group: KafkaGroup) -> None:
     # Its status tells of the groups of other tests as well.
     said = run(group, "doctor", "--all-groups", "--watch-seconds", "0", "--json", status=None)
     assert f"{group.name}: group" in {finding["thing"] for finding in json.loads(said.stdout)}
+    said = run(group, "doctor", f"{group.name}x", "--json")
+    (found,) = [one for one in json.loads(said.stdout) if one["thing"] == "group"]
+    assert f"here (similar names: {group.name}" in found["text"]
 
 
 @contextmanager

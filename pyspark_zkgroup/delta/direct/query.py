@@ -25,7 +25,8 @@ from pyspark_zkgroup.delta.direct.target import Target, row_columns
 from pyspark_zkgroup.delta.keys import keys
 from pyspark_zkgroup.delta.lock import alone, local_directory
 from pyspark_zkgroup.delta.session import check_has_jvm
-from pyspark_zkgroup.errors import DeltaError
+from pyspark_zkgroup.delta.table import check_own_place
+from pyspark_zkgroup.errors import DeltaError, OptionError
 from pyspark_zkgroup.options.group import seen_checkpoint
 from pyspark_zkgroup.schema import Column, spark_ddl
 
@@ -74,6 +75,10 @@ def ingest(
     from pyspark_zkgroup.delta.direct.source import NAME, given, source_for
 
     deltars.check_installed()
+    check_own_place(path, checkpointLocation)
+    given_checkpoint = options.get("checkpointLocation", checkpointLocation)
+    if given_checkpoint != checkpointLocation:
+        raise OptionError.of("two_checkpoints", given=given_checkpoint, own=checkpointLocation)
     storage = storage_of(storage_options, path)
     directory = _located(spark, path)
     asked_epoch = keys(None, epoch).epoch

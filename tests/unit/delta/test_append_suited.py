@@ -72,12 +72,12 @@ def test_a_plain_table_has_no_obstacle() -> None:
             "NOT NULL elements or values ('a')",
         ),
         (with_column(field("A", ARRAY)), [*BATCH, field("a", ARRAY)], "NOT NULL elements"),
-        (TABLE, [*BATCH, field("s", "string")], "the column 's', which has another type"),
-        (TABLE, [*BATCH, field("Day", "integer")], "the column 'day', which has another type"),
+        (TABLE, [*BATCH, field("s", "string")], "the column 's', which is struct in"),
+        (TABLE, [*BATCH, field("Day", "integer")], "the column 'day', which is"),
         (
             TABLE,
             [BATCH[0], BATCH[2], field("partition", "string")],
-            "the column 'partition', which has another type",
+            "the column 'partition', which is long in the table and string here",
         ),
     ],
 )
@@ -98,7 +98,28 @@ def test_a_default_of_a_column_that_is_written_is_no_obstacle() -> None:
 def test_a_wide_column_is_not_narrowed() -> None:
     narrow = replace(TABLE, schema={"fields": [field("partition", "integer")]}, partitioned_by=())
     (found,) = obstacles(narrow, [field("partition", "long")], Keys())
-    assert found == "the column 'partition', which has another type than the batch"
+    assert found == "the column 'partition', which is integer in the table and long here"
+
+
+def test_of_nested_columns_the_field_that_differs_is_named() -> None:
+    def of(**fields: str) -> dict[str, Any]:
+        inner = [field(name, kind) for name, kind in fields.items()]
+        return {"type": "struct", "fields": inner}
+
+    table = with_column({"name": "value", "type": of(id="long", amount="double"), "metadata": {}})
+    for given, told in (
+        (of(id="long", amount="string"), "'value.amount', which is double in the table and string"),
+        (of(id="long", amount="double", currency="string"), "the missing column 'value.currency'"),
+        (of(id="long"), "'value.amount', which the batch lacks"),
+        (
+            {"type": "array", "elementType": "long"},
+            "'value', which is struct in the table and array",
+        ),
+        ("string", "'value', which is struct in the table and string here"),
+    ):
+        batch = [*BATCH, {"name": "value", "type": given, "metadata": {}}]
+        (found,) = obstacles(table, batch, BY)
+        assert told in found
 
 
 def test_columns_get_the_tables_names_and_wider_types() -> None:

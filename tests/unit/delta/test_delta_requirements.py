@@ -14,8 +14,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from pyspark_zkgroup.delta import ingest
 from pyspark_zkgroup.delta.keys import keys
-from pyspark_zkgroup.delta.table import check_batch, check_table, table
+from pyspark_zkgroup.delta.table import check_batch, check_own_place, check_table, table
 from pyspark_zkgroup.errors import DeltaError, OptionError
 
 FULL = "value binary, topic string, partition int, offset bigint"
@@ -94,6 +95,32 @@ def test_columns_within_a_struct_count_one_by_one() -> None:
     wide = StructType([StructField("facts", inner), *schema(FULL).fields])
     with pytest.raises(DeltaError, match="keeps no statistics"):
         check_table("t", wide, facts(), keys(None, None))
+
+
+@pytest.mark.parametrize(
+    ("path", "checkpoint", "is_own"),
+    [
+        ("/data/t", "/data/t/", False),
+        ("/data/t", "file:///data/t", False),
+        ("s3a://b/t", "s3a://b/t", False),
+        ("/data/t", "/data/t/_checkpoint", True),
+        (None, "/data/t", True),
+    ],
+)
+def test_a_table_and_its_querys_checkpoint_have_a_place_each(
+    path: str | None, checkpoint: str, is_own: bool
+) -> None:
+    if is_own:
+        check_own_place(path, checkpoint)
+        return
+    with pytest.raises(OptionError, match="are the same directory"):
+        check_own_place(path, checkpoint)
+
+
+def test_ingest_refuses_another_checkpoint_in_its_options() -> None:
+    spark: Any = None
+    with pytest.raises(OptionError, match="'/c/1', but the query has '/c/2'"):
+        ingest(spark, {"checkpointLocation": "/c/1"}, "/data/t", checkpointLocation="/c/2")
 
 
 def test_keys_and_table_are_given_in_a_way_that_can_be_meant() -> None:

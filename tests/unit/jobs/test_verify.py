@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -37,3 +39,15 @@ def test_verdict(
     verify: ModuleType, found: list[tuple[str, int, int]], line: str, right: bool
 ) -> None:
     assert verify.compare(PRODUCED, Counter(found)) == (line, right)
+
+
+def test_another_form_of_the_records_is_refused_with_the_right_one(
+    verify: ModuleType, tmp_path: Path
+) -> None:
+    for text in ("", "[]", '{"topic": "t"}'):
+        path = tmp_path / "produced.json"
+        path.write_text(text)
+        with pytest.raises(argparse.ArgumentTypeError, match=r'is not of the form \{"topic": "eve'):
+            verify._produced(str(path))
+    with pytest.raises(argparse.ArgumentTypeError, match="No such file"):
+        verify._produced(str(tmp_path / "none.json"))

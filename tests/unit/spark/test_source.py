@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkNotImplementedError
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 )
 
 from pyspark_zkgroup import schema
-from pyspark_zkgroup.errors import OptionError
+from pyspark_zkgroup.errors import DependencyError, OptionError
 from pyspark_zkgroup.schema import spark_ddl
 from pyspark_zkgroup.spark.columns import columns_of
 from pyspark_zkgroup.spark.source import DefaultSource
@@ -233,7 +233,7 @@ def test_a_limit_on_a_spark_that_does_not_tell_the_trigger(
 
 @pytest.mark.parametrize("writer", [DefaultSource.writer, DefaultSource.streamWriter])
 def test_it_writes_nothing(writer: Callable[..., Any]) -> None:
-    with pytest.raises(PySparkNotImplementedError):
+    with pytest.raises(OptionError, match="The format zkgroup only reads"):
         writer(source(), COLUMNS, False)
 
 
@@ -248,3 +248,17 @@ def test_an_error_of_ours_has_one_frame_of_ours_and_no_other_error() -> None:
         assert [at.name for at in paths if "pyspark_zkgroup" in at.parts] == ["plain_errors.py"]
         assert caught.value.__context__ is None or caught.value.__suppress_context__
     assert "start" in inspect.signature(reader.latestOffset).parameters
+
+
+def test_a_worker_without_a_package_names_its_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that is started in a clone: workers of another Python import the package there."""
+
+    def parse(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
+
+    monkeypatch.setattr("pyspark_zkgroup.options.parse", parse)
+    for ask in (DefaultSource.schema, lambda made: stream_reader(made, COLUMNS)):
+        with pytest.raises(DependencyError, match="does not have the package pyarrow") as error:
+            ask(source())
+        assert sys.executable in str(error.value)
+        assert "export PYSPARK_PYTHON=$(which python)" in str(error.value)
