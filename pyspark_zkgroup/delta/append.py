@@ -130,7 +130,10 @@ class Appender:
             check_existing(spark, self.table, self.keys)
             if schema is not None and not may_add_columns(spark):
                 check_new_columns(str(self.table), self.table.read(spark).schema, schema)
-                check_existing(spark, self.table, self.keys, schema.jsonValue()["fields"])
+                fields = schema.jsonValue()["fields"]
+                if self.keys.epoch is not None:
+                    fields.append({"name": self.keys.epoch_column, "type": "integer"})
+                check_existing(spark, self.table, self.keys, fields)
         elif self.table.path is not None:
             self.table.refuse_other_files(spark)
 
