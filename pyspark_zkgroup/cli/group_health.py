@@ -53,7 +53,8 @@ def of_groups(
     for name, first in firsts.items():
         last = _seen(lives[name], ends) if watch_s and name in moving else first
         if first == _nothing_in(name):
-            found = [_nothing_in(name, similar_names(name, _names(store, ends)))]
+            there, _ = _lives(store, None, ends)
+            found = [_nothing_in(name, similar_names(name, there))]
         elif isinstance(first, Finding):
             found = [first]
         elif isinstance(last, Finding):
@@ -148,16 +149,6 @@ def _first(live: LiveOrBrokered, ends: LogEnds) -> Look | Finding:
 def _nothing_in(group: str, near: str = "") -> Finding:
     said = f"{group!r} has neither members nor offsets here{near}"
     return Finding("group", "note", said, _ELSEWHERE)
-
-
-def _names(store: Store | None, ends: LogEnds) -> list[str]:
-    from pyspark_zkgroup.inspect.group_reader import read_groups
-
-    names = [] if store is None else list(read_groups(store))
-    try:
-        return names + [group.group for group in (ends.groups(None) if ends.are_known else ())]
-    except ZkgroupError:
-        return names  # another finding reports that the brokers are away
 
 
 def _of_case(case: Case) -> Iterator[Finding]:

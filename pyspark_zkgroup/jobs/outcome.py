@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 
 from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import ZkgroupError
-from pyspark_zkgroup.spark.stopping import is_of_py4j
+from pyspark_zkgroup.spark.stopping import has_lost_jvm
 
 LINES_MAX = 6
 
@@ -29,7 +29,7 @@ class Job:
             self.say(f"failed: {reason(error)}")
         except Exception as error:
             # A signal to a process group, as from `timeout`, ends the JVM as well.
-            if not is_of_py4j(error):
+            if not has_lost_jvm(error):
                 raise
             self.say(f"failed: {catalogue.warning('ZKG-187', query=self.name)}")
         return 1

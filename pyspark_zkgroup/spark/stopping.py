@@ -61,7 +61,7 @@ def _stop(query: StreamingQuery, timeout_s: float) -> bool:
         query.stop()
     except Exception as error:
         # SIGTERM to a process group: the JVM ends while this waits for the batch.
-        if not is_of_py4j(error):
+        if not has_lost_jvm(error):
             raise
         _log.warning(catalogue.warning("ZKG-187", query=name))
         return False
@@ -117,11 +117,11 @@ def _drain(query: StreamingQuery, directory: Path, give_up_at: float) -> bool:
     return False
 
 
-def is_of_py4j(error: BaseException) -> bool:
-    """Whether Python and Spark's JVM no longer reach each other. Clients of Spark Connect have no
-    py4j to import.
+def has_lost_jvm(error: BaseException) -> bool:
+    """Not every error of py4j: most are answers of a JVM that lives. Clients of Spark Connect have
+    no py4j to import.
     """
-    return isinstance(error, ConnectionError) or type(error).__module__.startswith("py4j.")
+    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
 
 
 def asked_from_outside(query: StreamingQuery) -> bool:

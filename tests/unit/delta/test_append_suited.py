@@ -72,8 +72,8 @@ def test_a_plain_table_has_no_obstacle() -> None:
             "NOT NULL elements or values ('a')",
         ),
         (with_column(field("A", ARRAY)), [*BATCH, field("a", ARRAY)], "NOT NULL elements"),
-        (TABLE, [*BATCH, field("s", "string")], "the column 's', which is struct in"),
-        (TABLE, [*BATCH, field("Day", "integer")], "the column 'day', which is"),
+        (TABLE, [*BATCH, field("s", "string")], "the column 's', which is struct in the table"),
+        (TABLE, [*BATCH, field("Day", "integer")], "the column 'day', which is date in the table"),
         (
             TABLE,
             [BATCH[0], BATCH[2], field("partition", "string")],

@@ -33,7 +33,11 @@ class Py4JNetworkError(Exception):
     """As py4j raises it once the JVM has ended."""
 
 
-Py4JNetworkError.__module__ = "py4j.protocol"
+class Py4JJavaError(Exception):
+    """As py4j raises what the JVM answers."""
+
+
+Py4JNetworkError.__module__ = Py4JJavaError.__module__ = "py4j.protocol"
 
 
 def test_what_is_no_query_is_refused_by_its_name() -> None:
@@ -58,6 +62,21 @@ def test_a_jvm_that_ends_with_the_same_signal_is_named(
         assert stop(query, timeout_s=600) is False
 
     assert "[ZKG-187] Spark's JVM ended before q drained" in caplog.text
+
+
+def test_what_a_living_jvm_answers_is_not_taken_for_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused() -> int:
+        raise Py4JJavaError("the query did not stop in time")
+
+    monkeypatch.setattr(stopping, "_jvm_pid", lambda: 0)
+    query: Any = Query()
+    query.stop = refused
+    with pytest.raises(Py4JJavaError, match="did not stop in time"):
+        stop(query, timeout_s=600)
+    with pytest.raises(Py4JJavaError, match="did not stop in time"):
+        Job("stream_to_delta").status(refused)
 
 
 def test_a_job_without_its_jvm_ends_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
