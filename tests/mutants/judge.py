@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import resource
 import shutil
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from py_compile import PycInvalidationMode
 
 from tests.mutants.mutations import Mutant, applied
 from tests.mutants.reach import CHEAP
@@ -40,8 +42,13 @@ class Verdict:
 
 
 def copied(root: Path, to: Path) -> Path:
-    """Copy the tree, so that modules can be changed."""
+    """Copy the tree, so that modules can be changed.
+
+    They are compiled once, each bound to the hash of its source: by its size and its second, which
+    Python looks at otherwise, a mutant may be what it replaces.
+    """
     shutil.copytree(root, to, ignore=_KEPT_OUT)
+    compileall.compile_dir(to, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
     return to
 
 
@@ -68,7 +75,8 @@ def stages(module: str, tests: Sequence[str]) -> list[list[str]]:
 
 def failure(tree: Path, arguments: Sequence[str], cpu_s: int) -> str:
     """Return the last line of what fails, "" if nothing does."""
-    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         done = subprocess.run(
             [sys.executable, *arguments],

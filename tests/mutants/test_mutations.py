@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.mutants.judge import stages
+from tests.mutants.judge import copied, failure, stages
 from tests.mutants.mutations import applied, mutants_of
 from tests.mutants.reach import Reached, Recorder, asked_of
 from tests.mutants.run import EQUIVALENT, MODULES, ROOT, modules, sampled
@@ -54,6 +55,20 @@ def test_each_change_alters_the_module_and_is_taken_back(tmp_path: Path) -> None
             compile(path.read_text(), "m.py", "exec")
         assert path.read_text() == TEXT
     assert len(seen) == len(mutants_of(tmp_path, "m.py"))
+
+
+def test_a_mutant_of_the_same_size_and_second_is_compiled_anew(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "m.py").write_text("LIMIT = 5\n")
+    tree = copied(tmp_path / "own", tmp_path / "copy")
+    path = tree / "m.py"
+    before = path.stat()
+    asked = ["-c", "import m; assert m.LIMIT == 5, m.LIMIT"]
+    assert failure(tree, asked, 60) == ""
+    assert list((tree / "__pycache__").glob("m.*.pyc"))
+    path.write_text("LIMIT = 6\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert failure(tree, asked, 60) == "AssertionError: 6"
 
 
 def test_the_sample_is_spread_over_the_modules_and_repeated_by_its_seed() -> None:
