@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.job import Job
+from tests.chaos.verdict import triggered
 from tests.harness.waiting import wait_until
 from tests.spark.processes import exists, family, find_below, send
 from zkgroup_sandbox.demo.spark_jobs import SETTINGS
@@ -150,7 +151,7 @@ class Process:
         started, progress = self.last("started"), self.last("progress")
         if not self.alive or started is None or progress is None:
             return False
-        return bool(progress["at"] > started["at"] and self.planner)
+        return bool(triggered(progress) > started["at"] and self.planner)
 
     # -- what is done to it
 

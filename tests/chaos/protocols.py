@@ -19,15 +19,12 @@ BROKERS_GROUP = "group of the brokers"
 BROKER_AWAY = frozenset(
     {"broker killed", "broker paused", "group coordinator killed", "leaders moved"}
 )
-COORDINATOR_AWAY = frozenset(
-    {
-        "coordinator killed",
-        "coordinator paused beyond its session",
-        "coordinator cut off from ZooKeeper",
-        "ZooKeeper leader killed",
-        "ZooKeeper quorum lost",
-    }
-)
+ZOOKEEPER_AWAY = frozenset({"ZooKeeper leader killed", "ZooKeeper quorum lost"})
+COORDINATOR_AWAY = ZOOKEEPER_AWAY | {
+    "coordinator killed",
+    "coordinator paused beyond its session",
+    "coordinator cut off from ZooKeeper",
+}
 
 
 @dataclass(frozen=True)
@@ -51,16 +48,16 @@ class Protocol:
     `judges_gaps`: whether the rule of unowned.py holds: members have owner nodes, and the
     registrations decide the right to a partition. If it does not hold, each fault must be followed
     by a settled group. `unanswered_in`: kinds of faults in which a commit may get no answer while
-    the member plans on under its lease; none where each plan needs an answer of ZooKeeper.
+    the member plans on under its lease.
     """
 
     name: str
     route: str
     paths: GroupPaths | None
     options: Callable[[Given], dict[str, str]]
+    unanswered_in: frozenset[str]
     also_hits: frozenset[str] = frozenset()
     judges_gaps: bool = False
-    unanswered_in: frozenset[str] = frozenset()
 
 
 def _zookeeper(given: Given) -> dict[str, str]:
@@ -106,6 +103,7 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 ZOOKEEPER,
                 GroupPaths(GROUP),
                 _zookeeper,
+                ZOOKEEPER_AWAY,
                 frozenset({ZOOKEEPER}),
                 judges_gaps=True,
             ),
@@ -114,6 +112,7 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 ZOOKEEPER,
                 CoordinatedPaths(GROUP),
                 _coordinator,
+                ZOOKEEPER_AWAY,
                 frozenset({ZOOKEEPER, COORDINATORS}),
             ),
             Protocol(
@@ -121,16 +120,16 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 COORDINATORS,
                 CoordinatedPaths(GROUP),
                 _light,
+                COORDINATOR_AWAY,
                 frozenset({ZOOKEEPER, COORDINATORS}),
-                unanswered_in=COORDINATOR_AWAY,
             ),
             Protocol(
                 "kafka",
                 BROKERS,
                 None,
                 _kafka,
+                BROKER_AWAY,
                 frozenset({BROKERS_GROUP}),
-                unanswered_in=BROKER_AWAY,
             ),
         )
     }

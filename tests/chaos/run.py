@@ -32,7 +32,7 @@ from tests.chaos.duplicates import duplicates, lacking, size
 from tests.chaos.faults import Done
 from tests.chaos.kinds import KINDS, kinds_of, may_overlap
 from tests.chaos.process import Process, now
-from tests.chaos.protocols import PROTOCOLS
+from tests.chaos.protocols import PROTOCOLS, ZOOKEEPER
 from tests.chaos.rightful import Rightful
 from tests.chaos.settings import TOPIC, Settings
 from tests.chaos.stage import Stage, staged
@@ -274,15 +274,15 @@ class Run:
         events = list(member.look())
         stopped = [e["at"] for e in events if e["event"] == "stopped" and e["drained"]]
         triggers = list(triggers_of(member.name, events))
-        unanswered = []
-        if stage.protocol.unanswered_in:
-            unanswered = unanswered_commits(
-                member.name,
-                self.faults,
-                stage.protocol.unanswered_in,
-                stage.watch.coordinator_moves,
-                heartbeat_s=self.settings.session_s / 3,
-            )
+        # Who commits to ZooKeeper itself does not notice who coordinates.
+        moves = () if stage.protocol.route == ZOOKEEPER else stage.watch.coordinator_moves
+        unanswered = unanswered_commits(
+            member.name,
+            self.faults,
+            stage.protocol.unanswered_in,
+            moves,
+            heartbeat_s=self.settings.session_s / 3,
+        )
         deliveries = stage.sinks[member.name].deliveries()
         return list(reads_of(member.name, deliveries, stopped, triggers, unanswered))
 

@@ -31,6 +31,7 @@ from tests.chaos.settings import (
     Settings,
 )
 from tests.chaos.transactions import Transactions
+from tests.chaos.verdict import triggered
 from tests.chaos.watch import Watch
 from tests.harness.waiting import wait_until
 from tests.kafka.plain_consumers import JavaConsumer
@@ -113,7 +114,7 @@ class Stage:
 
     def _read_since(self, member: Process, at: float) -> bool:
         progress = member.last("progress")
-        return member.reads and progress is not None and progress["at"] > at
+        return member.reads and progress is not None and triggered(progress) > at
 
     def wait_settled(self, deadline_s: float) -> bool:
         """Counted from when all drivers run: how long Spark takes to start is not the group's."""

@@ -40,6 +40,7 @@ from tests.chaos.verdict import (
     reads_of,
     rebalances,
     sessions_ended,
+    triggered,
     triggers_of,
     unanswered_commits,
     unsettled,
@@ -246,6 +247,28 @@ def test_commits_have_no_answer_while_another_broker_becomes_the_coordinator() -
     begun = [(1, 45.0), (2, 61.5)]
     assert committed_at(1, 45.0, begun, []) == 61.5
     assert committed_at(1, 45.0, begun, [], unanswered) == FOREVER
+
+
+def test_commits_have_no_answer_while_zookeeper_elects_a_leader() -> None:
+    """Its leader is killed at 12.2. The first batch ends at 12.5, and its commit gets no answer;
+    the second one begins under the lease at 13.1, and its driver is killed.
+    """
+    fault = Fault(4, "ZooKeeper leader killed", "zookeeper-3", 12.2, 23.0)
+    begun = [(1, 11.0), (2, 13.1)]
+    for name in ("zookeeper", "coordinator", "light"):
+        unanswered = unanswered_commits("a", [fault], PROTOCOLS[name].unanswered_in)
+        assert committed_at(1, 11.0, begun, [], unanswered) == FOREVER
+    unanswered = unanswered_commits("a", [fault], PROTOCOLS["kafka"].unanswered_in)
+    assert committed_at(1, 11.0, begun, [], unanswered) == 13.1
+
+
+def test_a_batch_that_is_reported_after_the_next_query_began_is_none_of_its_batches() -> None:
+    """A planner is killed at 43.2; its batch, which began at 40.0, is finished by the tasks, and
+    reported after the query has begun again at 46.4.
+    """
+    late = {"event": "progress", "at": 46.5, "timestamp": "1970-01-01T00:00:40.000Z"}
+    assert triggered(late) == 40.0
+    assert triggered({**late, "timestamp": "1970-01-01T00:00:51.267Z"}) == 51.267
 
 
 def test_the_watch_notes_when_another_broker_becomes_the_coordinator() -> None:

@@ -109,8 +109,8 @@ def unanswered_commits(
     moves: Iterable[Span] = (),
     heartbeat_s: float = 0.0,
 ) -> list[tuple[float, float]]:
-    """When a member's commits may have got no answer. With the protocols `kafka` and `light` it
-    still plans then, as long as its lease lasts. `unanswered_in`: see Protocol.
+    """When a member's commits may have got no answer. It still plans then, as long as its lease
+    lasts. `unanswered_in`: see Protocol.
 
     `moves`: when another broker became the group's coordinator, or another coordinator took office.
     Brokers elect the preferred leaders every five minutes, without any fault: the former
@@ -158,14 +158,20 @@ def triggers_of(member: str, events: Iterable[Mapping[str, Any]]) -> Iterator[Tr
     for run in _runs(events):
         reported = [event for event in run if event["event"] == "progress"]
         for event in reported:
-            began = datetime.fromisoformat(event["timestamp"].replace("Z", "+00:00")).timestamp()
             boundary_s = event["boundary_ms"] / 1000.0
-            yield Trigger(member, began, event["ms"] / 1000.0, boundary_s)
+            yield Trigger(member, triggered(event), event["ms"] / 1000.0, boundary_s)
         ended = min((e["at"] for e in run if e["event"] in RUN_ENDS), default=FOREVER)
         begun = _begun(run)
         for number in begun.keys() - {event["batch"] for event in reported}:
             if begun[number] < ended:
                 yield Trigger(member, begun[number], ended - begun[number], cut_short=True)
+
+
+def triggered(progress: Mapping[str, Any]) -> float:
+    """When the trigger began that Spark reports. It may report it after the next query has begun:
+    that a member reads again is shown by a trigger that began since, not by a report.
+    """
+    return datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00")).timestamp()
 
 
 def _runs(events: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
