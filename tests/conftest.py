@@ -6,7 +6,7 @@ import signal
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from pyspark_zkgroup.records.choice import slow_because
 
@@ -14,6 +14,8 @@ from pyspark_zkgroup.records.choice import slow_because
 settings.register_profile("zkgroup", deadline=None)
 # For `make quick`: it draws a quarter of what the daily tests draw.
 settings.register_profile("quick", deadline=None, max_examples=25)
+# For the mutation run: any example that fails will do, and to find a simpler one takes minutes.
+settings.register_profile("mutants", deadline=None, phases=(Phase.explicit, Phase.generate))
 settings.load_profile("zkgroup")
 
 # A shell that starts the tests in the background has them ignore SIGINT, which every program that

@@ -1,4 +1,6 @@
-"""Whether a test notices a mutant: the tests that run its function first, then the simulations."""
+"""Whether a test notices a mutant: the quick tests that run its function, the simulations, and the
+slow tests.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from pathlib import Path
 from py_compile import PycInvalidationMode
 
 from tests.mutants.mutations import Mutant, applied
-from tests.mutants.reach import CHEAP
+from tests.mutants.reach import CHEAP, Reached
 
 _KEPT_OUT = shutil.ignore_patterns(
     ".venv", ".git", "build", "dist", "__pycache__", ".*_cache", "notebooks", "target"
@@ -29,7 +31,11 @@ _SIMULATED_BY = {
     "protocols/zookeeper/": ("zookeeper",),
     "inspect/": (),
 }
-_TESTS_CPU_S, _SIMULATION_CPU_S = 150, 400
+_SLOW_S = 2.0
+# A mutant that does not end is stopped when its tests have taken several times as long as they take
+# without it, recorded.
+_START_CPU_S, _TIMES_AS_LONG = 20, 3
+_SIMULATION_CPU_S = 150
 # What waits without end uses no processor time. On a busy machine other work takes most of it.
 _WALL_S_PER_CPU_S = 4
 
@@ -52,25 +58,45 @@ def copied(root: Path, to: Path) -> Path:
     return to
 
 
-def judged(tree: Path, mutant: Mutant, tests: Sequence[str]) -> Verdict:
+def judged(tree: Path, mutant: Mutant, tests: Sequence[Reached]) -> Verdict:
+    own, quick, slow = stages(mutant.module, tests)
     with applied(tree, mutant):
-        for some in stages(mutant.module, tests):
-            pytest = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", CHEAP, *some]
-            if said := failure(tree, pytest, _TESTS_CPU_S):
-                return Verdict(mutant, f"tests: {said}")
-        for protocol in _protocols(mutant.module):
-            if said := failure(tree, simulated(protocol), _SIMULATION_CPU_S):
-                return Verdict(mutant, f"simulation of {protocol}: {said}")
-    return Verdict(mutant, "")
+        killed_by = (
+            _failed(tree, own)
+            or _failed(tree, quick)
+            or _failed_simulation(tree, mutant.module)
+            or _failed(tree, slow)
+        )
+    return Verdict(mutant, killed_by)
 
 
-def stages(module: str, tests: Sequence[str]) -> list[list[str]]:
+def stages(
+    module: str, tests: Sequence[Reached]
+) -> tuple[list[Reached], list[Reached], list[Reached]]:
     """The module's own tests first: most mutants fail there, and to collect all others takes longer
-    than to run these.
+    than to run these. Many more fail in a simulation, which takes less time than the slowest tests.
     """
-    own = f"/test_{Path(module).stem}.py"
-    first = [test for test in tests if own in test]
-    return [some for some in (first, [t for t in tests if t not in set(first)]) if some]
+    name = f"/test_{Path(module).stem}.py"
+    own = [one for one in tests if name in one.test]
+    others = [one for one in tests if name not in one.test]
+    quick = [one for one in others if one.took_s < _SLOW_S]
+    return own, quick, [one for one in others if one.took_s >= _SLOW_S]
+
+
+def _failed(tree: Path, tests: Sequence[Reached]) -> str:
+    if not tests:
+        return ""
+    pytest = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
+    cpu_s = _START_CPU_S + int(_TIMES_AS_LONG * sum(one.took_s for one in tests))
+    said = failure(tree, [*pytest, "-m", CHEAP, *(one.test for one in tests)], cpu_s)
+    return said and f"tests: {said}"
+
+
+def _failed_simulation(tree: Path, module: str) -> str:
+    for protocol in _protocols(module):
+        if said := failure(tree, simulated(protocol), _SIMULATION_CPU_S):
+            return f"simulation of {protocol}: {said}"
+    return ""
 
 
 def failure(tree: Path, arguments: Sequence[str], cpu_s: int) -> str:

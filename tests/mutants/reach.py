@@ -104,7 +104,7 @@ def read(path: Path) -> tuple[list[Reached], list[str]]:
     return [Reached(**one) for one in found["passed"]], found["failed"]
 
 
-def asked_of(mutant: Mutant, reached: Sequence[Reached]) -> list[str]:
+def asked_of(mutant: Mutant, reached: Sequence[Reached]) -> list[Reached]:
     """The quickest first. For code outside of functions: all tests that execute its module."""
     running = [
         one
@@ -112,13 +112,13 @@ def asked_of(mutant: Mutant, reached: Sequence[Reached]) -> list[str]:
         if (functions := one.functions.get(mutant.module)) is not None
         and (not mutant.function or mutant.function in functions)
     ]
-    found: list[str] = []
+    found: list[Reached] = []
     left_s = _TESTS_S_MAX
     for one in sorted(running, key=lambda one: one.took_s):
         left_s -= one.took_s
         if left_s < 0.0 and found:
             break
-        found.append(one.test)
+        found.append(one)
     return found
 
 

@@ -164,7 +164,7 @@ def _make_tree(directory: str) -> None:
     _trees["own"] = copied(ROOT, Path(directory) / str(os.getpid()))
 
 
-def _judge(asked: tuple[Mutant, list[str]]) -> Verdict:
+def _judge(asked: tuple[Mutant, list[Reached]]) -> Verdict:
     return judged(_trees["own"], *asked)
 
 

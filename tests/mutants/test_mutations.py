@@ -94,9 +94,10 @@ def test_a_mutant_is_shown_to_the_tests_that_run_its_function_the_quickest_first
     ]
     inside = [m for m in mutants_of(tmp_path, "m.py") if m.line > 2]
     assert {m.function for m in inside} == {3}
-    assert all(asked_of(m, reached) == ["quick", "slow"] for m in inside)
+    assert all([r.test for r in asked_of(m, reached)] == ["quick", "slow"] for m in inside)
     (of_the_module,) = [m for m in mutants_of(tmp_path, "m.py") if m.line == 2]
-    assert asked_of(of_the_module, reached) == ["quick", "of another function", "slow"]
+    asked = [one.test for one in asked_of(of_the_module, reached)]
+    assert asked == ["quick", "of another function", "slow"]
 
 
 def test_a_test_that_makes_a_dataclass_runs_its_module(
@@ -134,10 +135,17 @@ def test_each_mutant_that_is_listed_as_equivalent_exists() -> None:
     assert all(listed.values())
 
 
-def test_the_tests_of_the_module_itself_run_first() -> None:
+def test_the_tests_of_the_module_itself_run_first_and_the_slow_ones_last() -> None:
     module = "pyspark_zkgroup/planning/fixed_ends.py"
-    own = ["tests/unit/planning/test_fixed_ends.py::test_a", "tests/x/test_fixed_ends.py::test_b"]
-    others = ["tests/unit/planning/test_planner.py::test_c"]
-    assert stages(module, [own[0], *others, own[1]]) == [own, others]
-    assert stages(module, others) == [others]
-    assert stages(module, []) == []
+    own = [
+        Reached("tests/unit/planning/test_fixed_ends.py::test_a", 0.1, {}),
+        Reached("tests/x/test_fixed_ends.py::test_b", 30.0, {}),
+    ]
+    quick = Reached("tests/unit/planning/test_planner.py::test_c", 0.2, {})
+    slow = Reached("tests/property/test_balance.py::test_d", 20.0, {})
+    assert stages(module, [own[0], quick, slow, own[1]]) == (own, [quick], [slow])
+    assert stages(module, []) == ([], [], [])
+
+
+def test_a_mutant_without_end_is_stopped_when_its_tests_should_be_done(tmp_path: Path) -> None:
+    assert failure(tmp_path, ["-c", "while True: pass"], 1) == "no end"
