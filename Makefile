@@ -47,7 +47,7 @@ help:
 	@echo "                DOCUMENTS_ARGS='--only docs/delta.md' selects a part"
 	@echo "make sim        members in virtual time, for SEEDS=300; SEED=7 prints the story of one; sim-planted checks that it finds bugs;"
 	@echo "                PROTOCOL=coordinator or light: members of a coordinator; kafka: a group of the brokers"
-	@echo "make mutants    changes decisions in the code mechanically, and lists changes that no test notices; takes about two hours"
+	@echo "make mutants    changes decisions in the code mechanically, and lists changes that no test notices; takes forty minutes"
 	@echo "make chaos      faults on real servers and three Spark drivers, for MINUTES=10; SEED=7 repeats their order;"
 	@echo "                PROTOCOL=kafka, light, coordinator or zookeeper"
 	@echo "make exercise SEED=7  six groups, each with a fault for an operator to name; a key file has the answers;"
@@ -105,7 +105,7 @@ sim: environment
 sim-planted: environment
 	@PYTHONHASHSEED=0 $(BIN)/python -m tests.sim.find_planted --protocol $(PROTOCOL) --seeds $(PLANTED_SEEDS)
 
-# Changes that no test notices are in build/mutants.json. Takes two hours on two cores. MUTANTS_ARGS='--sample 50 planner' selects a part.
+# Changes that no test notices are in build/mutants.json. Takes forty minutes on two cores. MUTANTS_ARGS='--sample 50 planner' selects a part.
 mutants: environment
 	@$(BIN)/python -m tests.mutants.run $(MUTANTS_ARGS)
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 CODECS = ("none", "lz4", "zstd", "snappy")
 SINKS = ("noop", "parquet")
-DELTA, JSON_DELTA = "delta", "json-delta"
+DELTA, JSON_DELTA, AVRO_DELTA = "delta", "json-delta", "avro-delta"
 TYPED, VALUE = "typed", "value"
 TRIGGER, DECODE, MEMORY = "trigger-latency", "decode", "memory"
 # A producer that is kept busy fills batches of some ten kilobytes; the client's default is 16.
@@ -49,8 +49,8 @@ class Case:
 
     @property
     def name(self) -> str:
-        if self.sink == JSON_DELTA:
-            return JSON_DELTA
+        if self.sink in (JSON_DELTA, AVRO_DELTA):
+            return self.sink
         if self.sink == TYPED:
             return self.size.name
         if self.is_delta:
@@ -59,21 +59,23 @@ class Case:
 
     @property
     def is_delta(self) -> bool:
-        return self.sink in (DELTA, JSON_DELTA)
+        return self.sink in (DELTA, JSON_DELTA, AVRO_DELTA)
 
 
 SINK_CASES = tuple(Case(s, c, k) for s in SIZES for c in CODECS for k in SINKS)
+# Key and value; see typed.py.
+AVRO_SIZE = Size(60, "avro-registry", 4_000_000)
+TYPED_SIZES = (
+    Size(100, "json-flat", 2_000_000),
+    Size(300, "json-nested", 2_000_000),
+    AVRO_SIZE,
+    Size(60, "protobuf", 4_000_000),
+)
 DELTA_CASES = (
     Case(SIZES[0], "lz4", DELTA),
     Case(SIZES[1], "lz4", DELTA),
     Case(SIZES[0], "lz4", JSON_DELTA),
-)
-# Key and value; see typed.py.
-TYPED_SIZES = (
-    Size(100, "json-flat", 2_000_000),
-    Size(300, "json-nested", 2_000_000),
-    Size(60, "avro-registry", 4_000_000),
-    Size(60, "protobuf", 4_000_000),
+    Case(AVRO_SIZE, "lz4", AVRO_DELTA),
 )
 TYPED_CASES = tuple(Case(size, "lz4", TYPED) for size in TYPED_SIZES)
 # Of the records of 100B-lz4-noop, so that both can be compared.

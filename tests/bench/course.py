@@ -66,6 +66,11 @@ class Plan:
         return replace(size, rows=max(1, int(size.rows * self.scale)))
 
     @property
+    def records(self) -> set[str]:
+        """Return the names of the records that are read."""
+        return {size.name for size, _ in by_topic(self.names)}
+
+    @property
     def steps(self) -> int:
         """Return the number of steps: see the calls of `tell`."""
         cases = sum(name in CASES for name in self.names)
@@ -103,7 +108,7 @@ class Course:
                 self.scratch / "servers",
                 KAFKA,
                 kafka_heap_mb=BROKER_HEAP_MB,
-                registry=typed.AVRO in names,
+                registry=typed.AVRO in self.plan.records,
                 say=self._say,
             ) as sandbox,
         ):
@@ -242,7 +247,7 @@ class Course:
         """Of the peer's functions. Not every repository has all of them."""
         found: list[Path] = []
         for name, jars in typed.JARS.items():
-            if name in self.plan.names:
+            if name in self.plan.records:
                 with self._case(name):
                     found += jars(self._say)
         return found

@@ -1,7 +1,7 @@
 """A topic into a new Delta table: `delta.ingest` compared with a plain append by Delta's sink.
 
 Both have the same columns, partition columns, compression and statistics, and a file for each Kafka
-partition. With typed columns the peer parses by `from_json`.
+partition. With typed columns the peer parses by `from_json` or `from_avro`.
 """
 
 from __future__ import annotations
@@ -13,31 +13,42 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from pyspark_zkgroup import delta
-from tests.bench.cases import JSON_DELTA, Case
+from tests.bench import typed
+from tests.bench.cases import AVRO_DELTA, JSON_DELTA, Case
 from tests.bench.sources import Servers, Side, our_options, stream
 
 PARTITION_BY = ["topic", "partition"]
-VALUE = "STRUCT<kind: STRING, id: STRING, amount: DOUBLE, text: STRING>"
-TYPED = f"topic STRING, partition INT, offset BIGINT, value {VALUE}"
+JSON_VALUE = "STRUCT<kind: STRING, id: STRING, amount: DOUBLE, text: STRING>"
 
 
 def into_delta(
     spark: SparkSession, case: Case, side: Side, servers: Servers, topic: str, directory: Path
 ) -> Any:
     table, checkpoint = str(directory / "rows"), str(directory / "checkpoint")
-    is_typed = case.sink == JSON_DELTA
+    kind = {JSON_DELTA: JSON_VALUE, AVRO_DELTA: typed.ORDER_VALUE}.get(case.sink)
     if side == "ours":
         return delta.ingest(
             spark,
-            our_options(servers, topic) | ({"value.format": "json"} if is_typed else {}),
+            our_options(servers, topic) | _format(case, servers),
             table,
             checkpointLocation=checkpoint,
-            schema=TYPED if is_typed else None,
+            schema=kind and f"topic STRING, partition INT, offset BIGINT, value {kind}",
             partition_by=PARTITION_BY,
         )
     frame = stream(spark, "peer", servers, topic)
-    if is_typed:
-        value = f.from_json(f.col("value").cast("string"), VALUE).alias("value")
-        frame = frame.select(*PARTITION_BY, "offset", value)
+    if kind:
+        frame = frame.select(*PARTITION_BY, "offset", _parsed(case).alias("value"))
     writer = frame.writeStream.format("delta").partitionBy(*PARTITION_BY)
     return writer.option("checkpointLocation", checkpoint).option("path", table)
+
+
+def _format(case: Case, servers: Servers) -> dict[str, str]:
+    if case.sink == AVRO_DELTA:
+        return typed.our_format(typed.AVRO, servers)
+    return {"value.format": "json"} if case.sink == JSON_DELTA else {}
+
+
+def _parsed(case: Case) -> Any:
+    if case.sink == AVRO_DELTA:
+        return typed.peer_value(typed.AVRO)
+    return f.from_json(f.col("value").cast("string"), JSON_VALUE)

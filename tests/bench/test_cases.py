@@ -19,8 +19,8 @@ from tests.bench.course import Plan
 
 
 def test_every_size_codec_and_sink_is_a_case() -> None:
-    assert len(CASES) == 3 * 4 * 2 + 3 + 1 + 4
-    assert {"100B-delta", "1kB-delta", "json-delta"} < set(CASES)
+    assert len(CASES) == 3 * 4 * 2 + 4 + 1 + 4
+    assert {"100B-delta", "1kB-delta", "json-delta", "avro-delta"} < set(CASES)
     assert {"100B-none-noop", "1kB-zstd-parquet", "10kB-snappy-noop"} < set(CASES)
     assert {"json-flat", "json-nested", "avro-registry", "protobuf"} < set(CASES)
     assert {"100B-none-noop", "100B-snappy-noop", "1kB-none-noop"} < set(SHORT) < set(CASES)
@@ -57,6 +57,7 @@ def test_cases_on_the_same_records_share_a_topic() -> None:
         ("100B", "none", 2),
         ("100B", "lz4", 1),
     ]
+    assert Plan(("avro-delta", "100B-delta"), 1, 1.0).records == {"avro-registry", "100B"}
 
 
 def test_records_fill_batches_and_rows_are_scaled() -> None:

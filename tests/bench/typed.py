@@ -65,13 +65,13 @@ def frame(spark: SparkSession, case: Case, side: Side, servers: Servers, topic: 
     if side == "ours":
         kind = {FLAT: FLAT_VALUE, NESTED: NESTED_VALUE}.get(case.name, ORDER_VALUE)
         schema = f"topic STRING, partition INT, offset BIGINT, value {kind}"
-        options = _our_options(case.name, servers)
+        options = our_format(case.name, servers)
         return stream(spark, "ours", servers, topic, schema=schema, **options)
-    value = _peer_value(case.name).alias("value")
+    value = peer_value(case.name).alias("value")
     return stream(spark, "peer", servers, topic).select(*PLACE, value)
 
 
-def _our_options(name: str, servers: Servers) -> dict[str, str]:
+def our_format(name: str, servers: Servers) -> dict[str, str]:
     if name == AVRO:
         return {"value.format": "avro", "schema.registry.url": servers.registry_url}
     if name == PROTOBUF:
@@ -84,7 +84,7 @@ def _our_options(name: str, servers: Servers) -> dict[str, str]:
     return {"value.format": "json", "json.timeZone": "UTC"}
 
 
-def _peer_value(name: str) -> Any:
+def peer_value(name: str) -> Any:
     if name == AVRO:
         # Without the five bytes of the registry.
         body = f.expr("substring(value, 6, length(value) - 5)")
