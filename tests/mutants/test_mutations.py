@@ -57,7 +57,7 @@ def test_each_change_alters_the_module_and_is_taken_back(tmp_path: Path) -> None
     assert len(seen) == len(mutants_of(tmp_path, "m.py"))
 
 
-def test_a_mutant_of_the_same_size_and_second_is_compiled_anew(tmp_path: Path) -> None:
+def test_a_mutant_of_the_same_size_and_second_is_compiled_again(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "m.py").write_text("LIMIT = 5\n")
     tree = copied(tmp_path / "own", tmp_path / "copy")
