@@ -32,7 +32,7 @@ def into_delta(
             our_options(servers, topic) | _format(case, servers),
             table,
             checkpointLocation=checkpoint,
-            schema=kind and f"topic STRING, partition INT, offset BIGINT, value {kind}",
+            schema=kind and typed.columns(kind),
             partition_by=PARTITION_BY,
         )
     frame = stream(spark, "peer", servers, topic)

@@ -64,11 +64,14 @@ def frame(spark: SparkSession, case: Case, side: Side, servers: Servers, topic: 
         return stream(spark, side, servers, topic)
     if side == "ours":
         kind = {FLAT: FLAT_VALUE, NESTED: NESTED_VALUE}.get(case.name, ORDER_VALUE)
-        schema = f"topic STRING, partition INT, offset BIGINT, value {kind}"
         options = our_format(case.name, servers)
-        return stream(spark, "ours", servers, topic, schema=schema, **options)
+        return stream(spark, "ours", servers, topic, schema=columns(kind), **options)
     value = peer_value(case.name).alias("value")
     return stream(spark, "peer", servers, topic).select(*PLACE, value)
+
+
+def columns(kind: str) -> str:
+    return f"topic STRING, partition INT, offset BIGINT, value {kind}"
 
 
 def our_format(name: str, servers: Servers) -> dict[str, str]:

@@ -40,7 +40,7 @@ def look_for(protocol: str, seeds: int, recorded: Mapping[str, int], bug: str) -
     kind = KINDS[protocol]
     before = [recorded[bug]] if recorded.get(bug, seeds) < seeds else []
     with kind.planted(bug):
-        for seed in filter(_shows(bug), (*before, *range(seeds))):
+        for seed in filter(_shows(bug), dict.fromkeys((*before, *range(seeds)))):
             violation = kind.run(seed).violation
             gc.collect()
             if violation is not None:
