@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timezone
-from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,11 +16,10 @@ from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.protocols.owned.claims import Moved
 from tests.chaos import report
-from tests.chaos.bag import drawn, paired
 from tests.chaos.duplicates import committed_at
-from tests.chaos.kinds import KINDS, kinds_of, may_overlap
+from tests.chaos.kinds import KINDS
 from tests.chaos.process import registered
-from tests.chaos.protocols import BROKER_AWAY, BROKERS, COORDINATOR_AWAY, MEMBERS, PROTOCOLS
+from tests.chaos.protocols import BROKER_AWAY, COORDINATOR_AWAY, PROTOCOLS
 from tests.chaos.settings import Settings
 from tests.chaos.table import offsets_in, ranges_of
 from tests.chaos.values import FOREVER, Batch, Duplicate, Fault, Span, Trigger, Unowned, Wait
@@ -40,8 +34,6 @@ from tests.chaos.verdict import (
     reads_of,
     rebalances,
     sessions_ended,
-    triggered,
-    triggers_of,
     unanswered_commits,
     unsettled,
 )
@@ -136,67 +128,6 @@ def test_a_query_that_dies_after_the_kill_of_its_planner_was_killed() -> None:
     assert len(list(deaths("a", [died, {**died, "at": 15.0}], [KILL]))) == 1
 
 
-def started(at: float, *replays: int) -> dict[str, Any]:
-    return {"event": "started", "at": at, "replays": replays}
-
-
-def progress(batch: int, began: float, ms: int) -> dict[str, Any]:
-    timestamp = datetime.fromtimestamp(began, timezone.utc).isoformat().replace("+00:00", "Z")
-    facts = {"batch": batch, "timestamp": timestamp, "ms": ms, "boundary_ms": 500}
-    return {"event": "progress", "at": began + ms / 1000.0, **facts}
-
-
-def taken(batch: int, at: float, planned: float) -> dict[str, Any]:
-    return {"event": "taken", "at": at, "batch": batch, "planned": planned}
-
-
-def gone(at: float) -> dict[str, Any]:
-    return {"event": "gone", "at": at}
-
-
-def test_triggers_are_read_from_sparks_progress() -> None:
-    events = [started(3.0), taken(7, 6.0, 5.9), progress(7, 5.5, 1500), {"event": "appended"}]
-    assert list(triggers_of("a", events)) == [Trigger("a", 5.5, 1.5, 0.5)]
-
-
-def test_a_replay_that_ends_with_its_process_began_with_its_query() -> None:
-    events = [started(30.0, 4), taken(4, 33.0, 11.0), gone(41.0), {"event": "ready", "at": 50.0}]
-    assert list(triggers_of("a", events)) == [Trigger("a", 30.0, 11.0, cut_short=True)]
-    # Not even given to the sink: it waited for the end of its predecessor's session.
-    (found,) = triggers_of("a", [events[0], *events[2:]])
-    assert (found.began, found.until) == (30.0, 41.0)
-    assert list(triggers_of("a", [events[0], progress(4, 30.0, 8000), gone(41.0)])) == [
-        Trigger("a", 30.0, 8.0, 0.5)
-    ]
-
-
-@pytest.mark.parametrize(
-    "end",
-    [
-        [gone(20.0)],
-        [{"event": "died", "at": 20.0, "error": "why"}, started(20.5)],
-        [{"event": "stopping", "at": 19.0}, {"event": "stopped", "at": 20.0}],
-        [{"event": "ready", "at": 20.0}],
-    ],
-    ids=["killed", "died", "stopped", "ended by itself"],
-)
-def test_the_batch_in_which_a_run_ends_began_when_it_was_planned(end: list[dict[str, Any]]) -> None:
-    events = [started(3.0), taken(7, 6.0, 5.9), progress(7, 5.5, 1500), taken(8, 12.0, 11.0), *end]
-    assert list(triggers_of("a", events)) == [
-        Trigger("a", 5.5, 1.5, 0.5),
-        Trigger("a", 11.0, 9.0, cut_short=True),
-    ]
-
-
-def test_what_is_reported_after_the_end_of_a_run_is_known_all_the_same() -> None:
-    events = [started(3.0), taken(7, 6.0, 5.9), gone(8.0), progress(7, 5.5, 1500), started(9.0)]
-    assert list(triggers_of("a", events)) == [Trigger("a", 5.5, 1.5, 0.5)]
-
-
-def test_a_member_without_a_batch_at_its_end_had_none() -> None:
-    assert list(triggers_of("a", [started(3.0), gone(60.0)])) == []
-
-
 def test_a_fault_after_which_the_group_does_not_settle_is_reported() -> None:
     late = replace(KILL, number=2, healed=11.0, settled=False, over=101.0)
     said = ["the group had not settled 90 s after fault 2"]
@@ -260,15 +191,6 @@ def test_commits_have_no_answer_while_zookeeper_elects_a_leader() -> None:
         assert committed_at(1, 11.0, begun, [], unanswered) == FOREVER
     unanswered = unanswered_commits("a", [fault], PROTOCOLS["kafka"].unanswered_in)
     assert committed_at(1, 11.0, begun, [], unanswered) == 13.1
-
-
-def test_a_batch_that_is_reported_after_the_next_query_began_is_none_of_its_batches() -> None:
-    """A planner is killed at 43.2; its batch, which began at 40.0, is finished by the tasks, and
-    reported after the query has begun again at 46.4.
-    """
-    late = {"event": "progress", "at": 46.5, "timestamp": "1970-01-01T00:00:40.000Z"}
-    assert triggered(late) == 40.0
-    assert triggered({**late, "timestamp": "1970-01-01T00:00:51.267Z"}) == 51.267
 
 
 def test_the_watch_notes_when_another_broker_becomes_the_coordinator() -> None:
@@ -347,50 +269,6 @@ def test_the_report_has_its_keys_and_each_duplicate_its_fault() -> None:
         {"member": "b", "from": 0.2, "seconds": 0.8, "granted": 0.7}
     ]
     assert len(list(report.lines(found))) == 2
-
-
-def test_a_bag_is_emptied_before_the_next_and_no_kind_comes_twice_in_a_row() -> None:
-    kinds = list(islice(drawn("abcd", random.Random(5)), 400))
-    assert all(sorted(kinds[i : i + 4]) == list("abcd") for i in range(0, 400, 4))
-    assert all(a != b for a, b in pairwise(kinds))
-    assert kinds == list(islice(drawn("abcd", random.Random(5)), 400))
-
-
-def test_about_that_share_of_the_kinds_has_the_next_one_on_top_where_both_may_be() -> None:
-    def may(one: str, other: str) -> bool:
-        return {one, other} != {"a", "b"}
-
-    def bags() -> Iterator[str]:
-        return drawn("abcd", random.Random(5))
-
-    found = list(islice(paired(bags(), 0.25, may), 1000))
-    flat = [kind for kinds in found for kind in kinds]
-    assert flat == list(islice(bags(), len(flat)))
-    pairs = [kinds for kinds in found if len(kinds) == 2]
-    assert all(may(*pair) for pair in pairs)
-    assert 200 < len(pairs) < 300
-    # A short run has some, too.
-    assert any(len(kinds) == 2 for kinds in found[:10])
-    assert not any(len(k) == 2 for k in islice(paired(bags(), 0.0, may), 1000))
-
-
-@pytest.mark.parametrize("name", sorted(PROTOCOLS))
-def test_a_protocol_has_faults_of_all_its_parts(name: str) -> None:
-    protocol = PROTOCOLS[name]
-    kinds = kinds_of(protocol)
-    assert {KINDS[kind].on for kind in kinds} == {MEMBERS, BROKERS, *protocol.also_hits}
-    assert {"leaders moved", "partition added", "member cut off shortly"} <= set(kinds)
-
-
-def test_faults_overlap_only_where_both_can_be_undone() -> None:
-    assert may_overlap("driver killed", "planner paused shortly")
-    assert may_overlap("driver killed", "group coordinator killed")
-    assert may_overlap("broker killed", "coordinator killed")
-    assert not may_overlap("driver killed", "driver killed")
-    assert not may_overlap("broker killed", "broker paused")
-    assert not may_overlap("group coordinator killed", "leaders moved")
-    assert not may_overlap("ZooKeeper quorum lost", "broker killed")
-    assert not may_overlap("rolling restart, drained", "broker killed")
 
 
 def test_the_table_is_what_its_log_leaves_standing(tmp_path: Path) -> None:
