@@ -302,10 +302,16 @@ class Checkers(LossChecks):
 
     # -- at the end
 
-    def unread_rows(self, ends: Mapping[TopicPartition, int]) -> int:
+    def rows_left(self, ends: Mapping[TopicPartition, int]) -> int:
+        """Return how many rows are to be read up to these ends. Those that were read without a
+        commit come again before the unread ones.
+        """
         total = 0
         for partition, end in ends.items():
-            total += self.of(partition).unread_rows(self.kafka.logs[partition].earliest, end)
+            earliest = self.kafka.logs[partition].earliest
+            unread = self.of(partition).unread_rows(earliest, end)
+            committed = self.committed_offset(partition) if unread else None
+            total += unread if committed is None else max(unread, end - max(earliest, committed))
         return total
 
     def unread(self, ends: Mapping[TopicPartition, int] | None = None) -> list[str]:
@@ -320,11 +326,14 @@ class Checkers(LossChecks):
                 found.append(f"{partition} from {gap} (of {log.earliest} to {log.latest})")
         return found
 
+    def committed_offset(self, partition: TopicPartition) -> int | None:
+        node = self.nodes.offset(partition)
+        return parse_offset(node.data) if node else None
+
     def uncommitted(self) -> list[str]:
         found = []
         for partition in sorted(self.kafka.logs):
-            node = self.nodes.offset(partition)
-            value = parse_offset(node.data) if node else None
+            value = self.committed_offset(partition)
             if value != self.kafka.logs[partition].latest:
                 found.append(f"{partition} at {value} of {self.kafka.logs[partition].latest}")
         return found

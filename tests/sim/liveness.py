@@ -38,8 +38,8 @@ class Bounds:
 
 
 def _backlog_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
-    """Return how long a limited query may take for what is unread up to these ends."""
-    return scene.bounds.row_s * scene.checkers.unread_rows(ends)
+    """Return how long a limited query may take for what is to be read up to these ends."""
+    return scene.bounds.row_s * scene.checkers.rows_left(ends)
 
 
 def _longest_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
@@ -48,7 +48,7 @@ def _longest_s(scene: Scene, ends: Mapping[TopicPartition, int]) -> float:
     """
     if not any("maxOffsetsPerTrigger" in query.options for query in scene.cast.queries):
         return 0.0
-    rows = [scene.checkers.unread_rows({p: end}) for p, end in ends.items()]
+    rows = [scene.checkers.rows_left({p: end}) for p, end in ends.items()]
     return _TRIGGER_S * max(rows, default=0)
 
 

@@ -338,14 +338,17 @@ class GroupChecks(Checkers):
 
     # -- at the end
 
+    def committed_offset(self, partition: TopicPartition) -> int | None:
+        stored = self.coordinator.offsets.get(partition)
+        return None if stored is None else stored.offset
+
     def uncommitted(self) -> list[str]:
         """What a late request has set back remains so until there is more to read."""
         found = []
         for partition, log in sorted(self.kafka.logs.items()):
             if partition in self.set_back_late:
                 continue
-            stored = self.coordinator.offsets.get(partition)
-            if stored is None or stored.offset != log.latest:
-                at = None if stored is None else stored.offset
+            at = self.committed_offset(partition)
+            if at != log.latest:
                 found.append(f"{partition} at {at} of {log.latest}")
         return found
