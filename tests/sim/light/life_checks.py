@@ -52,6 +52,7 @@ class LifeChecks(CommandChecks, Hearer):
         self.ended_lives: set[int] = set()
         self.office_began: dict[str, float] = {}
         self.heard_at: dict[tuple[str, int], float] = {}
+        self.registered_at: dict[int, float] = {}
         self.now_for: Speaker | Stranger | None = None
 
     def enter(self, driver: LightDriver) -> int:
@@ -147,8 +148,11 @@ class LifeChecks(CommandChecks, Hearer):
         self._owner(Write(self.owner[partition], (change,), ending=True), change)
 
     def _may_end(self, office: str, life: int) -> None:
-        """Its full timeout after the newest of: this office's beginning, and a word of it here."""
+        """Its full timeout after the newest of: its registration, this office's beginning, and a
+        word of it here.
+        """
         since = max(
+            self.registered_at.get(life, float("-inf")),
             self.office_began.get(office, float("-inf")),
             self.heard_at.get((office, life), float("-inf")),
         )
@@ -189,6 +193,7 @@ class LifeChecks(CommandChecks, Hearer):
             return
         driver = self.members[seat.incarnation]
         self.timeouts[life] = seat.timeout_ms / 1000.0
+        self.registered_at[life] = self.world.now
         self.counts["registered"] += 1
         self.opened(driver, life)
 

@@ -7,7 +7,7 @@ from tests.sim import copies
 from tests.sim.coordinated.member import CoordinatedDriver
 from tests.sim.coordinated.office import Office
 from tests.sim.coordinated.scene import CoordinatedScene
-from tests.sim.light import hostile, stream_faults
+from tests.sim.light import comebacks, crossed_hellos, hostile, stream_faults
 from tests.sim.light.life_checks import LifeChecks
 from tests.sim.light.member import LightDriver, ToldDriver
 from tests.sim.light.office import LightCandidate
@@ -41,6 +41,10 @@ class LightScene(CoordinatedScene):
             stream_faults.draw(self)
         if hostile.drawn(self.seed) and not self.cuts:
             hostile.HostileClient(self).begin()
+        if comebacks.is_drawn(self.seed) and not self.cuts:
+            comebacks.draw(self)
+        if crossed_hellos.is_drawn(self.seed) and not self.cuts:
+            crossed_hellos.draw(self)
 
     def options(self) -> dict[str, str]:
         rng = self.rng
@@ -132,6 +136,7 @@ EXPECTED = (
     *("election", "term", "stop", "start", "stopped", "replay", "registered", "said"),
     *("life ended", "owner node of the dead deleted", "taken over from its predecessor"),
     *("hostile request", "plan in doubt", "duplicate by a fault", "refused with others"),
+    *("back as its last life ends", "hellos crossed"),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.sim.light import comebacks, crossed_hellos
 from tests.sim.light.trace import LightTrace
 
 
@@ -103,6 +104,29 @@ def test_a_static_member_comes_back_while_its_last_life_is_being_ended(late_s: f
         trace.go_until_gone(first)
         trace.go(late_s)
         trace.begin(query)
+        trace.go_until_shared(4)
+        trace.read_all()
+
+
+def test_a_static_member_comes_back_twice_as_its_last_life_ends() -> None:
+    with LightTrace(partitions=4, records=4) as trace:
+        trace.new_candidate()
+        comebacks.begin_with(trace, trace.begin(trace.query("a", static=True)))
+        trace.go_until(lambda: trace.counts["back as its last life ends"] == 1)
+        trace.go_until_shared(4)
+        trace.read_all()
+
+
+def test_the_newest_stream_receives_the_commands_whichever_was_greeted_last() -> None:
+    with LightTrace(partitions=4, records=4) as trace:
+        trace.new_candidate()
+        a: Any = trace.begin(trace.query("a"))
+        b = trace.begin(trace.query("b"))
+        trace.go_until_shared(2, 2)
+        crossed_hellos.begin_with(trace, a)
+        trace.go_until(lambda: trace.counts["hellos crossed"] == 1)
+        trace.go(3.0)
+        b.stop()
         trace.go_until_shared(4)
         trace.read_all()
 
