@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
+import pytest
+from kafka.errors import KafkaTimeoutError, ProducerFencedError
+
 from pyspark_zkgroup.model import TopicPartition
 from tests.chaos.duplicates import lacking, size
-from tests.chaos.transactions import Book, merged
+from tests.chaos.transactions import Book, merged, within
 from tests.chaos.verdict import produced_ranges
 
 P = TopicPartition("t", 0)
@@ -46,3 +51,19 @@ def test_of_a_commit_that_was_not_answered_the_topic_is_asked_once() -> None:
     assert asked == [(1, 3), (2, 11)]
     assert book.ranges() == {1: [(3, 5)], 2: [(8, 9)]}
     assert (book.aborted, book.doubtful) == (1, [])
+
+
+def test_a_commit_that_no_broker_answers_is_given_up() -> None:
+    answered = threading.Event()
+    with pytest.raises(KafkaTimeoutError, match="did not end"):
+        within(0.05, answered.wait)
+    answered.set()
+    within(10.0, answered.wait)
+
+
+def test_what_the_end_of_a_transaction_raises_reaches_the_caller() -> None:
+    def commit() -> None:
+        raise ProducerFencedError("another one has its id")
+
+    with pytest.raises(ProducerFencedError):
+        within(10.0, commit)

@@ -7,14 +7,16 @@ itself is asked at the end.
 from __future__ import annotations
 
 import random
+import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaPartition
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, KafkaTimeoutError
 
 from tests.chaos.duplicates import united
 from zkgroup_sandbox.produce import Produced, json_event
@@ -24,6 +26,7 @@ RECORDS_MAX = 40
 ABORTED = 0.25
 # Brokers abort what is left open for so long; until then nothing behind it can be read.
 OPEN_MS = 10_000
+ANSWER_S = 30.0
 END_DEADLINE_S = 120.0
 FIRST_NUMBER = 1_000_000_000
 
@@ -66,6 +69,25 @@ def merged(topic: str, some: Iterable[dict[int, list[tuple[int, int]]]]) -> Prod
     return Produced(topic, {partition: united(ranges) for partition, ranges in found.items()})
 
 
+def within(seconds: float, end: Callable[[], object]) -> None:
+    """Call what kafka-python waits for without a limit. The transaction is then in doubt."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            end()
+        except BaseException as error:  # noqa: BLE001 - raised below, in the caller's thread
+            raised.append(error)
+
+    thread = threading.Thread(target=run, name="chaos-transaction-end", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise KafkaTimeoutError(f"a transaction did not end within {seconds:.0f} s")
+    if raised:
+        raise raised[0]
+
+
 def _give_up(producer: KafkaProducer) -> None:
     """Close a producer that failed. Its close() flushes first, and raises what the flush meets."""
     with suppress(KafkaError):
@@ -92,7 +114,11 @@ class Transactions:
         self._ending.set()
         self._thread.join(END_DEADLINE_S)
         if self._thread.is_alive():
-            raise AssertionError(f"a transaction did not end within {END_DEADLINE_S:.0f} s")
+            frame = sys._current_frames().get(self._thread.ident or 0)
+            raise AssertionError(
+                f"a transaction did not end within {END_DEADLINE_S:.0f} s; the last troubles: "
+                f"{self.trouble[-3:]}; it waits in {traceback.format_stack(frame)[-3:]}"
+            )
         if self.failed is not None:
             raise self.failed
         self.book.settle(self._was_committed)
@@ -161,12 +187,12 @@ class Transactions:
         for partition, future in sent:
             offsets.setdefault(partition, []).append(future.get(timeout=1).offset)
         if aborts:
-            producer.abort_transaction()
+            within(ANSWER_S, producer.abort_transaction)
             self.book.aborted += 1
             return
         with self._lock:
             self.book.doubtful.append(offsets)
-        producer.commit_transaction()
+        within(ANSWER_S, producer.commit_transaction)
         with self._lock:
             self.book.doubtful.remove(offsets)
             self.book.commit(offsets)
