@@ -161,7 +161,8 @@ class Process:
 
     def pull(self, what: str) -> None:
         for trigger in list(self.triggers):
-            if trigger.matches(what):
+            # What a trigger does may take time, in which another thread's step pulls the next one.
+            if trigger in self.triggers and trigger.matches(what):
                 if trigger.skip > 0:
                     trigger.skip -= 1
                 else:
