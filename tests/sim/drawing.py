@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from tests.sim.process import Process, Trigger
+from tests.sim.process import Process
 
 if TYPE_CHECKING:
     from tests.sim.scene import Scene
@@ -62,4 +62,4 @@ def at_step(
             scene.world.tell(f"** {name}: {process.name} (at {point or 'any step'})")
             act()
 
-    process.triggers.append(Trigger(lambda what: what.startswith(point), skip, told))
+    process.at(point, told, skip)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.options.group import MAX_POLL_INTERVAL
 from tests.sim.drawing import Of, at_step
-from tests.sim.process import Process, Trigger
+from tests.sim.process import Process
 from tests.sim.query import Driver
 
 if TYPE_CHECKING:
@@ -76,9 +76,7 @@ def at_claim(name: str, act: Callable[[Scene, Driver], None]) -> Fault:
                 scene.world.tell(f"** {name}: {driver.name}")
                 act(scene, driver)
 
-        driver.process.triggers.append(
-            Trigger(lambda what: what.startswith(f"multi Create {scene.paths.owners}"), 0, told)
-        )
+        driver.process.at(f"multi Create {scene.paths.owners}", told)
         return True
 
     return fault
@@ -119,7 +117,7 @@ def _at_once(scene: Scene, process: Process, act: Callable[[], None], name: str)
             scene.world.tell(f"** {name}: {process.name}")
             act()
 
-    process.triggers.append(Trigger(lambda _what: True, scene.rng.randrange(0, 12), told))
+    process.at(_ANY, told, scene.rng.randrange(0, 12))
 
 
 def pause(share: float) -> Callable[[Scene, Driver], None]:

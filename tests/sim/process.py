@@ -159,6 +159,10 @@ class Process:
                 actor.until = None
                 self.world._push(self.world.now, actor)
 
+    def at(self, point: str, act: Callable[[], None], skip: int = 0) -> None:
+        """Act at the next step whose name begins so, or the one after `skip` of them."""
+        self.triggers.append(Trigger(lambda what: what.startswith(point), skip, act))
+
     def pull(self, what: str) -> None:
         for trigger in list(self.triggers):
             # What a trigger does may take time, in which another thread's step pulls the next one.

@@ -16,7 +16,7 @@ from tests.fakes.zookeeper import FakeZookeeper
 from tests.sim.checkers import Checkers
 from tests.sim.group_config import GroupConfig
 from tests.sim.outcome import Outcome, story
-from tests.sim.process import Process, Trigger
+from tests.sim.process import Process
 from tests.sim.query import Driver, Query, SinkKind
 from tests.sim.scene import GROUP, Scene
 
@@ -129,7 +129,7 @@ class Trace(Scene):
 
     def at(self, process: Process, step: str, act: Callable[[], None], skip: int = 0) -> None:
         """At the process's next step of that name, or the one after `skip` of them."""
-        process.triggers.append(Trigger(lambda what: what.startswith(step), skip, act))
+        process.at(step, act, skip)
 
     def kill_at(self, driver: Driver, step: str, skip: int = 0) -> None:
         self.at(driver.process, step, driver.process.kill, skip)

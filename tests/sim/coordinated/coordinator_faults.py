@@ -11,7 +11,6 @@ from tests.sim import drawing
 from tests.sim.coordinated.office import Office
 from tests.sim.drawing import at_step
 from tests.sim.driver_faults import timeout_s
-from tests.sim.process import Trigger
 
 if TYPE_CHECKING:
     from tests.sim.coordinated.scene import CoordinatedScene
@@ -76,7 +75,7 @@ def _kill_again(scene: CoordinatedScene, office: Office) -> None:
                 scene.world.tell(f"** killed soon after its election: {process.name}")
                 process.kill()
 
-        process.triggers.append(Trigger(lambda what: what.startswith("candidate"), skip, told))
+        process.at("candidate", told, skip)
 
     scene.world.after(0.2, look)
 

@@ -10,17 +10,15 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.sim.light.member import LightDriver
-from tests.sim.process import Process, Trigger
+from tests.sim.light.drawn_holder import with_a_holder
 
 if TYPE_CHECKING:
+    from tests.sim.light.member import LightDriver
     from tests.sim.light.scene import LightScene
     from tests.sim.query import Driver, Query
 
 _SHARE = 0.1
 _BACK_S = 0.2
-_LOOK_S = 0.1
-_LOOKS_MAX = 300
 _ENDS_S_MAX = 30.0
 _SLOW_S = 1.0
 
@@ -32,20 +30,13 @@ def is_drawn(seed: int) -> bool:
 
 def draw(scene: LightScene) -> None:
     rng = Random(f"{scene.seed} comebacks")
-    looks = _LOOKS_MAX
 
-    def begin() -> None:
-        nonlocal looks
-        looks -= 1
-        static = [d for d in scene.cast.running if isinstance(d, LightDriver) and d.query.static]
-        held = [d for d in static if d.membership.holdings.held and not d.process.access.paused]
-        if held:
-            scene.befell("comeback while its life ends")
-            begin_with(scene, rng.choice(held))
-        elif looks and not scene.healing and not scene.world.over:
-            scene.world.after(_LOOK_S, begin)
+    def fault(driver: LightDriver) -> None:
+        scene.befell("comeback while its life ends")
+        begin_with(scene, driver)
 
-    scene.world.after(1.0 + rng.random() * 12.0, begin)
+    after_s = 1.0 + rng.random() * 12.0
+    with_a_holder(scene, rng, after_s, lambda driver: driver.query.static, fault)
 
 
 def begin_with(scene: LightScene, first: Driver) -> None:
@@ -68,7 +59,7 @@ def _kill(scene: LightScene, driver: Driver, step: str, then: Callable[[Driver],
         driver.process.kill()
         _back(scene, driver.query, then)
 
-    _at(driver.process, step, kill)
+    driver.process.at(step, kill)
 
 
 def _back(scene: LightScene, query: Query, then: Callable[[Driver], None]) -> None:
@@ -100,9 +91,5 @@ def _register_late(scene: LightScene, second: Driver) -> None:
         world.tell(f"** comeback: {second.name} registers as its last life ends")
         world.wait(_ENDS_S_MAX, lambda: is_ending or scene.healing)
 
-    _at(office.process, f"candidate multi Delete {registration}", end)
-    _at(second.process, "register", register)
-
-
-def _at(process: Process, step: str, act: Callable[[], None]) -> None:
-    process.triggers.append(Trigger(lambda what: what.startswith(step), 0, act))
+    office.process.at(f"candidate multi Delete {registration}", end)
+    second.process.at("register", register)

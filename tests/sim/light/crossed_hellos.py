@@ -7,15 +7,14 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.sim.light.member import LightDriver
+from tests.sim.light.drawn_holder import with_a_holder
 from tests.sim.process import Trigger
 
 if TYPE_CHECKING:
+    from tests.sim.light.member import LightDriver
     from tests.sim.light.scene import LightScene
 
 _SHARE = 0.1
-_LOOK_S = 0.1
-_LOOKS_MAX = 300
 _SLOW_S = 2.0
 
 
@@ -26,22 +25,15 @@ def is_drawn(seed: int) -> bool:
 
 def draw(scene: LightScene) -> None:
     rng = Random(f"{scene.seed} crossed hellos of")
-    looks = _LOOKS_MAX
 
-    def begin() -> None:
-        nonlocal looks
-        looks -= 1
-        if scene.healing or scene.world.over:
-            return
-        running = [d for d in scene.cast.running if isinstance(d, LightDriver) and d.streams]
-        held = [d for d in running if d.membership.holdings.held and not d.process.access.paused]
-        if held and scene.serving() is not None:
-            scene.befell("hellos cross")
-            begin_with(scene, rng.choice(held))
-        elif looks:
-            scene.world.after(_LOOK_S, begin)
+    def fits(driver: LightDriver) -> bool:
+        return bool(driver.streams) and scene.serving() is not None
 
-    scene.world.after(2.0 + rng.random() * 15.0, begin)
+    def fault(driver: LightDriver) -> None:
+        scene.befell("hellos cross")
+        begin_with(scene, driver)
+
+    with_a_holder(scene, rng, 2.0 + rng.random() * 15.0, fits, fault)
 
 
 def begin_with(scene: LightScene, driver: LightDriver) -> None:
