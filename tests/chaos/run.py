@@ -42,6 +42,7 @@ from tests.chaos.values import Fault, Read, Unowned
 from tests.chaos.verdict import (
     Evidence,
     deaths,
+    from_their_plans,
     plain_reads,
     produced_ranges,
     reads_of,
@@ -283,7 +284,7 @@ class Run:
             moves,
             heartbeat_s=self.settings.session_s / 3,
         )
-        deliveries = stage.sinks[member.name].deliveries()
+        deliveries = from_their_plans(stage.sinks[member.name].deliveries(), events)
         return list(reads_of(member.name, deliveries, stopped, triggers, unanswered))
 
     def _ends(self, stage: Stage) -> float:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +17,7 @@ from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.model import OffsetRange, TopicPartition
 from pyspark_zkgroup.protocols.owned.claims import Moved
 from tests.chaos import report
-from tests.chaos.duplicates import committed_at
+from tests.chaos.duplicates import committed_at, duplicates
 from tests.chaos.kinds import KINDS
 from tests.chaos.process import registered
 from tests.chaos.protocols import BROKER_AWAY, COORDINATOR_AWAY, PROTOCOLS
@@ -30,6 +31,7 @@ from tests.chaos.verdict import (
     LOST,
     Evidence,
     deaths,
+    from_their_plans,
     plain_reads,
     reads_of,
     rebalances,
@@ -39,7 +41,7 @@ from tests.chaos.verdict import (
 )
 from tests.chaos.watch import Look, Watch
 from tests.harness.waiting import wait_until
-from tests.spark.sink import Delivery
+from tests.spark.sink import Delivery, Ranges
 
 P = TopicPartition("events", 3)
 KILL = Fault(1, "planner killed", "a", 10.0, 10.1, ("a",), hard=True)
@@ -156,6 +158,41 @@ def test_deliveries_become_reads_with_the_time_of_their_commit() -> None:
     assert [r.batch.asked for r in reads_of("a", deliveries, [], triggers)] == [2.0, None]
     reads = list(reads_of("a", deliveries, [], (), [(19.0, 21.0)]))
     assert [r.batch.committed for r in reads] == [FOREVER, FOREVER]
+
+
+@pytest.mark.parametrize(("planned", "explained"), [(96.389, True), (96.2, True), (117.43, False)])
+def test_a_planner_that_is_paused_right_after_its_plan_explains_a_repeat(
+    planned: float, explained: bool
+) -> None:
+    """Spark logs the plan of batch 2 at 96.389; the planner is paused at 96.43, before it is asked
+    for the batch's partitions; its successor reads the same; at 117.42 it continues, and the batch
+    reaches the sink. A plan that is made after the pause is no such batch.
+    """
+    paused = Fault(1, "planner paused", "a", 96.43, 117.42, ("a",), hard=True)
+    events: list[dict[str, Any]] = [
+        {"event": "started", "at": 80.0, "replays": ()},
+        {"event": "taken", "at": 117.46, "batch": 2, "planned": planned},
+    ]
+    records: Ranges = {P: (OffsetRange(5, 9),)}
+    late = from_their_plans([Delivery("a", 2, 117.45, 117.63, records)], events)
+    other = [Delivery("b", 8, 109.83, 110.08, records), Delivery("b", 9, 111.0, 111.1, {})]
+    reads = [*reads_of("a", late, []), *reads_of("b", other, [])]
+    (found,) = duplicates(reads, [paused])
+    assert found.explained == explained
+
+
+def test_a_replay_begins_with_its_run_and_not_with_the_plan_of_an_earlier_one() -> None:
+    events: list[dict[str, Any]] = [
+        {"event": "started", "at": 10.0, "replays": ()},
+        {"event": "taken", "at": 21.0, "batch": 7, "planned": 20.0},
+        {"event": "gone", "at": 22.0},
+        {"event": "started", "at": 30.0, "replays": (7,)},
+        {"event": "taken", "at": 36.0, "batch": 7, "planned": 20.0},
+    ]
+    deliveries = [Delivery("a", 7, 20.9, 21.5, {}), Delivery("a", 7, 35.9, 36.5, {})]
+    assert [d.began for d in from_their_plans(deliveries, events)] == [20.0, 30.0]
+    # The process ended before its event was on the disk.
+    assert [d.began for d in from_their_plans(deliveries, events[2:3])] == [20.9, 35.9]
 
 
 def test_commits_have_no_answer_while_a_broker_or_the_member_is_cut_off() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -81,6 +81,35 @@ class Evidence:
         if len(self.faults) < self.faults_wanted:
             found.append(f"{len(self.faults)} faults, {self.faults_wanted} were wanted")
         return [*found, *self.errors]
+
+
+def from_their_plans(
+    deliveries: Iterable[Delivery], events: Iterable[Mapping[str, Any]]
+) -> list[Delivery]:
+    """Deliveries that begin when Spark logged their plans, and not when it handed them over: a
+    planner that is paused in between opens the batch when it continues. A replay has the plan of an
+    earlier run, and begins with its own.
+    """
+    planned = [
+        (event["batch"], event["at"], max(event["planned"], run[0]["at"]))
+        for run in _runs(events)
+        for event in run
+        if event["event"] == "taken"
+    ]
+    return [
+        replace(
+            delivery,
+            began=next(
+                (
+                    since
+                    for batch, at, since in planned
+                    if batch == delivery.batch and delivery.began <= at <= delivery.ended
+                ),
+                delivery.began,
+            ),
+        )
+        for delivery in deliveries
+    ]
 
 
 def reads_of(
