@@ -90,26 +90,14 @@ def from_their_plans(
     planner that is paused in between opens the batch when it continues. A replay has the plan of an
     earlier run, and begins with its own.
     """
-    planned = [
-        (event["batch"], event["at"], max(event["planned"], run[0]["at"]))
-        for run in _runs(events)
-        for event in run
-        if event["event"] == "taken"
-    ]
-    return [
-        replace(
-            delivery,
-            began=next(
-                (
-                    since
-                    for batch, at, since in planned
-                    if batch == delivery.batch and delivery.began <= at <= delivery.ended
-                ),
-                delivery.began,
-            ),
-        )
-        for delivery in deliveries
-    ]
+    runs = [(run[0]["at"], _begun(run)) for run in _runs(events) if run]
+
+    def since(delivery: Delivery) -> float:
+        its_run = (begun for at, begun in reversed(runs) if at <= delivery.began)
+        begun: Mapping[int, float] = next(its_run, {})
+        return begun.get(delivery.batch, delivery.began)
+
+    return [replace(delivery, began=since(delivery)) for delivery in deliveries]
 
 
 def reads_of(
