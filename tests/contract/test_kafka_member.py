@@ -206,3 +206,27 @@ def test_a_member_that_has_its_share_does_not_begin_to_join(members: Members) ->
     kept.give_up("a test")
     assert not kept.begin_join(seen, frozenset(), [topic])
     assert kept.begin_join(kept.member, frozenset(), [topic])
+
+
+def test_a_commit_that_is_refused_for_now_is_not_sent_at_each_idle_trigger(
+    members: Members,
+) -> None:
+    topic, query = settled(members)
+    membership = query.membership
+    claims = membership.departure.claims
+    members.made.produce(topic, EACH)
+    query.trigger()
+    refused: list[float] = []
+
+    def refuse(_member: object) -> bool:
+        refused.append(query.clock.monotonic())
+        return False
+
+    commit_finished, claims.commit_finished = claims.commit_finished, refuse
+    query.trigger()
+    assert (len(refused), membership.unsettled, membership.stirred()) == (1, True, False)
+    query.clock.sleep(0.6)
+    assert membership.stirred()
+    claims.commit_finished = commit_finished
+    query.trigger()
+    assert not membership.unsettled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -113,6 +114,23 @@ def test_who_alone_owns_it_is_believed_whatever_the_generation() -> None:
     assert p0 in assigned["a"]
     assert p1 not in assigned["a"] | assigned["c"]
     assert p2 not in assigned["a"] | assigned["c"]
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "of_p0"), [(4, 5, "b"), (5, 4, "a"), (5, 5, None), (None, 5, None)]
+)
+def test_of_two_owners_the_one_of_the_newer_generation_is_believed(
+    of_a: int | None, of_b: int | None, of_p0: str | None
+) -> None:
+    p0 = TopicPartition("t", 0)
+    members = [
+        GroupMember(name, MemberSubscription(("t",), frozenset({p0}), generation))
+        for name, generation in (("a", of_a), ("b", of_b))
+    ]
+    assigned = cooperative_sticky(members, {"t": range(2)})
+    assert [name for name, own in sorted(assigned.items()) if p0 in own] == (
+        [] if of_p0 is None else [of_p0]
+    )
 
 
 @settings(max_examples=40)

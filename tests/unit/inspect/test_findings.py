@@ -281,6 +281,8 @@ def test_an_offset_before_the_log_begins() -> None:
     assert "5 records were deleted" in said.text
     assert "Stop the members, then run" in said.remedy
     assert codes(Group(starts={**Group().starts, T[1]: 100})) == []
+    at_0 = Group(offsets={**Group().offsets, T[1]: 0}, starts={**Group().starts, T[1]: 1})
+    assert "ZKG-212" in codes(at_0)
     gone = Group(ids={}, owners={}, starts={**Group().starts, T[1]: 105})
     (said,) = [finding for finding in found(gone) if "ZKG-212" in finding.text]
     assert said.remedy.startswith("Run `zkgroup offsets reset g")

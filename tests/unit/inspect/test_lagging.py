@@ -106,6 +106,12 @@ def test_one_commit_of_a_long_batch_is_no_sign_that_a_lag_shrinks() -> None:
     assert "Wait:" not in said.remedy
 
 
+def test_the_first_commit_of_a_partition_counts_from_offset_0() -> None:
+    first, last = lagging(5000, 5010)
+    (said,) = found(replace(first, offsets={**first.offsets, T[1]: 0}), last)
+    assert said.text.endswith("in 5 s 10 arrived and 130 were committed: the lag shrinks")
+
+
 def test_without_times_of_commits_a_shrinking_lag_has_a_condition() -> None:
     """The brokers tell no times of commits."""
     behind, members = (T[1],), (BrokeredMember("a", "c", "/h", None, ("t",), "", frozenset(T)),)

@@ -105,6 +105,27 @@ def test_a_partition_with_nothing_to_read_has_no_task() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
+        ({"threads": "1"}, 1),
+        ({"threads": "3"}, 3),
+        ({"topic.threads": '{"t": 3, "u": 2}'}, 3),
+        ({"topic.threads": '{"t": 2, "u": 3}'}, 3),
+        ({"threads": "3", "minPartitions": "2"}, 3),
+        ({"threads": "2", "minPartitions": "3"}, 3),
+    ],
+)
+def test_as_many_tasks_as_threads_and_min_partitions_ask_for(
+    options: dict[str, str], expected: int
+) -> None:
+    ranges = {P0: OffsetRange(0, 300)}
+    tasks = _tasks(
+        parse({**LEAST, "subscribe": "t,u"} | options), _Seen({"t": (0,)}, (P0,), None), ranges
+    )
+    assert len(tasks) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
         ({"startingOffsets": "earliest"}, (0, 100)),
         ({"startingTimestamp": "20"}, (20, 100)),
         ({"startingOffsets": "earliest", "endingTimestamp": "30"}, (0, 30)),

@@ -19,7 +19,7 @@ EARLIEST = 3
 
 @pytest.mark.parametrize(
     ("remembered", "in_kafka", "written"),
-    [(7, 9, 9), (7, 5, 7), (7, None, 7), (None, 9, 9), (None, None, EARLIEST)],
+    [(7, 9, 9), (7, 5, 7), (7, None, 7), (None, 9, 9), (None, 0, 0), (None, None, EARLIEST)],
 )
 def test_a_position_that_another_member_read_on_from_is_written_after_a_minute(
     remembered: int | None, in_kafka: int | None, written: int
