@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
+from tests.harness.decoder import needs_decoder
 from tests.spark.driven import driven, printed
 from zkgroup_sandbox import Sandbox
 from zkgroup_sandbox.produce import Produced, produce
@@ -170,6 +171,7 @@ def test_kills_at_each_step_of_both_writers(scene: Scene, seed: int) -> None:
     assert places(last["rows"]) == sorted(expected)
 
 
+@needs_decoder
 def test_typed_columns_and_partitions_of_a_field(scene: Scene) -> None:
     produced = scene.produce(EVENTS)
     given = {"schema": TYPED, "partition_by": ["day", "value.customer"]}

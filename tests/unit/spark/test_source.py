@@ -26,6 +26,7 @@ from pyspark_zkgroup.errors import DependencyError, OptionError
 from pyspark_zkgroup.schema import spark_ddl
 from pyspark_zkgroup.spark.columns import columns_of
 from pyspark_zkgroup.spark.source import DefaultSource
+from tests.harness.decoder import needs_decoder
 from tests.harness.given_options import LEAST
 
 COLUMNS = (
@@ -146,6 +147,7 @@ def test_headers_are_not_asked_for_and_left_out(reader: Reader) -> None:
 VALUE = StructType().add("id", LongType())
 
 
+@needs_decoder
 @READERS
 def test_a_format_gives_a_column_its_type(reader: Reader) -> None:
     given = StructType().add("value", VALUE).add("corrupt", CORRUPT)
