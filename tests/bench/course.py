@@ -46,7 +46,6 @@ BROKER_HEAP_MB = 1024
 WARM_UPS_FIRST = 3
 ERROR_SHOWN = 300
 DECODE_ROWS = 2_000_000
-MEMORY_CASES = ((memory.LONG, "none"), (memory.LARGE, "none"))
 PEER = "spark-sql-kafka-0-10 of the same Spark, with "
 TOPICS = (
     "4 partitions, batches of 64 kB before compression, compressed by Kafka's Java library; "
@@ -77,7 +76,7 @@ class Plan:
         runs = cases * 2 * (self.repeats + 1) + (2 * (WARM_UPS_FIRST - 1) if cases else 0)
         triggers = 2 * trigger.ROUNDS * len(trigger.EACH) if TRIGGER in self.names else 0
         decodes = len(CODECS) if DECODE in self.names else 0
-        memories = len(MEMORY_CASES) if MEMORY in self.names else 0
+        memories = len(memory.CASES) if MEMORY in self.names else 0
         return runs + triggers + decodes + memories
 
 
@@ -184,13 +183,15 @@ class Course:
                 self._add(result)
 
     def _memory(self, sandbox: Sandbox) -> None:
-        for size, codec in MEMORY_CASES:
-            with self._case(f"{MEMORY}-{size.name}-{codec}"), self._spark() as spark:
-                self._tell(f"{MEMORY}, {size.name}")
+        for case in memory.CASES:
+            name = memory.named(case)
+            with self._case(f"{MEMORY}-{name}"), self._spark() as spark:
+                self._tell(f"{MEMORY}, {name}")
                 # Few large records are few already.
-                wanted = size if size is memory.LARGE else self.plan.scaled(size)
+                few = case.size is memory.LARGE
+                wanted = case if few else replace(case, size=self.plan.scaled(case.size))
                 found = memory.worker_memory(
-                    spark, sandbox, self.scratch, wanted, codec, JavaCodecs(spark)
+                    spark, sandbox, self.scratch, wanted, JavaCodecs(spark)
                 )
                 self._add(results.of_memory(found))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.bench.cases import BenchError, Case, Size
+from tests.bench.cases import DELTA, BenchError, Case, Size
 from tests.bench.payload import Pack
 from tests.bench.sources import Servers
 from tests.bench.throughput import run
@@ -20,6 +20,7 @@ MIB = 1024 * 1024
 IDLE = Size(100, "idle", 4_000)
 LONG = Size(100, "10M", 10_000_000)
 LARGE = Size(50 * MIB, "50MB", 6)
+CASES = (Case(LONG, "none", "noop"), Case(LONG, "none", DELTA), Case(LARGE, "none", "noop"))
 
 
 @dataclass(frozen=True)
@@ -35,22 +36,26 @@ class Memory:
 
 
 def worker_memory(
-    spark: SparkSession, sandbox: Sandbox, scratch: Path, size: Size, codec: str, pack: Pack
+    spark: SparkSession, sandbox: Sandbox, scratch: Path, case: Case, pack: Pack
 ) -> Memory:
     """One partition, so one task and one range. In a fresh session: a worker's peak stays."""
     former = _workers()
-    _read(spark, sandbox, scratch, IDLE, codec, pack)
+    _read(spark, sandbox, scratch, replace(case, size=IDLE), pack)
     idle = max(_status(pid, "VmRSS") for pid in _new(former))
-    topic = _read(spark, sandbox, scratch, size, codec, pack)
+    topic = _read(spark, sandbox, scratch, case, pack)
     peak = max(_status(pid, "VmHWM") for pid in _new(former))
-    return Memory(f"{size.name}-{codec}", topic.rows, idle, peak)
+    return Memory(named(case), topic.rows, idle, peak)
 
 
-def _read(
-    spark: SparkSession, sandbox: Sandbox, scratch: Path, size: Size, codec: str, pack: Pack
-) -> Topic:
-    with filled_topic(sandbox, size, codec, pack, partitions=1) as topic:
-        run(spark, Case(size, codec, "noop"), "ours", topic, Servers.of(sandbox), scratch)
+def named(case: Case) -> str:
+    """Records that are discarded are the usual ones."""
+    sink = "" if case.sink == "noop" else f"-{case.sink}"
+    return f"{case.size.name}-{case.codec}{sink}"
+
+
+def _read(spark: SparkSession, sandbox: Sandbox, scratch: Path, case: Case, pack: Pack) -> Topic:
+    with filled_topic(sandbox, case.size, case.codec, pack, partitions=1) as topic:
+        run(spark, case, "ours", topic, Servers.of(sandbox), scratch)
         return topic
 
 
