@@ -11,7 +11,6 @@ the first one is planned when the member has joined its group.
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -37,31 +36,28 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     given = parser.parse_args()
     size = Size(100, "100B", given.rows * BATCHES)
-    scratch = Path(tempfile.mkdtemp(prefix="zkgroup-batches-"))
-    try:
-        with (
-            Sandbox(scratch / "servers", "3.9", say=print) as sandbox,
-            spark_session(scratch, print, delta=True) as spark,
-            filled_topic(sandbox, size, "lz4", JavaCodecs(spark)) as topic,
-        ):
-            ready = made_ready(spark, sandbox, topic.name, given.rows, scratch / "ready")
-            ours: list[float] = []
-            plain: list[float] = []
-            firsts: list[str] = []
-            for number in range(given.rounds + 1):
-                took = ingested(spark, sandbox, topic.name, given.rows, scratch)
-                appended = plainly(spark, ready, scratch)
-                if number:
-                    ours += [whole for whole, _ in took[1:]]
-                    plain += appended[1:]
-                    firsts += [
-                        f"{whole:.2f} s ({written:.2f} without planning)"
-                        for whole, written in took[:2]
-                    ]
-            show(given.rows, ours, plain)
-            print(f"first and second batches of ours: {', '.join(firsts)}")
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="zkgroup-batches-", ignore_cleanup_errors=True) as made,
+        Sandbox(Path(made) / "servers", "3.9", say=print) as sandbox,
+        spark_session(Path(made), print, delta=True) as spark,
+        filled_topic(sandbox, size, "lz4", JavaCodecs(spark)) as topic,
+    ):
+        scratch = Path(made)
+        ready = made_ready(spark, sandbox, topic.name, given.rows, scratch / "ready")
+        ours: list[float] = []
+        plain: list[float] = []
+        firsts: list[str] = []
+        for number in range(given.rounds + 1):
+            took = ingested(spark, sandbox, topic.name, given.rows, scratch)
+            appended = plainly(spark, ready, scratch)
+            if number:
+                ours += [whole for whole, _ in took[1:]]
+                plain += appended[1:]
+                firsts += [
+                    f"{whole:.2f} s ({written:.2f} without planning)" for whole, written in took[:2]
+                ]
+        show(given.rows, ours, plain)
+        print(f"first and second batches of ours: {', '.join(firsts)}")
 
 
 def made_ready(spark: SparkSession, sandbox: Sandbox, topic: str, rows: int, to: Path) -> Path:

@@ -9,7 +9,6 @@ Shown is what the table lacks of the topic, as seconds of production.
 from __future__ import annotations
 
 import argparse
-import shutil
 import signal
 import subprocess
 import sys
@@ -45,12 +44,11 @@ def main() -> None:
         number, group, zookeeper_connect, directory = given.run
         drive(number, group, zookeeper_connect, Path(directory))
         return
-    scratch = Path(tempfile.mkdtemp(prefix="zkgroup-three-"))
-    try:
-        with Sandbox(scratch / "servers", "3.9", say=print) as sandbox:
-            measure(sandbox, given.rate, given.seconds, scratch)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="zkgroup-three-", ignore_cleanup_errors=True) as made,
+        Sandbox(Path(made) / "servers", "3.9", say=print) as sandbox,
+    ):
+        measure(sandbox, given.rate, given.seconds, Path(made))
 
 
 def measure(sandbox: Sandbox, rate: float, seconds: int, scratch: Path) -> None:

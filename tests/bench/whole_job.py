@@ -9,7 +9,6 @@ new session and a new table.
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,20 +38,18 @@ def main() -> None:
         side, zookeeper_connect, bootstrap_servers, topic, directory = given.run
         alone(side, Servers(zookeeper_connect, bootstrap_servers), topic, Path(directory))
         return
-    scratch = Path(tempfile.mkdtemp(prefix="zkgroup-whole-job-"))
-    try:
-        with Sandbox(scratch / "servers", "3.9", say=print) as sandbox:
-            for rows in given.rows:
-                # This session only compresses the records, and is idle while the jobs run.
-                with (
-                    spark_session(scratch, print) as spark,
-                    filled_topic(
-                        sandbox, Size(100, "100B", rows), CODEC, JavaCodecs(spark)
-                    ) as topic,
-                ):
-                    compare(sandbox, topic, scratch, given.repeats)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="zkgroup-whole-", ignore_cleanup_errors=True) as made,
+        Sandbox(Path(made) / "servers", "3.9", say=print) as sandbox,
+    ):
+        for rows in given.rows:
+            size = Size(100, "100B", rows)
+            # This session only compresses the records, and is idle while the jobs run.
+            with (
+                spark_session(Path(made), print) as spark,
+                filled_topic(sandbox, size, CODEC, JavaCodecs(spark)) as topic,
+            ):
+                compare(sandbox, topic, Path(made), given.repeats)
 
 
 def compare(sandbox: Sandbox, topic: Topic, scratch: Path, repeats: int) -> None:
