@@ -23,7 +23,7 @@ from pyspark_zkgroup.ranges.pushdown import Condition, Narrowing, push
 from pyspark_zkgroup.tasks import reading as task
 from tests.fakes.still_clock import StillClock
 from tests.harness.group import Group
-from tests.harness.producing import produce
+from tests.harness.producing import produce, wait_for_end
 from tests.harness.retention import delete_records
 
 FIRST_MS, SECOND_MS, THIRD_MS = (1_700_000_000_000 + n * 1000 for n in range(3))
@@ -332,6 +332,7 @@ def test_transactions(group: Group, transactional: Any) -> None:
     transactional.abort_transaction()
     send()
     transactional.commit_transaction()
+    wait_for_end(group.sandbox.bootstrap_servers, TopicPartition(topic, 0), 18)
     first, last = rows({0: (0, 5)}), rows({0: (12, 17)})
     assert read(group, topic, **committed_only) == first + last
     assert read(group, topic) == first + rows({0: (6, 11)}) + last

@@ -24,7 +24,7 @@ from tests.contract.fetching import (
     to_table,
     values,
 )
-from tests.harness.producing import produce, producer
+from tests.harness.producing import produce, producer, wait_for_end
 from zkgroup_sandbox import Sandbox
 
 
@@ -129,9 +129,9 @@ def test_a_range_may_end_at_the_marker_of_a_transaction(
                 made.send(topic, b"%d" % n, partition=0)
             made.flush(timeout=TIMEOUT_S)
             outcome()
-    end = offsets.latest(cluster, [tp], timeout_s=TIMEOUT_S)[tp]
-    assert end == 8
-    found = rows(cluster, {tp: OffsetRange(0, end)})[tp]
+    wait_for_end(real_servers.bootstrap_servers, tp, 8)
+    assert offsets.latest(cluster, [tp], timeout_s=TIMEOUT_S) == {tp: 8}
+    found = rows(cluster, {tp: OffsetRange(0, 8)})[tp]
     assert [offset for offset, _ in found] == [0, 1, 2, 4, 5, 6]
     assert rows(cluster, {tp: OffsetRange(3, 4)}) == {tp: []}
     assert rows(cluster, {tp: OffsetRange(7, 8)}) == {tp: []}

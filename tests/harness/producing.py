@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kafka import KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer
+from kafka import TopicPartition as ForeignTopicPartition
 
 from pyspark_zkgroup.model import TopicPartition
+from tests.harness.waiting import wait_until
 
 SEND_DEADLINE_S = 60.0
 
@@ -47,3 +49,21 @@ def produce(
         ]
         made.flush(timeout=SEND_DEADLINE_S)
         return [future.get(timeout=SEND_DEADLINE_S).offset for future in sent]
+
+
+def wait_for_end(bootstrap: str, tp: TopicPartition, end: int) -> None:
+    """Wait until the log ends there.
+
+    A transaction's marker comes late: the coordinator answers the producer's commit or abort as
+    soon as it has written down the outcome, and then sends the markers to the partitions.
+    """
+    consumer: Any = KafkaConsumer(bootstrap_servers=bootstrap.split(","))
+    partition = ForeignTopicPartition(tp.topic, tp.partition)
+    try:
+        wait_until(
+            lambda: consumer.end_offsets([partition])[partition] == end,
+            SEND_DEADLINE_S,
+            f"{tp} to end at {end}",
+        )
+    finally:
+        consumer.close()

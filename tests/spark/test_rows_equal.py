@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from pyspark_zkgroup.model import TopicPartition
+from tests.harness.producing import wait_for_end
 from tests.harness.waiting import wait_until
 from tests.spark.peer import Peer, Read, Sent, differences
 from zkgroup_sandbox import Sandbox
@@ -152,6 +154,9 @@ def test_transactions_committed_aborted_and_still_open(new_topic: NewTopic, isol
             aborted += 20 * (end == "abort")
             topic.produce(topic.mixture(partition, 5), codec)  # no transaction
             committed += 5
+    log_end = (20 + 1 + 5) * 2 * len(CODECS)  # with a marker for each transaction
+    for n in range(2):
+        wait_for_end(topic.sandbox.bootstrap_servers, TopicPartition(topic.name, n), log_end)
     # One that stays open, with committed records after it that are not visible yet.
     topic.produce(topic.mixture(0, 10), "lz4", "open")
     topic.produce(topic.mixture(0, 10), "zstd", "commit")
