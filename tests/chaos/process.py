@@ -21,7 +21,7 @@ from typing import Any
 from tests.chaos.job import Job
 from tests.chaos.verdict import triggered
 from tests.harness.waiting import wait_until
-from tests.spark.processes import exists, family, find_below, send
+from tests.spark.processes import ended, exists, family, find_below, send
 from zkgroup_sandbox.demo.spark_jobs import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,9 +166,10 @@ class Process:
     def terminate(self) -> None:
         """SIGTERM to each of its processes, as a container is ended."""
         assert self._process is not None
-        below = family(self._process.pid)
-        send(below, signal.SIGTERM)
-        wait_until(lambda: not any(map(exists, below[1:])), END_DEADLINE_S, f"{self.name} to end")
+        every = family(self._process.pid)
+        others_ended = ended(every[1:])
+        send(every, signal.SIGTERM)
+        wait_until(others_ended, END_DEADLINE_S, f"{self.name} to end")
         self._reap()
 
     def ask_to_stop(self) -> None:
@@ -179,10 +180,10 @@ class Process:
     def drain(self) -> None:
         """Ask, and return when it has ended."""
         assert self._process is not None
-        below = family(self._process.pid)
+        family_ended = ended(family(self._process.pid))
         self.ask_to_stop()
         wait_until(lambda: not self.alive, END_DEADLINE_S, f"{self.name} to stop its query")
-        wait_until(lambda: not any(map(exists, below)), END_DEADLINE_S, f"{self.name} to end")
+        wait_until(family_ended, END_DEADLINE_S, f"{self.name} to end")
         self._reap()
 
     def pause(self) -> None:

@@ -23,7 +23,7 @@ from tests.chaos.job import Job
 from tests.chaos.process import Process
 from tests.harness.waiting import wait_until
 from tests.spark.file_events import CLOSED, CREATED, MODIFIED, MOVED_TO, FileEvents
-from tests.spark.processes import exists, family, find_all_below, send
+from tests.spark.processes import ended, family, find_all_below, send
 from zkgroup_sandbox import Sandbox
 
 # A driver starts slowly where others use the cores. It only ends a test that hangs.
@@ -181,9 +181,10 @@ class KillScene:
         pids = family(_pid(member))
         self.events.forget()
         self.wait(moment, places, times)
+        all_ended = ended(pids)
         send(pids, signal.SIGKILL)
         member.kill()
-        wait_until(lambda: not any(map(exists, pids)), PATIENCE_S, "all processes to end")
+        wait_until(all_ended, PATIENCE_S, "all processes to end")
         return self.left_behind(member)
 
     def kill_planner(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -37,6 +37,16 @@ def exists(pid: int) -> bool:
     return bool(shown) and shown[0] != "Z"
 
 
+def ended(pids: Iterable[int]) -> Callable[[], bool]:
+    """Return what tells whether these processes, as they are now, have all ended.
+
+    Their numbers do not tell it: a machine that starts many threads gives the number of a process
+    that has ended to another within seconds, and that one stays.
+    """
+    began = {pid: _stat(pid)[2:] for pid in pids}
+    return lambda: not any(exists(pid) and _stat(pid)[2:] == began[pid] for pid in began)
+
+
 def send(pids: Iterable[int], number: int) -> None:
     for pid in pids:
         # 0 and below would mean groups of processes, our own among them.
@@ -55,14 +65,15 @@ def _parents() -> dict[int, int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """State letter and parent."""
+    """State letter, parent, and when it began."""
     if not (PROC / "self/stat").exists():
-        return " ".join(_ps("-o", "state=,ppid=", "-p", str(pid))).split()
+        return " ".join(_ps("-o", "state=,ppid=,lstart=", "-p", str(pid))).split(maxsplit=2)
     try:
         # The command's name is in parentheses and may contain blanks and parentheses itself.
-        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[:2]
+        found = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return []
+    return [*found[:2], found[19]]
 
 
 def _command(pid: int) -> str:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tests.harness.waiting import wait_until
-from tests.spark.processes import exists
+from tests.spark.processes import ended
 from zkgroup_sandbox.demo.driver import Driver
 
 # Starts a child, as a driver starts its JVM, and writes both ids once SIGTERM would be answered.
@@ -55,9 +55,9 @@ def test_a_driver_that_must_leave_exits_with_a_separate_status(tmp_path: Path) -
 
 def test_kill_ends_the_driver_and_what_it_started(tmp_path: Path) -> None:
     driver = started(tmp_path)
-    family = wait_until(lambda: pids(driver.log), 30, "the driver to run")
+    family_ended = ended(wait_until(lambda: pids(driver.log), 30, "the driver to run"))
     driver.kill()
-    wait_until(lambda: not any(map(exists, family)), 10, "all of them to end")
+    wait_until(family_ended, 10, "all of them to end")
     assert "leaving" not in driver.log.read_text()
     driver.kill()
 
@@ -65,5 +65,6 @@ def test_kill_ends_the_driver_and_what_it_started(tmp_path: Path) -> None:
 def test_a_driver_does_not_outlive_a_killed_starter(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", STARTER, PARENT, str(tmp_path)]) as starter:
         family = wait_until(lambda: pids(tmp_path / "d.log"), 60, "the driver to run")
+        family_ended = ended(family)
         starter.send_signal(signal.SIGKILL)
-    wait_until(lambda: not any(map(exists, family)), 10, "all of them to end")
+    wait_until(family_ended, 10, "all of them to end")
