@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from zkgroup_sandbox import process
+
 PROC = Path("/proc")
 
 
@@ -43,8 +45,8 @@ def ended(pids: Iterable[int]) -> Callable[[], bool]:
     Their numbers do not tell it: a machine that starts many threads gives the number of a process
     that has ended to another within seconds, and that one stays.
     """
-    began = {pid: _stat(pid)[2:] for pid in pids}
-    return lambda: not any(exists(pid) and _stat(pid)[2:] == began[pid] for pid in began)
+    seen = [found for pid in pids if (found := process.identify(pid))]
+    return lambda: all(process.life_of(one) == "dead" for one in seen)
 
 
 def send(pids: Iterable[int], number: int) -> None:
@@ -65,15 +67,14 @@ def _parents() -> dict[int, int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """State letter, parent, and when it began."""
+    """State letter and parent."""
     if not (PROC / "self/stat").exists():
-        return " ".join(_ps("-o", "state=,ppid=,lstart=", "-p", str(pid))).split(maxsplit=2)
+        return " ".join(_ps("-o", "state=,ppid=", "-p", str(pid))).split()
     try:
         # The command's name is in parentheses and may contain blanks and parentheses itself.
-        found = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[:2]
     except OSError:
         return []
-    return [*found[:2], found[19]]
 
 
 def _command(pid: int) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.spark import processes
+from zkgroup_sandbox import process
 
 
 def show(proc: Path, pid: int, state: str, began: int) -> None:
@@ -18,9 +19,9 @@ def show(proc: Path, pid: int, state: str, began: int) -> None:
 
 @pytest.fixture
 def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "self").mkdir()
-    (tmp_path / "self" / "stat").touch()
-    monkeypatch.setattr(processes, "PROC", tmp_path)
+    (tmp_path / "boot_id").write_text("this boot")
+    monkeypatch.setattr(process, "BOOT_ID", tmp_path / "boot_id")
+    monkeypatch.setattr(process, "PROC", tmp_path)
     return tmp_path
 
 
