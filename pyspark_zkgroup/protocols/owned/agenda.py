@@ -26,6 +26,8 @@ class Agenda:
         self.not_before, self.refresh_at = 0.0, float("inf")
         self.trouble = ""
         self._causes: list[str] = ["start"]
+        self._is_told = False
+        """An event is among the causes, and has ended no wait yet."""
         self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
 
     def new_session(self) -> queue.SimpleQueue[SessionEvent]:
@@ -63,7 +65,7 @@ class Agenda:
             self.member.holdings.parked.clear()
 
     def take_causes(self) -> list[str]:
-        causes, self._causes = self._causes, []
+        causes, self._causes, self._is_told = self._causes, [], False
         return causes
 
     def changed_meanwhile(self) -> bool:
@@ -76,6 +78,14 @@ class Agenda:
             self._note(self._events.get())
 
     def wait(self, timeout_s: float) -> None:
+        """Until the next event. One that came since the last look ends it too.
+
+        A new query claims, which changes a node that it watches; whoever asks whether it is settled
+        takes the event from the queue; and a wait for another one would last for its whole time.
+        """
+        if self._is_told:
+            self._is_told = False
+            return
         event = self.member.clock.next_of(self._events, timeout_s)
         if event is not None:
             self._note(event)
@@ -88,6 +98,7 @@ class Agenda:
         elif event.kind == "changed":
             # Separate from the causes: those that come during a look are covered by its repetition.
             self.asked_anew |= event.path == paths.request(self.member.consumer)
+            self._is_told = True
             self.stir(event.path)
         elif event.kind == "connected":
             # Watches do not outlive a connection.
