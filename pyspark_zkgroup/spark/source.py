@@ -12,6 +12,8 @@ import os
 import signal
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -20,7 +22,6 @@ from pyspark_zkgroup import catalogue
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.schema import spark_ddl
 from pyspark_zkgroup.spark.plain_errors import plain
-from pyspark_zkgroup.spark.worker_python import without_package
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -74,18 +75,24 @@ class ZkGroupPartition(InputPartition):
         self.output = output
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a stream was asked for. `versions` are what the columns come from, where `.schema(...)`
+    does not name them.
+    """
+
+    options: Options
+    shape: RowShape
+    versions: tuple[Version, ...] = ()
+
+
 class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(
-        self,
-        options: Options,
-        shape: RowShape,
-        load: str = "",
-        versions: tuple[Version, ...] = (),
-    ) -> None:
-        """`versions` are what the columns come from, where `.schema(...)` does not name them."""
-        self.options = options
-        self._versions = versions
-        self._shape = shape
+    def __init__(self, ask: Callable[[], Asked], load: str = "") -> None:
+        """`ask` reads the options, at Spark's first question: a process that only pickles the
+        reader for the tasks has none. And if the constructor raised, Spark's runner would fail once
+        more at stopping a reader that it does not have, and show that failure as the last one.
+        """
+        self._ask: Callable[[], Asked] | None = ask
         self._load = load
         self.output: TaskOutput | None = None
         """What tasks return in place of the records, if anything."""
@@ -95,9 +102,13 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._stopping = False
 
     def __getstate__(self) -> dict[str, Any]:
-        unmade = dict.fromkeys(("options", "_planner", "_brokers", "_candidate"))
-        plain = {"_shape": None, "_load": "", "_versions": (), "_stopping": False, "output": None}
-        return {**unmade, **plain}
+        unmade = dict.fromkeys(("_ask", "_planner", "_brokers", "_candidate", "output"))
+        return {**unmade, "_load": "", "_stopping": False}
+
+    @cached_property
+    def asked(self) -> Asked:
+        assert self._ask is not None
+        return self._ask()
 
     # -- on the driver
 
@@ -108,7 +119,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @plain
     def getDefaultReadLimit(self) -> ReadLimit:
         # Never ReadAllAvailable: that is what trigger(once) passes, which is how to recognise it.
-        return ReadMaxRows(self.options.batches.offsets_max or _NO_LIMIT)
+        return ReadMaxRows(self.asked.options.batches.offsets_max or _NO_LIMIT)
 
     @plain
     def prepareForTriggerAvailableNow(self) -> None:
@@ -122,7 +133,7 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if HAS_ADMISSION_CONTROL:
             once = isinstance(limit, ReadAllAvailable)
         else:
-            once = bool(self.options.batches.ends_by_itself)
+            once = bool(self.asked.options.batches.ends_by_itself)
         return self.planner.latest_offset(start, once)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
@@ -133,8 +144,8 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         tasks = self.planner.partitions(start, end)
         if not tasks or self._brokers is None:
             return []
-        settings = self._brokers.fetch_settings()
-        return [ZkGroupPartition(task, settings, self._shape, self.output) for task in tasks]
+        settings, shape = self._brokers.fetch_settings(), self.asked.shape
+        return [ZkGroupPartition(task, settings, shape, self.output) for task in tasks]
 
     def commit(self, end: dict[str, Any]) -> None:
         """Comes a batch late and proves nothing that latestOffset has not proved before."""
@@ -169,27 +180,23 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         from pyspark_zkgroup.worker_log import log_to_stderr
 
         log_to_stderr()
-        chosen = self.options.protocol
+        options, chosen = self.asked.options, self.asked.options.protocol
         if chosen.name == "kafka" and chosen.by_default:
             _log.info("Using the brokers' group coordinator: %s", chosen.by_default)
         slow_because()  # the tasks say so too, but who looks into executors' logs?
-        if (
-            not HAS_ADMISSION_CONTROL
-            and self.options.batches.ends_by_itself
-            and _limits(self.options)
-        ):
-            _log.warning(catalogue.warning("ZKG-145", options=_limits(self.options)))
-        self._brokers = ClusterView(self.options)
-        member = membership(self.options, self._brokers)
-        self._planner = Planner(self.options, member, self._brokers, load=self._load)
+        if not HAS_ADMISSION_CONTROL and options.batches.ends_by_itself and _limits(options):
+            _log.warning(catalogue.warning("ZKG-145", options=_limits(options)))
+        self._brokers = ClusterView(options)
+        member = membership(options, self._brokers)
+        self._planner = Planner(options, member, self._brokers, load=self._load)
         watch(self._planner.silence)
         self._leave_on_sigterm()
-        if self._versions:
-            pin(self.options, self._versions)
+        if self.asked.versions:
+            pin(options, self.asked.versions)
         if chosen.name == "coordinator":
             from pyspark_zkgroup.spark.candidate import candidate_of
 
-            self._candidate = candidate_of(self.options, member.member)
+            self._candidate = candidate_of(options, member.member)
             if self._candidate is not None:
                 self._candidate.start()
 
@@ -220,22 +227,6 @@ class ZkGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if partition.output is not None:
             batches = partition.output(partition.task, partition.settings, batches)
         yield from batches
-
-
-class RefusedReader(ZkGroupStreamReader):
-    """Raises the error of its options at Spark's first question.
-
-    If streamReader() raises, Spark's runner fails once more at stopping a reader that it does not
-    have, and shows that failure as the last one.
-    """
-
-    def __init__(self, error: Exception) -> None:
-        self.__dict__.update(self.__getstate__())
-        self._error = error
-
-    @property
-    def options(self) -> Options:  # type: ignore[override]
-        raise self._error
 
 
 class DefaultSource(DataSource):
@@ -285,14 +276,9 @@ class DefaultSource(DataSource):
         raise OptionError.of("reads_only")
 
     def streamReader(self, schema: StructType) -> ZkGroupStreamReader:
-        try:
-            return self._stream_reader(schema)
-        except OptionError as error:
-            return RefusedReader(error)
-        except ModuleNotFoundError as error:
-            return RefusedReader(without_package(error))
+        return ZkGroupStreamReader(lambda: self._asked(schema), self._load)
 
-    def _stream_reader(self, schema: StructType) -> ZkGroupStreamReader:
+    def _asked(self, schema: StructType) -> Asked:
         from pyspark_zkgroup.options import parse
         from pyspark_zkgroup.spark.pinned import check_can_pin, with_versions
 
@@ -300,7 +286,7 @@ class DefaultSource(DataSource):
         check_can_pin(options, self._versions)
         shape = _shape(schema, options)
         _check_trigger(options)
-        return ZkGroupStreamReader(options, shape, self._load, tuple(self._versions.values()))
+        return Asked(options, shape, tuple(self._versions.values()))
 
 
 def _limits(options: Options) -> str:

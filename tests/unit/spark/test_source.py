@@ -23,9 +23,10 @@ from pyspark.sql.types import (
 
 from pyspark_zkgroup import schema
 from pyspark_zkgroup.errors import DependencyError, OptionError
+from pyspark_zkgroup.formats.shaping import RowShape
 from pyspark_zkgroup.schema import spark_ddl
 from pyspark_zkgroup.spark.columns import columns_of
-from pyspark_zkgroup.spark.source import DefaultSource
+from pyspark_zkgroup.spark.source import DefaultSource, ZkGroupStreamReader
 from tests.harness.decoder import needs_decoder
 from tests.harness.given_options import LEAST
 
@@ -51,6 +52,10 @@ def stream_reader(source: DefaultSource, given: StructType) -> Any:
     reader = source.streamReader(given)
     reader.getDefaultReadLimit()
     return reader
+
+
+def shape_of(reader: Any) -> RowShape:
+    return reader.asked.shape if isinstance(reader, ZkGroupStreamReader) else reader._shape
 
 
 READERS = pytest.mark.parametrize("reader", [stream_reader, DefaultSource.reader])
@@ -82,7 +87,7 @@ def test_a_wrong_option_fails_at_load() -> None:
     ],
 )
 def test_the_schema_names_the_columns(reader: Reader, given: StructType) -> None:
-    assert reader(source(), given)._shape.columns == columns_of(given)
+    assert shape_of(reader(source(), given)).columns == columns_of(given)
 
 
 @READERS
@@ -152,7 +157,7 @@ VALUE = StructType().add("id", LongType())
 def test_a_format_gives_a_column_its_type(reader: Reader) -> None:
     given = StructType().add("value", VALUE).add("corrupt", CORRUPT)
     made = reader(source(**{"value.format": "json"}), given)
-    assert [name for name, _ in made._shape.formats] == ["value"]
+    assert [name for name, _ in shape_of(made).formats] == ["value"]
     assert source(**{"value.format": "string"}).schema().startswith("key binary, value string,")
 
 

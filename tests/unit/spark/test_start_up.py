@@ -23,6 +23,7 @@ from pyspark.sql.types import LongType
 reader = source.streamReader(StructType().add("offset", LongType()))
 """
 PLANNER = SOURCE + READER + "reader.planner\n"
+PICKLED = SOURCE + READER + "from pyspark.cloudpickle import dumps\ndumps(reader.read)\n"
 TASK = """
 import pickle, sys
 import pyspark_zkgroup.tasks.reading
@@ -101,6 +102,15 @@ def test_a_planner_imports_its_own_protocol(
     assert forbidden(modules, *NEVER, *FORMATS, *protocols(*others)) == []
     if own == "kafka":
         assert forbidden(modules, "kazoo", "pyspark_zkgroup.zk.session") == []
+
+
+@pytest.mark.parametrize("options", [KAFKA, ZOOKEEPER], ids=["kafka", "zookeeper"])
+def test_who_pickles_the_reader_for_the_tasks_reads_no_options(
+    options: dict[str, str], tmp_path: Path
+) -> None:
+    modules = loaded(PICKLED, options, tmp_path)
+
+    assert forbidden(modules, *NEVER, *FORMATS, *OPTIONS_NEED_NONE, "pyspark_zkgroup.options") == []
 
 
 def test_a_task_imports_neither_options_nor_protocols(tmp_path: Path) -> None:

@@ -35,9 +35,9 @@ import sys
 sys.modules["pyspark_zkgroup.records._decoder"] = None
 from pyspark_zkgroup.options import parse
 from pyspark_zkgroup.formats.shaping import RowShape
-from pyspark_zkgroup.spark.source import ZkGroupStreamReader
+from pyspark_zkgroup.spark.source import Asked, ZkGroupStreamReader
 options = {"zookeeper.connect": "localhost:1", "group.id": "g", "subscribe": "t"}
-reader = ZkGroupStreamReader(parse(options), RowShape())
+reader = ZkGroupStreamReader(lambda: Asked(parse(options), RowShape()))
 for _ in range(3):
     reader.planner
 """
