@@ -3,13 +3,15 @@
     python -m tests.bench.ingest_commits [--commits N] [--timed N]
 
 Each commit adds a file for each of ten Kafka partitions and moves their watermarks. The tasks'
-files are real and small, and are written before the clock starts. No Spark.
+files are real and small, and are written before the clock starts. No Spark: a pause before each
+commit that is timed stands for the time in which it plans and reads a batch.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
+import threading
 import time
 from pathlib import Path
 from statistics import quantiles
@@ -26,6 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--commits", type=int, default=1000, help="before the table counts as old")
     parser.add_argument("--timed", type=int, default=100)
+    parser.add_argument("--pause-ms", type=float, default=100)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="zkgroup-commits-") as directory:
         into = prepared(Path(directory))
@@ -34,6 +37,8 @@ def main() -> None:
         for number in range(given.commits + given.timed):
             first = number * ROWS
             batch = written(into, dict.fromkeys(range(PARTITIONS), range(first, first + ROWS)))
+            if number < given.timed or number >= given.commits:
+                threading.Event().wait(given.pause_ms / 1000)
             began = time.perf_counter()
             commits.commit(*batch, no_brokers)
             took_ms.append((time.perf_counter() - began) * 1000)

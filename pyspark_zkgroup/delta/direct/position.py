@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from pyspark_zkgroup.delta.direct import deltars
@@ -35,8 +36,12 @@ class Position:
         self._check = check
         self._table: DeltaTable | None = None
         self._checked: Described | None = None
+        self._seen = -1
         self._versions: dict[str, int | None] = {}
         self._moved: Mapping[str, int] = {}
+        # Python's end waits for it. It would end a daemon within delta-rs: a segmentation fault.
+        self._aside = ThreadPoolExecutor(1, "zkgroup-delta")
+        self._reading: Future[None] | None = None
 
     def look(self, logs: Collection[Log]) -> tuple[DeltaTable, Marks]:
         """Return the table as it is now, and the marks of these logs and their partitions."""
@@ -48,13 +53,16 @@ class Position:
             self._described(table)
             self._table, self._versions = table, {}
         else:
-            table, before = self._table, self._table.version()
+            table = self._table
+            if self._reading is not None:
+                self._reading.result()
             table.update_incremental()
-            if moved and table.version() == before + 1:
+            if moved and table.version() == self._seen + 1:
                 self._versions |= moved  # that version is our commit
-            elif table.version() != before:
+            elif table.version() != self._seen:
                 self._described(table)
                 self._versions = {}
+        self._seen = table.version()
         watermarks, bounds = {}, {}
         for log in logs:
             version = self._version(table, deltars.application(log, self._epoch))
@@ -80,10 +88,12 @@ class Position:
         moved |= {deltars.bound_of(of, self._epoch): to for of, to in bounds.items()}
         deltars.commit(self._table, files, moved, is_alone)
         self._moved = moved
+        # This goes through all files of the table. Spark can read the next batch meanwhile.
+        self._reading = self._aside.submit(self._table.update_incremental)
 
     def forget(self) -> None:
         """After a failure: what was read may be old, or the commit may have been made."""
-        self._table = None
+        self._table = self._reading = None
 
     def _version(self, table: DeltaTable, name: str) -> int | None:
         if name not in self._versions:
