@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from typing import Any
+from zlib import adler32
 
 import pytest
 from hypothesis import Phase, settings
@@ -23,21 +25,30 @@ settings.load_profile("zkgroup")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What a collection makes stays to the end, and Python's garbage collector would go through all of
+# it again and again: that was more than half of the time until the first test.
+gc.disable()
+
 pytest_plugins = ["zkgroup_sandbox.fixtures"]
 
 
-# Several workers share the files. Those that keep the cores busy all go to one of them, and are
-# begun first: two Sparks only take each other's cores. The others mostly wait for servers.
-_BUSY = ("spark", "chaos", "interop", "matrix", "bench", "exercise", "packages")
+# Several workers share the files. Those that keep the cores busy are begun first, by two of the
+# workers: more Sparks only take each other's cores. The others mostly wait for servers.
+_BUSY = ("spark", "chaos", "interop")
 
 
 def _worker_of(nodeid: str) -> str:
     path = nodeid.partition("::")[0]
-    return "busy" if path.split("/")[1] in _BUSY else path
+    return f"busy {adler32(path.encode()) % 2}" if path.split("/")[1] in _BUSY else path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: _worker_of(item.nodeid) != "busy")
+    items.sort(key=lambda item: not _worker_of(item.nodeid).startswith("busy"))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
