@@ -167,18 +167,18 @@ def die(scene: Scene, topic: str, victim: Member, takers: list[Member]) -> None:
 
 
 KRAFT = "sandbox_41"
-LONG = pytest.mark.long
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scene", "trigger", "moment"),
     [
         ("sandbox", "0", MID_BATCH),
-        pytest.param("sandbox", "0", ANY_TIME, marks=LONG),
-        pytest.param("sandbox", "10", MID_BATCH, marks=LONG),
-        pytest.param("sandbox", "10", IDLE, marks=LONG),
-        pytest.param(KRAFT, "0", MID_BATCH, marks=LONG),
-        pytest.param(KRAFT, "10", IDLE, marks=LONG),
+        ("sandbox", "0", ANY_TIME),
+        ("sandbox", "10", MID_BATCH),
+        ("sandbox", "10", IDLE),
+        (KRAFT, "0", MID_BATCH),
+        (KRAFT, "10", IDLE),
     ],
     indirect=["scene"],
 )

@@ -169,6 +169,7 @@ def test_a_batch_the_sink_had_taken_comes_again_as_it_was(scene: Scene) -> None:
         driver.sigterm()
 
 
+@pytest.mark.long
 def test_a_static_member_takes_over_from_its_dead_self_at_once(
     new_sandbox: Callable[..., Sandbox], tmp_path: Path, drivers: Drivers
 ) -> None:

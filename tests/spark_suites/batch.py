@@ -132,7 +132,7 @@ DATA_LOSS: Final = Suite(
         ),
         case(
             "stress test for failOnDataLoss=false",
-            "sim/test_seeds.py::test_three_hundred_seeds_keep_every_promise",
+            "sim/test_seeds.py::test_a_hundred_and_fifty_seeds_keep_every_promise",
             why="Retention, and recreated topics, at random moments in virtual time.",
         ),
     ),

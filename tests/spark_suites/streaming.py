@@ -122,7 +122,7 @@ TOPICS: Final = Suite(
         ),
         case(
             "stress test with multiple topics and partitions",
-            "sim/test_seeds.py::test_three_hundred_seeds_keep_every_promise",
+            "sim/test_seeds.py::test_a_hundred_and_fifty_seeds_keep_every_promise",
             "chaos/test_chaos.py::test_one_fault_of_each_kind_loses_nothing_and_repeats_nothing"
             "_in_the_table",
             why="Topics are deleted, recreated and grown at random moments: in virtual time every "
