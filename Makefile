@@ -17,7 +17,7 @@ PLANTED_SEEDS ?= 2000
 VERSIONS ?=
 MATRIX_ARGS ?=
 MUTANTS_ARGS ?=
-WORKERS ?= 3
+WORKERS ?= 5
 DOCUMENTS_ARGS ?=
 
 BIN := .venv/bin
@@ -29,9 +29,12 @@ export PYSPARK_DRIVER_PYTHON := $(CURDIR)/.venv/bin/python
 # Keep what cargo builds out of the sources.
 export CARGO_TARGET_DIR := $(CURDIR)/.venv/native
 # Tests start several JVMs at the same time.
-# Sparks of tests live for seconds: what the JVM's second compiler gains costs more than it saves.
-TEST_ENV := PYSPARK_SUBMIT_ARGS='--driver-memory 1g --conf "spark.driver.defaultJavaOptions=-XX:+UseSerialGC \
-	-XX:TieredStopAtLevel=1" pyspark-shell' SPARK_LOCAL_IP=127.0.0.1 MPLBACKEND=agg
+# Sparks of tests live for seconds: what the JVM's second compiler gains costs more than it saves, and
+# so do 50 tasks that read the log of a table with three commits.
+TEST_ENV := PYSPARK_SUBMIT_ARGS='--driver-memory 1g --conf spark.ui.enabled=false \
+	--conf spark.sql.shuffle.partitions=2 --conf spark.databricks.delta.snapshotPartitions=1 \
+	--conf "spark.driver.defaultJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1" pyspark-shell' \
+	SPARK_LOCAL_IP=127.0.0.1 MPLBACKEND=agg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -40,7 +43,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS='--driver-memory 1g --conf "spark.driver.default
 help:
 	@echo "make demo       three Spark drivers share a topic on their own Kafka and ZooKeeper; one joins, leaves and is killed; every record is counted"
 	@echo "make quick      the tests that need no server, and a short simulation; takes a minute"
-	@echo "make test       all tests except the long ones, in three processes (WORKERS=1: in one)"
+	@echo "make test       all tests except the long ones, in five processes (WORKERS=1: in one)"
 	@echo "make test-long  the long tests"
 	@echo "make test-matrix  the same few queries on PySpark 4.0, 4.1, 4.2 and 4.3, with brokers 3.9, 4.1 and 4.4; VERSIONS='4.0 4.3' selects some"
 	@echo "make try-documents  each block of README and docs, each command, job and notebook in a fresh clone with an empty HOME;"
@@ -81,7 +84,7 @@ quick: environment rust
 		tests/unit tests/property tests/golden tests/test_architecture.py tests/test_sizes.py $(PYTEST_ARGS)
 	@$(BIN)/python -m tests.sim --seeds 40
 
-# One of three workers runs the tests that keep the cores busy, the others those that wait for servers: see tests/conftest.py.
+# Two of five workers run the tests that keep the cores busy, the others those that wait for servers: see tests/conftest.py.
 test: setup
 	@$(TEST_ENV) $(BIN)/python -m pytest $(if $(filter-out 1,$(WORKERS)),-n $(WORKERS) --no-loadscope-reorder) $(PYTEST_ARGS)
 
