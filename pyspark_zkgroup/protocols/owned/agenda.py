@@ -80,8 +80,8 @@ class Agenda:
     def wait(self, timeout_s: float) -> None:
         """Until the next event. One that came since the last look ends it too.
 
-        A new query claims, which changes a node that it watches; whoever asks whether it is settled
-        takes the event from the queue; and a wait for another one would last for its whole time.
+        A new query claims, which changes a node that it watches; `stirred` takes the event from the
+        queue; and a wait for another one would last for its whole time.
         """
         if self._is_told:
             self._is_told = False
