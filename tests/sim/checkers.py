@@ -206,6 +206,11 @@ class Checkers(LossChecks):
         self.counts["replay"] += 1
         self.counts["replayed range"] += len(ranges)
         self.counts["range left out"] += len(left_out)
+        for partition in ranges:
+            if batch.proved_at < self.of(partition).rolled_back_at:
+                # Another took the partition over and read the same rows. Then that was rolled back.
+                # Its next claim gave the offset node the version that this plan was made under.
+                batch.excuses.setdefault(partition, []).append("a fence came again")
         self.world.tell(
             f"{driver.name} replays {len(ranges)} ranges of batch {batch.number}, leaves out "
             f"{', '.join(map(str, sorted(left_out))) or 'none'}"
