@@ -124,6 +124,11 @@ def _decide_round(
             included.add(partition)
         elif isinstance(answer, replay.LeaveOut):
             context.holdings.remembered[partition] = planned.range.start
+            owner = owners.get(partition)
+            if owner is not None and owner.session == context.session:
+                # Our claim of an earlier round was executed and its answer lost. Then an operator
+                # set the offset. The next look takes the node over or deletes it.
+                context.holdings.doubtful.add(partition)
             if partition in offsets:
                 context.holdings.stale.add(partition)
             else:

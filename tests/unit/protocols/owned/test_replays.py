@@ -83,3 +83,27 @@ def test_a_range_that_is_refused_does_not_keep_the_next_from_being_decided(
     )
     assert replays._decide_round(context, undecided, set(), False) == set()
     assert set(undecided) == {P0}
+
+
+@pytest.mark.parametrize(("session", "doubtful"), [(7, {P0}), (8, set())])
+def test_a_node_of_ones_own_is_looked_at_again_when_its_range_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, session: int, doubtful: set[TopicPartition]
+) -> None:
+    """A claim is executed and its answer lost. An operator sets the offset: the next round leaves
+    the range out, and the node would be in the way of other members for as long as the session.
+    """
+    undecided = {P0: PLAN.ranges[0]}
+    owner = SimpleNamespace(session=session)
+    monkeypatch.setattr(replays, "read_owners", lambda *_: {P0: owner})
+    monkeypatch.setattr(replays, "read_offsets", lambda *_: {})
+    monkeypatch.setattr(replay, "decide", lambda *_, **__: LeaveOut((), "another offset"))
+    context: Any = SimpleNamespace(
+        store=SimpleNamespace(sync=lambda: None, commit=lambda _requests: [Done()]),
+        session=7,
+        static=False,
+        paths=GroupPaths("g"),
+        thread=lambda number: number,
+        holdings=Holdings(),
+    )
+    assert replays._decide_round(context, undecided, set(), waited_out=False) == set()
+    assert context.holdings.doubtful == doubtful
