@@ -38,7 +38,7 @@ class Found:
 def look_for(protocol: str, seeds: int, recorded: Mapping[str, int], bug: str) -> Found:
     began = time.monotonic()
     kind = KINDS[protocol]
-    before = [recorded[bug]] if recorded.get(bug, seeds) < seeds else []
+    before = [recorded[bug]] if bug in recorded else []
     with kind.planted(bug):
         for seed in filter(_shows(bug), dict.fromkeys((*before, *range(seeds)))):
             violation = kind.run(seed).violation
