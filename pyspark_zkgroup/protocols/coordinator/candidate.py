@@ -110,13 +110,13 @@ class Candidate:
                 _log.warning(
                     catalogue.warning("ZKG-150", candidate=self.candidacy.name, error=error)
                 )
-                self._wait(_AGAIN_S)
+                self._pause()
             except SessionLostError:
                 _log.warning(catalogue.warning("ZKG-151", candidate=self.candidacy.name))
             except Exception:  # noqa: BLE001 - shown with its trace, and stood up from
                 # A fault of ours must not end the one thread that serves all groups.
                 _log.exception(catalogue.warning("ZKG-152", candidate=self.candidacy.name))
-                self._wait(_AGAIN_S)
+                self._pause()
 
     def _one_session(self) -> None:
         self._events = queue.SimpleQueue()
@@ -202,6 +202,11 @@ class Candidate:
     def _wake(self) -> None:
         """Wake the candidate: a light member has answered. Called from another thread."""
         self._events.put(SessionEvent("changed", ANSWERS))
+
+    def _pause(self) -> None:
+        # An event of the session that has failed would end the wait at once.
+        self._events = queue.SimpleQueue()
+        self._wait(_AGAIN_S)
 
     def _wait(self, timeout_s: float) -> None:
         if not self._closing:

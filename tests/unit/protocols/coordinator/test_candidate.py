@@ -66,6 +66,9 @@ class Scene:
 
     def _open(self, settings: SessionSettings, events: queue.SimpleQueue[SessionEvent]) -> Any:
         if self.fails:
+            # A session that is refused after it was opened has told of both.
+            events.put(SessionEvent("connected"))
+            events.put(SessionEvent("lost"))
             raise self.fails.pop(0)
         world = self.ensemble.world
         session = LookedAtSession(
