@@ -66,7 +66,7 @@ class Scene:
 
     def _open(self, settings: SessionSettings, events: queue.SimpleQueue[SessionEvent]) -> Any:
         if self.fails:
-            # A session that is refused after it was opened has told of both.
+            # A session that is refused after it was opened has reported both.
             events.put(SessionEvent("connected"))
             events.put(SessionEvent("lost"))
             raise self.fails.pop(0)
