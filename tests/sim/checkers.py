@@ -59,10 +59,6 @@ class Checkers(LossChecks):
             return
         if session.id in self.server.ended or driver.process.paused_at >= driver.call_began:
             return
-        if session.forced:  # type: ignore[attr-defined]
-            # A rollback ended it and brought back the nodes that it had, and its client was cut
-            # off meanwhile: these nodes are there until the server ends it once more.
-            return
         nodes = {p for p, s in self.owner.items() if s == session.id}
         held = set(membership.holdings.held)
         for partition in held - nodes:
@@ -81,6 +77,10 @@ class Checkers(LossChecks):
                 continue
             if lost_at < driver.call_began:
                 self.world.fail(f"P2: {driver.name} believes to hold {partition}, but does not")
+        if session.forced:  # type: ignore[attr-defined]
+            # A rollback ended it and brought back the nodes that it had, and its client was cut
+            # off meanwhile: these nodes are there until the server ends it once more.
+            return
         for partition in nodes - held:
             self.world.fail(f"{driver.name} owns the node of {partition} but does not hold it")
 
