@@ -35,6 +35,7 @@ TEST_ENV := PYSPARK_SUBMIT_ARGS='--driver-memory 1g --conf spark.ui.enabled=fals
 	--conf spark.sql.shuffle.partitions=2 --conf spark.databricks.delta.snapshotPartitions=1 \
 	--conf "spark.driver.defaultJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1" pyspark-shell' \
 	SPARK_LOCAL_IP=127.0.0.1 MPLBACKEND=agg
+SPARK_CLASSES := $(CURDIR)/.venv/spark-classes.jsa
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -85,8 +86,13 @@ quick: environment rust
 	@$(BIN)/python -m tests.sim --seeds 40
 
 # Two of five workers run the tests that keep the cores busy, the others those that wait for servers: see tests/conftest.py.
-test: setup
-	@$(TEST_ENV) $(BIN)/python -m pytest $(if $(filter-out 1,$(WORKERS)),-n $(WORKERS) --no-loadscope-reorder) $(PYTEST_ARGS)
+test: setup $(SPARK_CLASSES)
+	@$(TEST_ENV) SPARK_SUBMIT_OPTS=-XX:SharedArchiveFile=$(SPARK_CLASSES) \
+		$(BIN)/python -m pytest $(if $(filter-out 1,$(WORKERS)),-n $(WORKERS) --no-loadscope-reorder) $(PYTEST_ARGS)
+
+$(SPARK_CLASSES): requirements/dev.txt
+	@echo "setup: recording Spark's classes for the tests"
+	@$(TEST_ENV) $(BIN)/python -m tests.harness.spark_classes $@
 
 # VERSIONS: lines of PySpark, such as '4.0 4.1'; MATRIX_ARGS='--brokers 3.9 --cases restart' selects a part. The results are in
 # build/matrix.json. Each version has a separate environment in the user's cache.
