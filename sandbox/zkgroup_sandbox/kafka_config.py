@@ -108,6 +108,8 @@ def kraft_config(
         f"controller.quorum.voters={CONTROLLER_NUMBER}@{controller}",
         f"broker.session.timeout.ms={BROKER_SESSION_MS}",
         "broker.heartbeat.interval.ms=1000",
+        # By default a controller without news writes a record twice a second.
+        "metadata.max.idle.interval.ms=0",
         *common_config(port=port, data=data, brokers=brokers, more=more),
     ]
     return "\n".join(lines) + "\n"

@@ -29,6 +29,7 @@ def check(report: dict[str, Any], *, faults: int) -> None:
     assert rightful <= {"a", "b", "c", ""}
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_killed_planner_and_a_cut_lose_nothing_and_repeat_nothing_in_the_table(
     tmp_path: Path,

@@ -15,7 +15,7 @@ pytest.importorskip(
 
 from tests.harness.format_fuzz import FORMATS, fuzz
 
-SECONDS = 4.0
+SECONDS = 2.0
 
 
 @pytest.mark.parametrize("name", FORMATS)
