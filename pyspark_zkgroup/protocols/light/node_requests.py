@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from pyspark_zkgroup.group.ops import (
@@ -29,6 +28,7 @@ from pyspark_zkgroup.protocols.light.rules.messages import (
     Reply,
 )
 from pyspark_zkgroup.protocols.light.rules.permits import (
+    of_life,
     owners_beside,
     owners_written,
     refusal_of_ensure,
@@ -92,7 +92,8 @@ class NodeRequests:
             return Failed(asked.number, "forbidden", why)
         barred = self._barred(asked.transactions)
         allowed = [t for t in asked.transactions if t not in barred]
-        executed = self.store.commit([_persistent(t) for t in allowed])
+        life = self.client.life
+        executed = self.store.commit([of_life(life, self.paths, consumer, t) for t in allowed])
         self.quota.count(group, allowed, executed)
         outcomes = iter(executed)
         found: list[Outcome] = []
@@ -101,6 +102,8 @@ class NodeRequests:
                 found.append(Refused(0, "version", "another live member owns it"))
                 continue
             outcome = next(outcomes)
+            if isinstance(outcome, Refused) and outcome.index == len(transaction):
+                outcome = Refused(0, "version", f"the session of {consumer} has ended")
             found.append(outcome)
             self._learn(transaction, outcome)
         return Executed(asked.number, tuple(found))
@@ -167,12 +170,3 @@ class NodeRequests:
                 self._owned.add(op.path)
             elif isinstance(op, Delete) and isinstance(outcome, Done | InDoubt):
                 self._owned.discard(op.path)
-
-
-def _persistent(transaction: Transaction) -> Transaction:
-    """Make ephemeral nodes persistent: no session of the member would end them; the coordinator
-    does.
-    """
-    return tuple(
-        replace(op, ephemeral=False) if isinstance(op, Create) else op for op in transaction
-    )

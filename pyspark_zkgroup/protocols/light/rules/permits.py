@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from pyspark_zkgroup.group.ops import ANY_VERSION, Check, Create, Delete, Op, SetData, Transaction
 from pyspark_zkgroup.group.ownership import parse_offset, thread_of
@@ -122,6 +123,22 @@ def _settles(paths: CoordinatedPaths, transaction: Transaction) -> bool:
     if len(transaction) == 2:
         return isinstance(first, Check)
     return isinstance(first, Create) and transaction[2] == Delete(owner, 0)
+
+
+def of_life(
+    life: int, paths: CoordinatedPaths, consumer: str, transaction: Transaction
+) -> Transaction:
+    """Return what the coordinator executes: owner nodes are persistent, since no session of the
+    member would end them, and none is made once the registration is gone.
+
+    The coordinator deletes them with the registration. Another one may have done that: an operator
+    deletes the node of the election, and until this one notices there are two.
+    """
+    if not any(isinstance(op, Create) and op.ephemeral for op in transaction):
+        return transaction
+    made = (replace(op, ephemeral=False) if isinstance(op, Create) else op for op in transaction)
+    registered = (Check(paths.id(consumer), ANY_VERSION),) if life else ()
+    return (*made, *registered)
 
 
 def owners_written(paths: CoordinatedPaths, transaction: Transaction) -> tuple[str, ...]:

@@ -6,8 +6,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup.group.ops import Check, Create, Delete, Done, NodeVersion, Op, Refused, SetData
-from pyspark_zkgroup.model import TopicPartition
+from pyspark_zkgroup.group.claim import claim_request
+from pyspark_zkgroup.group.ops import (
+    ANY_VERSION,
+    Check,
+    Create,
+    Delete,
+    Done,
+    NodeVersion,
+    Op,
+    Refused,
+    SetData,
+)
+from pyspark_zkgroup.group.ownership import OffsetRead
+from pyspark_zkgroup.model import ThreadId, TopicPartition
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Commit,
     Executed,
@@ -122,3 +134,20 @@ def test_owner_nodes_of_another_member_are_not_changed(scene: Scene) -> None:
     answer = owner.say(Commit(9, ((Delete(PATHS.owner(P), 1),),)))
     assert isinstance(answer, Executed)
     assert isinstance(answer.outcomes[0], Done)
+
+
+def test_nothing_is_claimed_for_a_life_that_another_coordinator_has_ended(scene: Scene) -> None:
+    """An operator has deleted the node of the election: for a while two are in office. The member
+    talks to one, the other has not heard of it for its timeout.
+    """
+    stream = scene.registered()
+    scene.store.commit([(Create(PATHS.offset(P), b"5"),)])
+    (offset,) = scene.store.nodes([PATHS.offset(P)])
+    assert offset is not None
+    scene.store.commit([(Delete(PATHS.id("g_a"), ANY_VERSION),)])
+    request = claim_request(PATHS, P, ThreadId("g_a", 0), OffsetRead(b"5", offset.node), 5)
+    answer = stream.say(Commit(2, (request,)))
+    assert isinstance(answer, Executed)
+    (refused,) = answer.outcomes
+    assert refused == Refused(0, "version", "the session of g_a has ended")
+    assert scene.store.nodes([PATHS.owner(P)]) == [None]
