@@ -182,7 +182,14 @@ class LightDesk:
         return seat.office.members.settle(seat, life, self.clock.monotonic())
 
     def heard(self, seat: Seat) -> bool:
-        """Return False if messages of this stream no longer count."""
+        """Return False if messages of this stream no longer count.
+
+        This process is stopped for longer than its session, and its successor counts the silence of
+        the member from its own election. Woken, we find what the member has sent meanwhile: an
+        answer would extend a lease that the successor no longer counts.
+        """
+        if seat.office.store.session.lease_left_s() <= 0:
+            return False
         return seat.office.members.heard(seat, self.clock.monotonic())
 
     def answered(self, seat: Seat, answer: Answer) -> None:

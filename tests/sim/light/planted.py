@@ -13,7 +13,8 @@ from dataclasses import replace
 from threading import local
 from typing import Any, Final
 
-from pyspark_zkgroup.group.ops import NodeVersion
+from pyspark_zkgroup.group.ops import NodeVersion, Transaction
+from pyspark_zkgroup.group.paths import CoordinatedPaths
 from pyspark_zkgroup.protocols.coordinator.rules.commands import Answer, Stop, Stopped
 from pyspark_zkgroup.protocols.light import desk as light_desk
 from pyspark_zkgroup.protocols.light import node_requests
@@ -21,7 +22,7 @@ from pyspark_zkgroup.protocols.light import nodes as light_nodes
 from pyspark_zkgroup.protocols.light.client import Client
 from pyspark_zkgroup.protocols.light.desk import LightDesk
 from pyspark_zkgroup.protocols.light.gates import Gates
-from pyspark_zkgroup.protocols.light.rules import identity
+from pyspark_zkgroup.protocols.light.rules import identity, permits
 from pyspark_zkgroup.protocols.light.rules import sessions as keeping
 from pyspark_zkgroup.protocols.light.rules.identity import Caller
 from pyspark_zkgroup.protocols.light.rules.messages import Accepted, Reply
@@ -264,6 +265,27 @@ def _the_registration_shows_the_secret() -> Patches:
     return [put(identity, "holds", holds), put(identity, "shown", show)]
 
 
+def _a_coordinator_without_a_session_is_believed() -> Patches:
+    """It was stopped, and answers what the member has sent to it meanwhile."""
+
+    def heard(self: LightDesk, seat: Seat) -> bool:
+        return seat.office.members.heard(seat, self.clock.monotonic())
+
+    return [put(LightDesk, "heard", heard)]
+
+
+def _an_ended_life_may_claim() -> Patches:
+    """A second coordinator has ended it."""
+    real = permits.of_life
+
+    def of_life(
+        _life: int, paths: CoordinatedPaths, consumer: str, transaction: Transaction
+    ) -> Transaction:
+        return real(0, paths, consumer, transaction)
+
+    return [put(node_requests, "of_life", of_life)]
+
+
 BUGS: Final[Bugs] = {
     "lives are forgotten at fail-over": _lives_are_forgotten_at_fail_over,
     "no member expires after a fail-over": _no_member_expires_after_a_fail_over,
@@ -277,6 +299,8 @@ BUGS: Final[Bugs] = {
     "another life, and continuing": _accepted_under_another_life_and_continuing,
     "told before the life was known": _commands_from_before_the_life_was_known_are_lost,
     "no gate around an end": _no_gate_between_a_take_over_and_an_end,
+    "heard after its own end": _a_coordinator_without_a_session_is_believed,
+    "an ended life may claim": _an_ended_life_may_claim,
     "heard after the end": _what_comes_after_the_end_is_answered,
     "a life ends with all of its name": _a_life_ends_with_all_of_its_name,
     "commands are sent once": _commands_are_sent_once,

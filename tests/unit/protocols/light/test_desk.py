@@ -158,6 +158,22 @@ def test_a_silent_member_ends_with_all_its_nodes(scene: Scene) -> None:
     assert not scene.desk.expire()
 
 
+def test_a_coordinator_whose_session_may_be_over_hears_no_member(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was stopped. Its session ended, its successor has given away what the member held, and in
+    its socket wait requests of the member that were sent meanwhile.
+    """
+    stream = scene.registered()
+    lease = [0.1]
+    monkeypatch.setattr(scene.store.session, "lease_left_s", lambda: lease[0])
+    assert isinstance(stream.say(Read(2, "sync", ())), Executed)
+    lease[0] = 0.0
+    assert stream.say(Read(3, "sync", ())) is None
+    lease[0] = 0.1
+    assert isinstance(stream.say(Read(4, "sync", ())), Executed)
+
+
 def test_an_ended_life_is_remembered_while_its_registration_may_be_read(scene: Scene) -> None:
     """A command to it is not for another channel; later looks no longer show it."""
     stream = scene.registered()
