@@ -92,7 +92,8 @@ test: setup $(SPARK_CLASSES)
 
 $(SPARK_CLASSES): requirements/dev.txt
 	@echo "setup: recording Spark's classes for the tests"
-	@$(TEST_ENV) $(BIN)/python -m tests.harness.spark_classes $@
+	@$(TEST_ENV) $(BIN)/python -m tests.harness.spark_classes $@ || \
+		{ echo "setup: this JVM records none (it may have no archive of its own); the tests take longer"; : > $@; }
 
 # VERSIONS: lines of PySpark, such as '4.0 4.1'; MATRIX_ARGS='--brokers 3.9 --cases restart' selects a part. The results are in
 # build/matrix.json. Each version has a separate environment in the user's cache.
