@@ -28,14 +28,14 @@ export PYSPARK_PYTHON := $(CURDIR)/.venv/bin/python
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/.venv/bin/python
 # Keep what cargo builds out of the sources.
 export CARGO_TARGET_DIR := $(CURDIR)/.venv/native
+SPARK_CLASSES := $(CURDIR)/.venv/spark-classes.jsa
 # Tests start several JVMs at the same time.
 # Sparks of tests live for seconds: what the JVM's second compiler gains costs more than it saves, and
 # so do 50 tasks that read the log of a table with three commits.
 TEST_ENV := PYSPARK_SUBMIT_ARGS='--driver-memory 1g --conf spark.ui.enabled=false \
 	--conf spark.sql.shuffle.partitions=2 --conf spark.databricks.delta.snapshotPartitions=1 \
 	--conf "spark.driver.defaultJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1" pyspark-shell' \
-	SPARK_LOCAL_IP=127.0.0.1 MPLBACKEND=agg
-SPARK_CLASSES := $(CURDIR)/.venv/spark-classes.jsa
+	SPARK_SUBMIT_OPTS=-XX:SharedArchiveFile=$(SPARK_CLASSES) SPARK_LOCAL_IP=127.0.0.1 MPLBACKEND=agg
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -87,13 +87,12 @@ quick: environment rust
 
 # Two of five workers run the tests that keep the cores busy, the others those that wait for servers: see tests/conftest.py.
 test: setup $(SPARK_CLASSES)
-	@$(TEST_ENV) SPARK_SUBMIT_OPTS=-XX:SharedArchiveFile=$(SPARK_CLASSES) \
-		$(BIN)/python -m pytest $(if $(filter-out 1,$(WORKERS)),-n $(WORKERS) --no-loadscope-reorder) $(PYTEST_ARGS)
+	@$(TEST_ENV) $(BIN)/python -m pytest $(if $(filter-out 1,$(WORKERS)),-n $(WORKERS) --no-loadscope-reorder) $(PYTEST_ARGS)
 
 $(SPARK_CLASSES): requirements/dev.txt
 	@echo "setup: recording Spark's classes for the tests"
 	@$(TEST_ENV) $(BIN)/python -m tests.harness.spark_classes $@ || \
-		{ echo "setup: this JVM records none (it may have no archive of its own); the tests take longer"; : > $@; }
+		{ echo "setup: this JVM records none (it may lack the archive of Java's classes); the tests take longer"; : > $@; }
 
 # VERSIONS: lines of PySpark, such as '4.0 4.1'; MATRIX_ARGS='--brokers 3.9 --cases restart' selects a part. The results are in
 # build/matrix.json. Each version has a separate environment in the user's cache.
@@ -105,7 +104,7 @@ test-matrix: setup
 try-documents:
 	@$(PYTHON) -m tests.documents.run $(DOCUMENTS_ARGS)
 
-test-long: setup
+test-long: setup $(SPARK_CLASSES)
 	@$(TEST_ENV) $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
 sim: environment
