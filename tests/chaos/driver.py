@@ -25,6 +25,7 @@ from pyspark_zkgroup.delta import append_once, appender, session
 from pyspark_zkgroup.spark.stopping import stop
 from tests.chaos import direct
 from tests.chaos.job import Job
+from tests.harness.starter import end_with_starter
 from tests.spark.driver import COLUMNS, Events
 from tests.spark.sink import deliver
 
@@ -133,7 +134,7 @@ def main() -> None:
     events = Events(job.events)
     asked = threading.Event()
     signal.signal(signal.SIGUSR1, lambda *_: asked.set())
-    threading.Thread(target=_end_with_starter, daemon=True).start()
+    end_with_starter()
     name = f"zkgroup chaos {job.name}"
     spark = direct.session(name) if job.direct else session(name, print)
     if job.direct:
@@ -150,11 +151,6 @@ def main() -> None:
     member.run()
     spark.stop()
     events.add("ended")
-
-
-def _end_with_starter() -> None:
-    sys.stdin.read()
-    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from pyspark_zkgroup.model import TopicPartition
+from tests.harness.oracle import Record
 
 Offsets = dict[TopicPartition, Counter[int]]
 
@@ -36,6 +37,14 @@ def offsets_in(table: Path) -> Offsets:
         column = pq.ParquetFile(table / unquote(path)).read(columns=["offset"])["offset"]
         found.setdefault(partition, Counter()).update(column.to_pylist())
     return found
+
+
+def places_in(table: Path) -> Counter[Record]:
+    """The same as (topic, partition, offset): what an oracle compares with what was produced."""
+    held = offsets_in(table)
+    return Counter(
+        {(p.topic, p.partition, offset): times for p in held for offset, times in held[p].items()}
+    )
 
 
 def ranges_of(offsets: Counter[int]) -> list[tuple[int, int]]:

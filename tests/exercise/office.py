@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 
 from pyspark_zkgroup.cli.main import main
-
-
-def end_with_input() -> None:
-    sys.stdin.read()
-    os._exit(1)
-
+from tests.harness.starter import end_with_starter
 
 if __name__ == "__main__":
-    threading.Thread(target=end_with_input, daemon=True).start()
+    end_with_starter()
     main(["coordinator", *sys.argv[1:]])

@@ -7,25 +7,19 @@ Prints a line after each round, and ends with its standard input.
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 
 from deltalake import DeltaTable
 
 from pyspark_zkgroup import delta
+from tests.harness.starter import end_with_starter
 from tests.harness.waiting import wait_until
 
 OTHERS_COMMITS, PATIENCE_S = 5, 600.0
 
 
-def end_with_starter() -> None:
-    sys.stdin.read()
-    os._exit(0)
-
-
 def main(table: str) -> None:
-    threading.Thread(target=end_with_starter, daemon=True).start()
+    end_with_starter()
     spark = delta.session("optimizer", lambda _: None)
     spark.sparkContext.setLogLevel("ERROR")
     while True:

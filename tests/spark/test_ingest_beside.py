@@ -26,13 +26,15 @@ from pyspark_zkgroup.model import TopicPartition
 from tests.chaos.coordinators import Coordinators
 from tests.chaos.job import Job
 from tests.chaos.process import ROOT, Process
-from tests.chaos.table import offsets_in
+from tests.chaos.table import places_in
 from tests.chaos.transactions import Transactions
+from tests.harness.oracle import Record
 from tests.harness.planted_secrets import COORDINATOR_TOKEN
 from tests.harness.producing import produce
 from tests.harness.waiting import wait_until
 from tests.spark.ingest_kills import appended
 from zkgroup_sandbox import Sandbox
+from zkgroup_sandbox.produce import Produced
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -45,7 +47,6 @@ COMPACTED = {
     "min.cleanable.dirty.ratio": "0.001",
 }
 ROUND = re.compile(r"\b[1-9]\d* files? (?:into|rewritten)")
-Place = tuple[str, int, int]
 
 
 @dataclass
@@ -74,7 +75,7 @@ class Scene:
     compacted: str
     transactions: Transactions
     members: dict[str, Process] = field(default_factory=dict)
-    keyed: set[Place] = field(default_factory=set)
+    keyed: set[Record] = field(default_factory=set)
     passed: bool = False
 
     @property
@@ -106,7 +107,7 @@ class Scene:
             )
             self.keyed |= {(self.compacted, partition, offset) for offset in offsets}
 
-    def in_logs(self) -> set[Place]:
+    def in_logs(self) -> set[Record]:
         """The committed records that the broker has now."""
         consumer: Any = KafkaConsumer(
             self.transactional,
@@ -122,13 +123,6 @@ class Scene:
             return {(one.topic, one.partition, one.offset) for one in consumer}
         finally:
             consumer.close()
-
-    def in_table(self) -> Counter[Place]:
-        found: Counter[Place] = Counter()
-        for of, offsets in offsets_in(self.table).items():
-            for offset, times in offsets.items():
-                found[of.topic, of.partition, offset] += times
-        return found
 
     def beside(self, name: str, command: Sequence[str]) -> Beside:
         output = self.directory / f"{name}.out"
@@ -221,15 +215,12 @@ def test_rival_groups_and_those_that_rewrite_files_lose_and_repeat_nothing(scene
         scene.transactions.stop()
         logged = scene.in_logs()
         wait_until(
-            lambda: not logged - scene.in_table().keys(), PATIENCE_S, "all records to be there"
+            lambda: not logged - places_in(scene.table).keys(),
+            PATIENCE_S,
+            "all records to be there",
         )
-    found = scene.in_table()
-    committed = {
-        (scene.transactional, partition, offset)
-        for partition, ranges in scene.transactions.ranges().items()
-        for start, until in ranges
-        for offset in range(start, until)
-    }
+    found = places_in(scene.table)
+    committed = set(Produced(scene.transactional, scene.transactions.ranges()).offsets())
     gone = len(committed | scene.keyed) - len(logged)
     print(
         f"{len(found)} records in the table, {len(logged)} in the logs, {gone} compacted away, "

@@ -19,7 +19,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.chaos.process import Process
-from tests.chaos.table import offsets_in
+from tests.chaos.table import places_in
 from tests.harness.oracle import Record
 from tests.harness.waiting import wait_until
 from tests.spark.ingest_kills import (
@@ -67,22 +67,15 @@ def scene(sandbox_41: Sandbox) -> Iterator[KillScene]:
 
 def wait_complete(scene: KillScene, produced: Produced) -> None:
     """The judge: by the table's log and its files, and by the numbers within the values."""
-    expected = Counter((p, o) for _, p, o in produced.offsets())
-
-    def there() -> Counter[tuple[int, int]]:
-        found: Counter[tuple[int, int]] = Counter()
-        for of, offsets in offsets_in(scene.table).items():
-            for offset, times in offsets.items():
-                found[of.partition, offset] += times
-        return found
+    expected = Counter(produced.offsets())
 
     def complete() -> bool:
-        missing = expected - there()
+        missing = expected - places_in(scene.table)
         assert not missing, f"{len(missing)} records are missing: {sorted(missing)[:10]}"
         return True
 
     wait_until(complete, COMPLETE_S, "all records to be in the table", interval_s=2.0)
-    found = there()
+    found = places_in(scene.table)
     assert found - expected == Counter()
     values = DeltaTable(str(scene.table)).to_pyarrow_table(columns=["value"])["value"]
     numbers = sorted(json.loads(value)["event"] for value in values.to_pylist())

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import pyspark_zkgroup
+from tests.harness.changed_package import change, copied, printed
 
-ROOT = Path(__file__).resolve().parents[3]
 FINDING = """
 
 def crowded(case: Case) -> Iterator[GroupFinding]:
@@ -33,32 +29,20 @@ print("ZKG-299" in page())
 
 
 def test_a_finding_touches_its_module_the_list_and_the_catalogue(tmp_path: Path) -> None:
-    package = tmp_path / "pyspark_zkgroup"
-    ignored = shutil.ignore_patterns("__pycache__", "_native")
-    shutil.copytree(Path(pyspark_zkgroup.__file__).parent, package, ignore=ignored)
+    package = copied(tmp_path)
     findings = package / "inspect" / "findings"
     with (findings / "members.py").open("a", encoding="utf-8") as module:
         module.write(FINDING)
-    listed = (findings / "__init__.py").read_text(encoding="utf-8")
-    for before, after in (
-        ("findings.members import divided,", "findings.members import crowded, divided,"),
-        ("\n_KINDS = (\n", "\n_KINDS = (\n    crowded,\n"),
-    ):
-        assert listed.count(before) == 1
-        listed = listed.replace(before, after)
-    (findings / "__init__.py").write_text(listed, encoding="utf-8")
+    change(
+        findings / "__init__.py",
+        [
+            ("findings.members import divided,", "findings.members import crowded, divided,"),
+            ("\n_KINDS = (\n", "\n_KINDS = (\n    crowded,\n"),
+        ],
+    )
     entries = json.loads((package / "catalogue.json").read_text(encoding="utf-8"))
     (package / "catalogue.json").write_text(json.dumps({**entries, "ZKG-299": ENTRY}))
-    shown = subprocess.run(
-        [sys.executable, "-c", READ],
-        cwd=tmp_path,
-        env={"PYTHONPATH": f"{tmp_path}:{ROOT}"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert shown.stdout.splitlines() == [
+    assert printed(READ, tmp_path) == [
         "[('[ZKG-299] 2 toys are too many', 'Give one away')]",
         "True",
     ]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-import pyspark_zkgroup
 from pyspark_zkgroup.errors import OptionError
 from pyspark_zkgroup.options import rules
 from pyspark_zkgroup.options.docs import page
 from pyspark_zkgroup.options.given import Given
 from pyspark_zkgroup.options.option import Section, Table
 from pyspark_zkgroup.options.parse import TABLE
+from tests.harness.changed_package import change, copied, printed
 
 SECTION = Section(__name__, "Toys")
 
@@ -115,29 +113,18 @@ print("### maxToysPerTrigger\\n\\nThe most toys of one batch.\\n" in page())
 
 
 def test_an_option_of_a_concept_touches_its_file_alone(tmp_path: Path) -> None:
-    package = Path(pyspark_zkgroup.__file__).parent
-    ignored = shutil.ignore_patterns("__pycache__", "_native", "sandbox", "demo")
-    shutil.copytree(package, tmp_path / package.name, ignore=ignored)
-    file = tmp_path / package.name / "options" / "batch_size.py"
-    text = file.read_text(encoding="utf-8")
-    for before, after in (
-        ("\n\n@dataclass(frozen=True, slots=True)\nclass BatchLimits:\n", ROW),
-        ("    ends_by_itself: bool", "    toys_max: int | None = None\n    ends_by_itself: bool"),
-        (
-            "        offsets_max=most,\n",
-            "        offsets_max=most, toys_max=given.value(MAX_TOYS),\n",
-        ),
-    ):
-        assert text.count(before) == 1
-        text = text.replace(before, after)
-    file.write_text(text, encoding="utf-8")
-    shown = subprocess.run(
-        [sys.executable, "-c", READ],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
+    change(
+        copied(tmp_path) / "options" / "batch_size.py",
+        [
+            ("\n\n@dataclass(frozen=True, slots=True)\nclass BatchLimits:\n", ROW),
+            (
+                "    ends_by_itself: bool",
+                "    toys_max: int | None = None\n    ends_by_itself: bool",
+            ),
+            (
+                "        offsets_max=most,\n",
+                "        offsets_max=most, toys_max=given.value(MAX_TOYS),\n",
+            ),
+        ],
     )
-    assert shown.stdout.splitlines() == ["7 None", "(\"'maxToysPerTrigger' is '7'\",)", "True"]
+    assert printed(READ, tmp_path) == ["7 None", "(\"'maxToysPerTrigger' is '7'\",)", "True"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from pyspark_zkgroup.group.claim import claim_request
-from pyspark_zkgroup.group.ops import Create, Done, NodeVersion
+from pyspark_zkgroup.group.ops import Create, Done, NodeVersion, Outcome
 from pyspark_zkgroup.group.ownership import OffsetRead
 from pyspark_zkgroup.group.paths import COORDINATED, CoordinatedPaths
 from pyspark_zkgroup.jvm.registration import (
@@ -126,8 +126,7 @@ def life_of(stream: Stream) -> int:
     return stream.seat.client.life
 
 
-def claim(scene: Scene, stream: Stream, partition: TopicPartition = P) -> NodeVersion:
-    """Return the version of the offset node: the fence of what the member plans."""
+def ask_for(scene: Scene, stream: Stream, partition: TopicPartition = P) -> Outcome:
     offset = PATHS.offset(partition)
     scene.store.commit([(Create(offset, b"5"),)])
     (node,) = scene.store.nodes([offset])
@@ -136,7 +135,13 @@ def claim(scene: Scene, stream: Stream, partition: TopicPartition = P) -> NodeVe
     request = claim_request(PATHS, partition, thread, OffsetRead(b"5", node.node), 5)
     answer = stream.say(Commit(2, (request,)))
     assert isinstance(answer, Executed)
-    assert isinstance(answer.outcomes[0], Done)
-    (node,) = scene.store.nodes([offset])
+    (outcome,) = answer.outcomes
+    return outcome
+
+
+def claim(scene: Scene, stream: Stream, partition: TopicPartition = P) -> NodeVersion:
+    """Return the version of the offset node: the fence of what the member plans."""
+    assert isinstance(ask_for(scene, stream, partition), Done)
+    (node,) = scene.store.nodes([PATHS.offset(partition)])
     assert node is not None
     return node.node

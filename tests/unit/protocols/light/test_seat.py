@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyspark_zkgroup.group.claim import claim_request
 from pyspark_zkgroup.group.ops import (
     ANY_VERSION,
     Check,
@@ -18,8 +17,7 @@ from pyspark_zkgroup.group.ops import (
     Refused,
     SetData,
 )
-from pyspark_zkgroup.group.ownership import OffsetRead
-from pyspark_zkgroup.model import ThreadId, TopicPartition
+from pyspark_zkgroup.model import TopicPartition
 from pyspark_zkgroup.protocols.light.rules.messages import (
     Commit,
     Executed,
@@ -32,6 +30,7 @@ from tests.unit.protocols.light.desk_scene import (
     P,
     Q,
     Scene,
+    ask_for,
     claim,
 )
 
@@ -141,13 +140,7 @@ def test_nothing_is_claimed_for_a_life_that_another_coordinator_has_ended(scene:
     talks to one, the other has not heard of it for its timeout.
     """
     stream = scene.registered()
-    scene.store.commit([(Create(PATHS.offset(P), b"5"),)])
-    (offset,) = scene.store.nodes([PATHS.offset(P)])
-    assert offset is not None
     scene.store.commit([(Delete(PATHS.id("g_a"), ANY_VERSION),)])
-    request = claim_request(PATHS, P, ThreadId("g_a", 0), OffsetRead(b"5", offset.node), 5)
-    answer = stream.say(Commit(2, (request,)))
-    assert isinstance(answer, Executed)
-    (refused,) = answer.outcomes
-    assert refused == Refused(0, "version", "the session of g_a has ended")
+    refused = Refused(0, "version", "the session of g_a has ended")
+    assert ask_for(scene, stream) == refused
     assert scene.store.nodes([PATHS.owner(P)]) == [None]
